@@ -7,21 +7,61 @@ import "sync"
 type Batch struct {
 	set     Set
 	context []byte
-	keys    []*PublicKey
-	data    []byte
-	parts   []packed
-	pooled  *[]byte
+	*buffers
 }
 
-// packed is one signature: offsets into Batch.data. The layout of mldsa_packed_vote.
+// buffers are the growing parts of batches. They are pooled, because fresh ones for each commit cost
+// more than the verification.
+type buffers struct {
+	keys  []*PublicKey
+	data  []byte
+	parts []packed
+	// Scratch of the verification.
+	chosen   []packed
+	places   []int
+	verdicts []byte
+}
+
+var pooled = sync.Pool{New: func() any { return new(buffers) }}
+
+// reset removes everything, and keeps the memory.
+func (b *buffers) reset() {
+	clear(b.keys)
+	b.keys, b.data, b.parts = b.keys[:0], b.data[:0], b.parts[:0]
+}
+
+// room returns a slice of n zero verdicts.
+func (b *buffers) room(n int) []byte {
+	if cap(b.verdicts) < n {
+		b.verdicts = make([]byte, n)
+	}
+	b.verdicts = b.verdicts[:n]
+	clear(b.verdicts)
+	return b.verdicts
+}
+
+// packed is one signature: offsets into buffers.data. The layout of mldsa_packed_vote.
 type packed struct {
 	member                  uint32
 	message, messageSize    uint32
 	signature, signatureLen uint32
 }
 
-// Buffers of ended batches: a fresh buffer for each commit costs more than the verification.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
+func (p *packed) messageOf(data []byte) []byte   { return data[p.message:][:p.messageSize] }
+func (p *packed) signatureOf(data []byte) []byte { return data[p.signature:][:p.signatureLen] }
+
+// pack appends the bytes of a signature; false if the data would exceed 4 GiB.
+func (b *buffers) pack(message, signature []byte) (packed, bool) {
+	start := uint64(len(b.data))
+	if start+uint64(len(message))+uint64(len(signature)) > 1<<32-1 {
+		return packed{}, false
+	}
+	b.data = append(append(b.data, message...), signature...)
+	return packed{
+		message: uint32(start), messageSize: uint32(len(message)),
+		signature: uint32(start) + uint32(len(message)), signatureLen: uint32(len(signature)),
+	}, true
+}
 
 // NewBatch makes an empty batch of signatures under one context.
 func NewBatch(set Set, context []byte) (*Batch, error) {
@@ -42,36 +82,31 @@ func (b *Batch) Add(key *PublicKey, message, signature []byte) error {
 	if len(signature) != b.set.SignatureSize() {
 		return ErrSignature
 	}
-	if b.pooled == nil {
-		b.pooled = buffers.Get().(*[]byte)
-		b.data = (*b.pooled)[:0]
+	if b.buffers == nil {
+		b.buffers = pooled.Get().(*buffers)
 	}
-	if uint64(len(b.data))+uint64(len(message))+uint64(len(signature)) > 1<<32-1 {
+	part, ok := b.pack(message, signature)
+	if !ok {
 		return ErrTooLarge
 	}
-	part := pack(&b.data, message, signature)
 	b.parts = append(b.parts, part)
 	b.keys = append(b.keys, key)
 	return nil
 }
 
-func pack(data *[]byte, message, signature []byte) packed {
-	part := packed{
-		message: uint32(len(*data)), messageSize: uint32(len(message)),
-		signature: uint32(len(*data) + len(message)), signatureLen: uint32(len(signature)),
-	}
-	*data = append(append(*data, message...), signature...)
-	return part
-}
-
 // Len returns the number of signatures.
-func (b *Batch) Len() int { return len(b.parts) }
+func (b *Batch) Len() int {
+	if b.buffers == nil {
+		return 0
+	}
+	return len(b.parts)
+}
 
 // Verify returns whether there is a signature and all are valid, and one verdict for each. It may be
 // called again.
 func (b *Batch) Verify() (bool, []bool) {
-	verdicts := make([]bool, len(b.parts))
-	if len(b.parts) == 0 {
+	verdicts := make([]bool, b.Len())
+	if len(verdicts) == 0 {
 		return false, verdicts
 	}
 	verifyBatch(b, verdicts)
@@ -84,11 +119,9 @@ func (b *Batch) Verify() (bool, []bool) {
 
 // Reset removes all signatures.
 func (b *Batch) Reset() {
-	if b.pooled != nil {
-		*b.pooled = b.data[:0]
-		buffers.Put(b.pooled)
-		b.pooled, b.data = nil, nil
+	if b.buffers != nil {
+		b.reset()
+		pooled.Put(b.buffers)
+		b.buffers = nil
 	}
-	clear(b.keys)
-	b.keys, b.parts = b.keys[:0], b.parts[:0]
 }

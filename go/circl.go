@@ -15,11 +15,18 @@ import (
 // Implementation is the name of the implementation in use.
 const Implementation = "circl"
 
+// allForms says that HashML-DSA and message representatives are not available: CIRCL does not have
+// them.
+const allForms = false
+
+// verdictValid is the verdict of a valid vote.
+const verdictValid = 1
+
 // circlKey is a parsed public key of CIRCL, which is always expanded.
 type circlKey func(message, context, signature []byte) bool
 
-func (k circlKey) verify(message, context, signature []byte) bool {
-	return k(message, context, signature)
+func (k circlKey) verify(in input, signature []byte) bool {
+	return k(in.message, in.context, signature)
 }
 
 func (circlKey) prepare() {}
@@ -141,9 +148,9 @@ func (s *circlSigner) use87(sk *mldsa87.PrivateKey, pk *mldsa87.PublicKey) {
 }
 
 // sign passes on whether the signature is deterministic; CIRCL reads crypto/rand otherwise.
-func (s *circlSigner) sign(message, context []byte, randomness *[32]byte) ([]byte, error) {
+func (s *circlSigner) sign(in input, randomness *[32]byte) ([]byte, error) {
 	signature := make([]byte, s.set.SignatureSize())
-	err := s.signTo(message, context, *randomness != [32]byte{}, signature)
+	err := s.signTo(in.message, in.context, *randomness != [32]byte{}, signature)
 	return signature, err
 }
 
@@ -160,37 +167,33 @@ func (s *circlSigner) publicKey() ([]byte, error) { return s.public, nil }
 // verifyBatch verifies one by one: CIRCL has no batches.
 func verifyBatch(b *Batch, verdicts []bool) {
 	for i, part := range b.parts {
-		verdicts[i] = b.keys[i].Verify(b.data[part.message:][:part.messageSize], b.context,
-			b.data[part.signature:][:part.signatureLen])
+		verdicts[i] = b.keys[i].Verify(part.messageOf(b.data), b.context, part.signatureOf(b.data))
 	}
 }
 
-// circlMembers are the keys of a committee.
-type circlMembers struct {
-	set     Set
+// circlVotes verifies the votes of a committee.
+type circlVotes struct {
+	members []Member
 	context []byte
-	keys    []verifier
 }
 
-func newMembers(set Set, context []byte, _ uint64, keys []byte, _ []uint64) (members, error) {
-	return (&circlMembers{set: set, context: bytes.Clone(context)}).successor(0, keys, nil)
+func newVotesVerifier(c *Committee, context []byte) (votesVerifier, error) {
+	return &circlVotes{c.members, bytes.Clone(context)}, nil
 }
 
-func (c *circlMembers) successor(_ uint64, keys []byte, _ []uint64) (members, error) {
-	next := &circlMembers{c.set, c.context, append([]verifier(nil), c.keys...)}
-	for size := c.set.PublicKeySize(); len(keys) > 0; keys = keys[size:] {
-		key, err := newVerifier(c.set, keys[:size])
-		if err != nil {
-			return nil, err
-		}
-		next.keys = append(next.keys, key)
-	}
-	return next, nil
+func (v *circlVotes) successor(next *Committee, _ []Member) (votesVerifier, error) {
+	return newVotesVerifier(next, v.context)
 }
 
-func (c *circlMembers) verify(data []byte, votes []packed, verdicts []bool) {
+func (v *circlVotes) verify(data []byte, votes []packed, verdicts []byte) bool {
+	all := true
 	for i, vote := range votes {
-		verdicts[i] = c.keys[vote.member].verify(data[vote.message:][:vote.messageSize], c.context,
-			data[vote.signature:][:vote.signatureLen])
+		verdicts[i] = 0
+		if v.members[vote.member].Key.Verify(vote.messageOf(data), v.context, vote.signatureOf(data)) {
+			verdicts[i] = verdictValid
+		} else {
+			all = false
+		}
 	}
+	return all
 }

@@ -1,10 +1,5 @@
 package mldsa
 
-import (
-	"bytes"
-	"math/big"
-)
-
 // Member is a public key with its weight.
 type Member struct {
 	Key    *PublicKey
@@ -19,24 +14,26 @@ type Vote struct {
 	Signature []byte
 }
 
-// Committee is the immutable list of the validators of an epoch, with weights and context. A quorum
-// is more than two thirds of the weight.
+// Committee is the immutable list of the validators of an epoch, with weights, threshold and context.
 type Committee struct {
-	set     Set
-	epoch   uint64
-	members []Member
-	index   map[string]uint32
-	native  members
+	set       Set
+	epoch     uint64
+	threshold Threshold
+	members   []Member
+	index     map[string]uint32
+	native    votesVerifier
 }
 
-// members is what an implementation holds for a committee.
-type members interface {
-	verify(data []byte, votes []packed, verdicts []bool)
-	successor(epoch uint64, keys []byte, weights []uint64) (members, error)
+// votesVerifier is what an implementation holds for a committee.
+type votesVerifier interface {
+	// verify writes one verdict for each vote, verdictValid or another byte, and returns whether all
+	// are valid.
+	verify(data []byte, votes []packed, verdicts []byte) bool
+	successor(next *Committee, changes []Member) (votesVerifier, error)
 }
 
 // NewCommittee makes a committee of at least one member, each with a weight above 0, without
-// duplicate keys. All votes are under context.
+// duplicate keys. All votes are under context. The threshold is TwoThirds.
 func NewCommittee(set Set, context []byte, epoch uint64, list []Member) (*Committee, error) {
 	if set.PublicKeySize() == 0 {
 		return nil, ErrSet
@@ -44,64 +41,88 @@ func NewCommittee(set Set, context []byte, epoch uint64, list []Member) (*Commit
 	if len(context) > MaxContext {
 		return nil, ErrContext
 	}
-	c := &Committee{set: set, epoch: epoch, index: map[string]uint32{}}
+	c := &Committee{set: set, epoch: epoch, threshold: TwoThirds, index: map[string]uint32{}}
 	for _, member := range list {
+		if err := c.accepts(member); err != nil {
+			return nil, err
+		}
+		c.add(member)
+	}
+	if len(c.members) == 0 || len(c.index) != len(list) {
+		return nil, ErrCommittee
+	}
+	for _, member := range c.members {
 		if member.Weight == 0 {
 			return nil, ErrCommittee
 		}
-		if err := c.add(member); err != nil {
-			return nil, err
-		}
 	}
-	if len(c.members) == 0 || len(c.members) != len(list) {
-		return nil, ErrCommittee
-	}
-	keys, weights := concatenated(list)
-	native, err := newMembers(set, context, epoch, keys, weights)
+	native, err := newVotesVerifier(c, context)
 	c.native = native
 	return c, err
 }
 
-// add appends a member that is not there yet.
-func (c *Committee) add(member Member) error {
+func (c *Committee) accepts(member Member) error {
 	if member.Key == nil || member.Key.set != c.set {
 		return ErrMixedSets
-	}
-	id := string(member.Key.encoded)
-	if _, known := c.index[id]; !known {
-		c.index[id] = uint32(len(c.members))
-		c.members = append(c.members, member)
 	}
 	return nil
 }
 
-func concatenated(list []Member) (keys []byte, weights []uint64) {
-	for _, member := range list {
-		keys = append(keys, member.Key.encoded...)
-		weights = append(weights, member.Weight)
-	}
-	return keys, weights
+func (c *Committee) add(member Member) {
+	c.index[member.Key.encoded] = uint32(len(c.members))
+	c.members = append(c.members, member)
 }
 
-// WithMembers makes the committee of a later epoch with further members. A key that is a member
-// already, or is named again, changes nothing. The members of c keep index, weight and expanded key.
-func (c *Committee) WithMembers(epoch uint64, list []Member) (*Committee, error) {
+// Successor makes the committee of a later epoch: a key with a weight joins or gets that weight, a
+// key with weight 0 leaves. Changes that are already in force, and repetitions of a change, change
+// nothing. Members that stay keep their order and their expanded keys; new ones are appended.
+func (c *Committee) Successor(epoch uint64, changes []Member) (*Committee, error) {
 	if epoch <= c.epoch {
 		return nil, ErrCommittee
 	}
-	next := &Committee{set: c.set, epoch: epoch, index: make(map[string]uint32, len(c.index))}
-	for _, member := range append(append([]Member(nil), c.members...), list...) {
-		if member.Weight == 0 {
-			return nil, ErrCommittee
-		}
-		if err := next.add(member); err != nil {
+	weights := make(map[string]uint64, len(changes))
+	for _, change := range changes {
+		if err := c.accepts(change); err != nil {
 			return nil, err
 		}
+		id := change.Key.encoded
+		if weight, named := weights[id]; named && weight != change.Weight {
+			return nil, ErrCommittee
+		}
+		weights[id] = change.Weight
 	}
-	keys, weights := concatenated(next.members[len(c.members):])
-	native, err := c.native.successor(epoch, keys, weights)
+	next := &Committee{
+		set: c.set, epoch: epoch, threshold: c.threshold, index: make(map[string]uint32, len(c.index)),
+	}
+	for _, member := range c.members {
+		if weight, named := weights[member.Key.encoded]; named {
+			member.Weight = weight
+		}
+		if member.Weight > 0 {
+			next.add(member)
+		}
+	}
+	for _, change := range changes {
+		if _, known := next.index[change.Key.encoded]; !known && change.Weight > 0 {
+			next.add(change)
+		}
+	}
+	if len(next.members) == 0 {
+		return nil, ErrCommittee
+	}
+	native, err := c.native.successor(next, changes)
 	next.native = native
 	return next, err
+}
+
+// WithThreshold returns the committee with another threshold. It shares the expanded keys.
+func (c *Committee) WithThreshold(threshold Threshold) (*Committee, error) {
+	if threshold.Numerator >= threshold.Denominator {
+		return nil, ErrCommittee
+	}
+	other := *c
+	other.threshold = threshold
+	return &other, nil
 }
 
 // Len returns the number of members.
@@ -115,7 +136,7 @@ func (c *Committee) Index(key *PublicKey) (uint32, error) {
 	if key == nil || key.set != c.set {
 		return 0, ErrMember
 	}
-	index, ok := c.index[string(key.encoded)]
+	index, ok := c.index[key.encoded]
 	if !ok {
 		return 0, ErrMember
 	}
@@ -124,64 +145,29 @@ func (c *Committee) Index(key *PublicKey) (uint32, error) {
 
 // Verify returns whether there is a vote and all are valid, and one verdict for each.
 func (c *Committee) Verify(votes []Vote) (bool, []bool) {
-	verdicts := make([]bool, len(votes))
-	pooled := buffers.Get().(*[]byte)
-	defer buffers.Put(pooled)
-	data := (*pooled)[:0]
-	parts := make([]packed, 0, len(votes))
-	places := make([]int, 0, len(votes))
+	valid := make([]bool, len(votes))
+	b := pooled.Get().(*buffers)
+	defer pooled.Put(b)
+	defer b.reset()
+	b.places = b.places[:0]
 	for place, vote := range votes {
-		if int(vote.Member) >= len(c.members) || len(vote.Signature) != c.set.SignatureSize() ||
-			uint64(len(data))+uint64(len(vote.Message))+uint64(len(vote.Signature)) > 1<<32-1 {
+		if int(vote.Member) >= len(c.members) || len(vote.Signature) != c.set.SignatureSize() {
 			continue
 		}
-		part := pack(&data, vote.Message, vote.Signature)
+		part, ok := b.pack(vote.Message, vote.Signature)
+		if !ok {
+			continue
+		}
 		part.member = vote.Member
-		parts = append(parts, part)
-		places = append(places, place)
+		b.parts, b.places = append(b.parts, part), append(b.places, place)
 	}
-	*pooled = data[:0]
-	found := make([]bool, len(parts))
-	if len(parts) > 0 {
-		c.native.verify(data, parts, found)
+	if len(b.parts) == 0 {
+		return false, valid
 	}
-	all := len(votes) > 0 && len(parts) == len(votes)
-	for i, valid := range found {
-		verdicts[places[i]] = valid
-		all = all && valid
+	verdicts := b.room(len(b.parts))
+	all := c.native.verify(b.data, b.parts, verdicts)
+	for i, verdict := range verdicts {
+		valid[b.places[i]] = verdict == verdictValid
 	}
-	return all, verdicts
-}
-
-// Quorum returns whether the valid votes for message carry more than two thirds of the weight. A
-// member counts once; votes for other messages do not count.
-func (c *Committee) Quorum(message []byte, votes []Vote) bool {
-	counted := make([]Vote, 0, len(votes))
-	for _, vote := range votes {
-		if bytes.Equal(vote.Message, message) {
-			counted = append(counted, vote)
-		}
-	}
-	_, verdicts := c.Verify(counted)
-	voted := make([]bool, len(c.members))
-	for i, vote := range counted {
-		if verdicts[i] {
-			voted[vote.Member] = true
-		}
-	}
-	return c.exceeds(voted)
-}
-
-// exceeds reports whether the members with a vote have more than two thirds of the weight.
-func (c *Committee) exceeds(voted []bool) bool {
-	// The sums may exceed 64 bits: 3 * valid > 2 * total in big integers.
-	valid, total := new(big.Int), new(big.Int)
-	for i, member := range c.members {
-		weight := new(big.Int).SetUint64(member.Weight)
-		total.Add(total, weight)
-		if voted[i] {
-			valid.Add(valid, weight)
-		}
-	}
-	return valid.Mul(valid, big.NewInt(3)).Cmp(total.Mul(total, big.NewInt(2))) > 0
+	return all && len(b.parts) == len(votes), valid
 }

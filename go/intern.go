@@ -6,8 +6,8 @@ import (
 )
 
 // Keys is a bounded cache of public keys by their bytes, for programs that parse the same keys again
-// and again: all of them get one value, which is expanded once. The least recently used key leaves
-// first. A key that left stays usable.
+// and again: all of them get one value, which is expanded after its second valid signature. The least
+// recently used key leaves first. A key that left stays usable.
 type Keys struct {
 	mutex sync.Mutex
 	max   int
@@ -34,16 +34,17 @@ func (c *Keys) Parse(set Set, encoded []byte) (*PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
+	key.cached = true
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	id := keyID{set, string(key.encoded)}
+	id := keyID{set, key.encoded}
 	if element, ok := c.keys[id]; ok {
 		return element.Value.(*PublicKey), nil
 	}
 	c.keys[id] = c.order.PushFront(key)
 	if c.order.Len() > c.max {
 		last := c.order.Remove(c.order.Back()).(*PublicKey)
-		delete(c.keys, keyID{last.set, string(last.encoded)})
+		delete(c.keys, keyID{last.set, last.encoded})
 	}
 	return key, nil
 }

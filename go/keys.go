@@ -1,7 +1,6 @@
 package mldsa
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/rand"
 	"crypto/subtle"
@@ -14,17 +13,20 @@ import (
 // PublicKey is a public key that was checked for its size.
 type PublicKey struct {
 	set     Set
-	encoded []byte
+	encoded string
 	native  verifier
 	// batched is set after the first valid signature in a batch.
 	batched atomic.Bool
 	// expand expands the key once.
 	expand sync.Once
+	// cached is set for keys of a Keys cache, which are expanded after their second valid signature.
+	cached bool
+	valid  atomic.Uint32
 }
 
 // verifier is what an implementation holds for a public key.
 type verifier interface {
-	verify(message, context, signature []byte) bool
+	verify(in input, signature []byte) bool
 	// prepare expands the key for later verifications.
 	prepare()
 }
@@ -37,9 +39,9 @@ func ParsePublicKey(set Set, encoded []byte) (*PublicKey, error) {
 	if len(encoded) != set.PublicKeySize() {
 		return nil, ErrKeySize
 	}
-	key := &PublicKey{set: set, encoded: bytes.Clone(encoded)}
+	key := &PublicKey{set: set, encoded: string(encoded)}
 	var err error
-	key.native, err = newVerifier(set, key.encoded)
+	key.native, err = newVerifier(set, encoded)
 	return key, err
 }
 
@@ -47,7 +49,7 @@ func ParsePublicKey(set Set, encoded []byte) (*PublicKey, error) {
 func (k *PublicKey) Set() Set { return k.set }
 
 // Bytes returns a copy of the encoding.
-func (k *PublicKey) Bytes() []byte { return bytes.Clone(k.encoded) }
+func (k *PublicKey) Bytes() []byte { return []byte(k.encoded) }
 
 // MarshalBinary returns a copy of the encoding. It implements encoding.BinaryMarshaler.
 func (k *PublicKey) MarshalBinary() ([]byte, error) { return k.Bytes(), nil }
@@ -55,7 +57,7 @@ func (k *PublicKey) MarshalBinary() ([]byte, error) { return k.Bytes(), nil }
 // Equal reports whether other is a *PublicKey of the same set and bytes.
 func (k *PublicKey) Equal(other crypto.PublicKey) bool {
 	o, ok := other.(*PublicKey)
-	return ok && o != nil && k.set == o.set && bytes.Equal(k.encoded, o.encoded)
+	return ok && o != nil && k.set == o.set && k.encoded == o.encoded
 }
 
 // Verify reports whether signature is valid for message and context. Any input is allowed.
@@ -63,7 +65,29 @@ func (k *PublicKey) Verify(message, context, signature []byte) bool {
 	if len(context) > MaxContext || len(signature) != k.set.SignatureSize() {
 		return false
 	}
-	return k.native.verify(message, context, signature)
+	if !k.native.verify(input{message: message, context: context}, signature) {
+		return false
+	}
+	if k.cached && k.valid.Load() < 2 && k.valid.Add(1) == 2 {
+		k.Prepare()
+	}
+	return true
+}
+
+// VerifyWithOptions returns nil for a valid signature and ErrInvalid for another one of the right
+// size. Other errors are those of opts, message and size; Options.Deterministic is not read.
+func (k *PublicKey) VerifyWithOptions(message, signature []byte, opts *Options) error {
+	in, err := opts.input(k.set, message)
+	if err != nil {
+		return err
+	}
+	if len(signature) != k.set.SignatureSize() {
+		return ErrSignature
+	}
+	if !k.native.verify(in, signature) {
+		return ErrInvalid
+	}
+	return nil
 }
 
 // Prepare expands the key, which makes verification several times faster and takes 20, 36 or 64
@@ -84,7 +108,8 @@ type PrivateKey struct {
 
 // signer is what an implementation holds for a private key.
 type signer interface {
-	sign(message, context []byte, randomness *[32]byte) ([]byte, error)
+	// sign is deterministic with a randomness of zeros.
+	sign(in input, randomness *[32]byte) ([]byte, error)
 	seed() ([]byte, error)
 	expanded() ([]byte, error)
 	publicKey() ([]byte, error)
@@ -138,17 +163,6 @@ func newPrivateKey(set Set, native signer, err error) (*PrivateKey, error) {
 	return &PrivateKey{public, native}, nil
 }
 
-// Options are the options of PrivateKey.Sign.
-type Options struct {
-	// Context of the signature, at most 255 bytes.
-	Context []byte
-	// Deterministic signing, for messages whose signature must not change.
-	Deterministic bool
-}
-
-// HashFunc returns 0: the message is signed, not a digest.
-func (*Options) HashFunc() crypto.Hash { return 0 }
-
 // Public returns the *PublicKey.
 func (k *PrivateKey) Public() crypto.PublicKey { return k.public }
 
@@ -158,21 +172,19 @@ func (k *PrivateKey) PublicKey() *PublicKey { return k.public }
 // Set returns the parameter set.
 func (k *PrivateKey) Set() Set { return k.public.set }
 
-// Sign signs the message itself. random is read for hedged signing; nil is crypto/rand. opts is nil,
-// an *Options, or another value whose HashFunc returns 0.
+// Sign signs the message itself, or what the Options say. random is read for hedged signing; nil is
+// crypto/rand. opts is nil, an *Options, or another value whose HashFunc returns 0.
 func (k *PrivateKey) Sign(random io.Reader, message []byte, opts crypto.SignerOpts) ([]byte, error) {
 	options, ok := opts.(*Options)
-	if !ok || options == nil {
-		if opts != nil && !ok && opts.HashFunc() != 0 {
-			return nil, ErrOptions
-		}
-		options = &Options{}
+	if opts != nil && !ok && opts.HashFunc() != 0 {
+		return nil, ErrOptions
 	}
-	if len(options.Context) > MaxContext {
-		return nil, ErrContext
+	in, err := options.input(k.Set(), message)
+	if err != nil {
+		return nil, err
 	}
 	var randomness [32]byte
-	if !options.Deterministic {
+	if options == nil || !options.Deterministic {
 		if random == nil {
 			random = rand.Reader
 		}
@@ -180,7 +192,7 @@ func (k *PrivateKey) Sign(random io.Reader, message []byte, opts crypto.SignerOp
 			return nil, fmt.Errorf("mldsa: randomness: %w", err)
 		}
 	}
-	return k.native.sign(message, options.Context, &randomness)
+	return k.native.sign(in, &randomness)
 }
 
 // Seed returns the seed, or ErrNoSeed for a key that was parsed from its expanded encoding.

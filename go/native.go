@@ -16,6 +16,9 @@ const (
 	threadsCalling = 1
 )
 
+// allForms says that HashML-DSA and message representatives are available.
+const allForms = true
+
 func init() {
 	if abi.version() != abiVersion {
 		panic("mldsa: the C library has another version of the interface")
@@ -32,7 +35,11 @@ func failure(status int32, err error) error {
 func pointer(bytes []byte) *byte { return unsafe.SliceData(bytes) }
 
 // publicKey is a handle of the library, freed after the last use.
-type publicKey struct{ handle unsafe.Pointer }
+type publicKey struct {
+	handle unsafe.Pointer
+	// The runtime searches the cleanups of a span one by one: a larger object has fewer neighbours.
+	_ [31]uint64
+}
 
 func newVerifier(set Set, encoded []byte) (verifier, error) {
 	key := &publicKey{}
@@ -43,8 +50,16 @@ func newVerifier(set Set, encoded []byte) (verifier, error) {
 	return key, nil
 }
 
-func (k *publicKey) verify(message, context, signature []byte) bool {
-	status := abi.verify(k.handle, message, context, signature)
+func (k *publicKey) verify(in input, signature []byte) bool {
+	var status int32
+	switch {
+	case in.mu:
+		status = abi.verifyMu(k.handle, in.message, signature)
+	case in.preHash != 0:
+		status = abi.verifyPreHashed(k.handle, uint32(in.preHash), in.message, in.context, signature)
+	default:
+		status = abi.verify(k.handle, in.message, in.context, signature)
+	}
 	runtime.KeepAlive(k)
 	return status == statusOK
 }
@@ -82,9 +97,17 @@ func signerFromExpanded(set Set, expanded []byte) (signer, error) {
 	return ownPrivateKey(set, handle), nil
 }
 
-func (k *privateKey) sign(message, context []byte, randomness *[32]byte) ([]byte, error) {
+func (k *privateKey) sign(in input, randomness *[32]byte) ([]byte, error) {
 	signature := make([]byte, k.set.SignatureSize())
-	status := abi.sign(k.handle, message, context, randomness, signature)
+	var status int32
+	switch {
+	case in.mu:
+		status = abi.signMu(k.handle, in.message, randomness, signature)
+	case in.preHash != 0:
+		status = abi.signPreHashed(k.handle, uint32(in.preHash), in.message, in.context, randomness, signature)
+	default:
+		status = abi.sign(k.handle, in.message, in.context, randomness, signature)
+	}
 	runtime.KeepAlive(k)
 	return signature, failure(status, ErrInternal)
 }
@@ -124,39 +147,43 @@ func (k *privateKey) publicKey() ([]byte, error) {
 // committee is a handle of the library.
 type committee struct{ handle unsafe.Pointer }
 
-func ownCommittee(handle unsafe.Pointer) *committee {
+func ownCommittee(handle unsafe.Pointer, status int32) (votesVerifier, error) {
+	if status != statusOK {
+		return nil, ErrCommittee
+	}
 	c := &committee{handle}
 	runtime.AddCleanup(c, abi.committeeFree, handle)
-	return c
+	return c, nil
 }
 
-func newMembers(set Set, context []byte, epoch uint64, keys []byte, weights []uint64) (members, error) {
+func newVotesVerifier(c *Committee, context []byte) (votesVerifier, error) {
 	var handle unsafe.Pointer
-	status := abi.committeeNew(uint32(set), context, epoch, keys, weights, &handle)
-	if status != statusOK {
-		return nil, ErrCommittee
-	}
-	return ownCommittee(handle), nil
+	keys, weights := concatenated(c.members)
+	status := abi.committeeNew(uint32(c.set), context, c.epoch, keys, weights, &handle)
+	return ownCommittee(handle, status)
 }
 
-func (c *committee) successor(epoch uint64, keys []byte, weights []uint64) (members, error) {
+func (c *committee) successor(next *Committee, changes []Member) (votesVerifier, error) {
 	var handle unsafe.Pointer
-	status := abi.committeeSuccessor(c.handle, epoch, keys, weights, &handle)
+	keys, weights := concatenated(changes)
+	status := abi.committeeSuccessor(c.handle, next.epoch, keys, weights, &handle)
 	runtime.KeepAlive(c)
-	if status != statusOK {
-		return nil, ErrCommittee
-	}
-	return ownCommittee(handle), nil
+	return ownCommittee(handle, status)
 }
 
-func (c *committee) verify(data []byte, votes []packed, verdicts []bool) {
-	out := make([]byte, len(votes))
-	status := abi.committeeVerify(c.handle, data, votes, out)
+func concatenated(list []Member) (keys []byte, weights []uint64) {
+	for _, member := range list {
+		keys = append(keys, member.Key.encoded...)
+		weights = append(weights, member.Weight)
+	}
+	return keys, weights
+}
+
+func (c *committee) verify(data []byte, votes []packed, verdicts []byte) bool {
+	status := abi.committeeVerify(c.handle, data, votes, verdicts)
 	runtime.KeepAlive(c)
 	if status != statusOK && status != statusRejected {
-		return
+		clear(verdicts)
 	}
-	for i, verdict := range out {
-		verdicts[i] = verdict == verdictValid
-	}
+	return status == statusOK
 }

@@ -11,6 +11,14 @@ package mldsa
 #cgo nocallback mldsa_verify
 #cgo noescape mldsa_sign
 #cgo nocallback mldsa_sign
+#cgo noescape mldsa_verify_prehashed
+#cgo nocallback mldsa_verify_prehashed
+#cgo noescape mldsa_verify_mu
+#cgo nocallback mldsa_verify_mu
+#cgo noescape mldsa_sign_prehashed
+#cgo nocallback mldsa_sign_prehashed
+#cgo noescape mldsa_sign_mu
+#cgo nocallback mldsa_sign_mu
 #cgo noescape mldsa_committee_verify_packed
 #cgo nocallback mldsa_committee_verify_packed
 #include "mldsa.h"
@@ -58,6 +66,15 @@ func (cgo) verify(key unsafe.Pointer, message, context, signature []byte) int32 
 		u8(signature), size(signature)))
 }
 
+func (cgo) verifyPreHashed(key unsafe.Pointer, hash uint32, digest, context, signature []byte) int32 {
+	return int32(C.mldsa_verify_prehashed(vk(key), C.uint32_t(hash), u8(digest), size(digest), u8(context),
+		size(context), u8(signature), size(signature)))
+}
+
+func (cgo) verifyMu(key unsafe.Pointer, mu, signature []byte) int32 {
+	return int32(C.mldsa_verify_mu(vk(key), u8(mu), size(mu), u8(signature), size(signature)))
+}
+
 func (cgo) privateKeyFromSeed(set uint32, seed []byte, key *unsafe.Pointer) int32 {
 	var made *C.mldsa_private_key
 	status := C.mldsa_private_key_from_seed(C.uint32_t(set), u8(seed), size(seed), &made)
@@ -97,6 +114,18 @@ func (cgo) sign(key unsafe.Pointer, message, context []byte, randomness *[32]byt
 	n := size(out)
 	return int32(C.mldsa_sign(sk(key), u8(message), size(message), u8(context), size(context),
 		u8(randomness[:]), u8(out), &n))
+}
+
+func (cgo) signPreHashed(key unsafe.Pointer, hash uint32, digest, context []byte, randomness *[32]byte,
+	out []byte) int32 {
+	n := size(out)
+	return int32(C.mldsa_sign_prehashed(sk(key), C.uint32_t(hash), u8(digest), size(digest), u8(context),
+		size(context), u8(randomness[:]), u8(out), &n))
+}
+
+func (cgo) signMu(key unsafe.Pointer, mu []byte, randomness *[32]byte, out []byte) int32 {
+	n := size(out)
+	return int32(C.mldsa_sign_mu(sk(key), u8(mu), size(mu), u8(randomness[:]), u8(out), &n))
 }
 
 func (cgo) committeeNew(set uint32, context []byte, epoch uint64, keys []byte, weights []uint64,

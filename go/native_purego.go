@@ -24,6 +24,9 @@ type library struct {
 	cPublicBytes func(key unsafe.Pointer, out *byte, n *uintptr) int32
 	cVerify      func(key unsafe.Pointer, message *byte, m uintptr, context *byte, c uintptr,
 		signature *byte, s uintptr) int32
+	cVerifyPreHashed func(key unsafe.Pointer, hash uint32, digest *byte, d uintptr, context *byte, c uintptr,
+		signature *byte, s uintptr) int32
+	cVerifyMu     func(key unsafe.Pointer, mu *byte, m uintptr, signature *byte, s uintptr) int32
 	cFromSeed     func(set uint32, seed *byte, n uintptr, key *unsafe.Pointer) int32
 	cFromExpanded func(set uint32, expanded *byte, n uintptr, key *unsafe.Pointer) int32
 	cPrivateFree  func(key unsafe.Pointer)
@@ -33,6 +36,9 @@ type library struct {
 	cPublic       func(key unsafe.Pointer, public *unsafe.Pointer) int32
 	cSign         func(key unsafe.Pointer, message *byte, m uintptr, context *byte, c uintptr,
 		randomness *byte, out *byte, n *uintptr) int32
+	cSignPreHashed func(key unsafe.Pointer, hash uint32, digest *byte, d uintptr, context *byte, c uintptr,
+		randomness *byte, out *byte, n *uintptr) int32
+	cSignMu       func(key unsafe.Pointer, mu *byte, m uintptr, randomness *byte, out *byte, n *uintptr) int32
 	cCommitteeNew func(set, threads uint32, context *byte, c uintptr, epoch uint64,
 		numerator, denominator uint32, keys *byte, k uintptr, weights *uint64, n uintptr,
 		committee *unsafe.Pointer) int32
@@ -78,6 +84,8 @@ func functions(handle uintptr) *library {
 		"mldsa_public_key_prepare":        &l.cPublicPrep,
 		"mldsa_public_key_bytes":          &l.cPublicBytes,
 		"mldsa_verify":                    &l.cVerify,
+		"mldsa_verify_prehashed":          &l.cVerifyPreHashed,
+		"mldsa_verify_mu":                 &l.cVerifyMu,
 		"mldsa_private_key_from_seed":     &l.cFromSeed,
 		"mldsa_private_key_from_expanded": &l.cFromExpanded,
 		"mldsa_private_key_free":          &l.cPrivateFree,
@@ -86,6 +94,8 @@ func functions(handle uintptr) *library {
 		"mldsa_private_key_expanded":      &l.cExpanded,
 		"mldsa_private_key_public_key":    &l.cPublic,
 		"mldsa_sign":                      &l.cSign,
+		"mldsa_sign_prehashed":            &l.cSignPreHashed,
+		"mldsa_sign_mu":                   &l.cSignMu,
 		"mldsa_committee_new":             &l.cCommitteeNew,
 		"mldsa_committee_successor":       &l.cSuccessor,
 		"mldsa_committee_free":            &l.cCommitteeFree,
@@ -118,6 +128,15 @@ func (l *library) verify(key unsafe.Pointer, message, context, signature []byte)
 		pointer(signature), length(signature))
 }
 
+func (l *library) verifyPreHashed(key unsafe.Pointer, hash uint32, digest, context, signature []byte) int32 {
+	return l.cVerifyPreHashed(key, hash, pointer(digest), length(digest), pointer(context), length(context),
+		pointer(signature), length(signature))
+}
+
+func (l *library) verifyMu(key unsafe.Pointer, mu, signature []byte) int32 {
+	return l.cVerifyMu(key, pointer(mu), length(mu), pointer(signature), length(signature))
+}
+
 func (l *library) privateKeyFromSeed(set uint32, seed []byte, key *unsafe.Pointer) int32 {
 	return l.cFromSeed(set, pointer(seed), length(seed), key)
 }
@@ -148,6 +167,18 @@ func (l *library) sign(key unsafe.Pointer, message, context []byte, randomness *
 	n := length(out)
 	return l.cSign(key, pointer(message), length(message), pointer(context), length(context),
 		&randomness[0], pointer(out), &n)
+}
+
+func (l *library) signPreHashed(key unsafe.Pointer, hash uint32, digest, context []byte, randomness *[32]byte,
+	out []byte) int32 {
+	n := length(out)
+	return l.cSignPreHashed(key, hash, pointer(digest), length(digest), pointer(context), length(context),
+		&randomness[0], pointer(out), &n)
+}
+
+func (l *library) signMu(key unsafe.Pointer, mu []byte, randomness *[32]byte, out []byte) int32 {
+	n := length(out)
+	return l.cSignMu(key, pointer(mu), length(mu), &randomness[0], pointer(out), &n)
 }
 
 func (l *library) committeeNew(set uint32, context []byte, epoch uint64, keys []byte, weights []uint64,

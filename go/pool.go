@@ -79,10 +79,9 @@ func (p *pool) with(set Set, context []byte, keys []*PublicKey) *poolState {
 	next := &poolState{indices: make(map[*PublicKey]uint32, len(state.indices)+len(missing))}
 	var err error
 	if state.committee == nil {
-		list = withoutDuplicates(list)
-		next.committee, err = NewCommittee(set, context, 1, list)
+		next.committee, err = NewCommittee(set, context, 1, withoutDuplicates(list))
 	} else {
-		next.committee, err = state.committee.WithMembers(state.committee.Epoch()+1, list)
+		next.committee, err = state.committee.Successor(state.committee.Epoch()+1, list)
 	}
 	if err != nil {
 		return state
@@ -108,8 +107,8 @@ func withoutDuplicates(list []Member) []Member {
 	seen := map[string]bool{}
 	var kept []Member
 	for _, member := range list {
-		if !seen[string(member.Key.encoded)] {
-			seen[string(member.Key.encoded)] = true
+		if !seen[member.Key.encoded] {
+			seen[member.Key.encoded] = true
 			kept = append(kept, member)
 		}
 	}
@@ -135,29 +134,26 @@ func (s *poolState) missing(keys []*PublicKey) []*PublicKey {
 
 func verifyBatch(b *Batch, verdicts []bool) {
 	state := poolOf(b.set, b.context).with(b.set, b.context, b.keys)
-	votes := make([]packed, 0, len(b.parts))
-	places := make([]int, 0, len(b.parts))
+	b.chosen, b.places = b.chosen[:0], b.places[:0]
 	for i, key := range b.keys {
 		part := b.parts[i]
 		if index, ok := state.indices[key]; ok {
 			part.member = index
-			votes, places = append(votes, part), append(places, i)
+			b.chosen, b.places = append(b.chosen, part), append(b.places, i)
 			continue
 		}
-		message := b.data[part.message:][:part.messageSize]
-		signature := b.data[part.signature:][:part.signatureLen]
-		verdicts[i] = key.Verify(message, b.context, signature)
+		verdicts[i] = key.Verify(part.messageOf(b.data), b.context, part.signatureOf(b.data))
 		if verdicts[i] {
 			// From now on in the committee: only valid signatures make it grow.
 			key.batched.Store(true)
 		}
 	}
-	if len(votes) == 0 {
+	if len(b.chosen) == 0 {
 		return
 	}
-	found := make([]bool, len(votes))
-	state.committee.native.verify(b.data, votes, found)
-	for i, valid := range found {
-		verdicts[places[i]] = valid
+	found := b.room(len(b.chosen))
+	state.committee.native.verify(b.data, b.chosen, found)
+	for i, verdict := range found {
+		verdicts[b.places[i]] = verdict == verdictValid
 	}
 }

@@ -57,21 +57,44 @@ func (s Set) ExpandedKeySize() int { return s.sizes().expandedKey }
 // SignatureSize returns the size of a signature in bytes; 0 for an unknown set.
 func (s Set) SignatureSize() int { return s.sizes().signature }
 
+// strength is the collision strength lambda in bits.
+func (s Set) strength() int {
+	switch s {
+	case MLDSA44:
+		return 128
+	case MLDSA65:
+		return 192
+	}
+	return 256
+}
+
 // String returns the name in FIPS 204.
 func (s Set) String() string { return fmt.Sprintf("ML-DSA-%d", uint32(s)) }
 
-// Reasons of failures. Verification returns false instead.
+// Reasons of failures.
 var (
-	ErrSet       = errors.New("mldsa: unknown parameter set")
-	ErrKeySize   = errors.New("mldsa: key of the wrong size")
-	ErrKey       = errors.New("mldsa: malformed private key")
-	ErrContext   = errors.New("mldsa: context longer than 255 bytes")
-	ErrOptions   = errors.New("mldsa: the message must not be hashed before")
-	ErrNoSeed    = errors.New("mldsa: the seed of this key is not known")
+	ErrSet         = errors.New("mldsa: unknown parameter set")
+	ErrKeySize     = errors.New("mldsa: key of the wrong size")
+	ErrKey         = errors.New("mldsa: malformed private key")
+	ErrEncoding    = errors.New("mldsa: no key of ML-DSA in this DER or PEM")
+	ErrNoSeed      = errors.New("mldsa: the seed of this key is not known")
+	ErrContext     = errors.New("mldsa: context longer than 255 bytes")
+	ErrOptions     = errors.New("mldsa: options that do not fit together")
+	ErrDigest      = errors.New("mldsa: digest of the wrong size")
+	ErrWeakPreHash = errors.New("mldsa: hash weaker than the parameter set")
+	ErrSignature   = errors.New("mldsa: signature of the wrong size")
+	ErrInvalid     = errors.New("mldsa: invalid signature")
+	ErrMixedSets   = errors.New("mldsa: key of another parameter set")
+	ErrTooLarge    = errors.New("mldsa: batch larger than 4 GiB")
+	ErrInternal    = errors.New("mldsa: internal failure")
+	// ErrUnsupported is returned by the implementation with CIRCL for HashML-DSA and message
+	// representatives.
+	ErrUnsupported = errors.New("mldsa: not supported by this implementation")
+
 	ErrCommittee = errors.New("mldsa: malformed committee")
 	ErrMember    = errors.New("mldsa: no such member")
-	ErrMixedSets = errors.New("mldsa: key of another parameter set")
-	ErrSignature = errors.New("mldsa: signature of the wrong size")
-	ErrTooLarge  = errors.New("mldsa: batch larger than 4 GiB")
-	ErrInternal  = errors.New("mldsa: internal failure")
+	// Reasons of a QuorumError, with ErrMember and ErrInvalid.
+	ErrDuplicateVote      = errors.New("mldsa: one vote twice")
+	ErrConflictingVotes   = errors.New("mldsa: two different votes of one member")
+	ErrInsufficientWeight = errors.New("mldsa: the votes do not reach the threshold")
 )

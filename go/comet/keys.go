@@ -58,13 +58,9 @@ func (k PubKey) Bytes() []byte {
 }
 
 // VerifySignature reports whether sig is valid for msg with the empty context. A key is expanded
-// after its first valid signature.
+// after its second valid signature.
 func (k PubKey) VerifySignature(msg, sig []byte) bool {
-	if k.key == nil || !k.key.Verify(msg, nil, sig) {
-		return false
-	}
-	k.key.Prepare()
-	return true
+	return k.key != nil && k.key.Verify(msg, nil, sig)
 }
 
 // Equals reports whether other is a PubKey with the same bytes.

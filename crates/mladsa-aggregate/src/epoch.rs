@@ -10,5 +10,6 @@ pub(crate) mod write_once;
 pub(crate) mod pinned;
 pub(crate) mod message;
 pub(crate) mod agreed;
+pub(crate) mod equivocation;
 pub(crate) mod authenticate;
 pub(crate) mod proof;

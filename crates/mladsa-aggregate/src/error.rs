@@ -109,6 +109,7 @@ error_enum! {
         NotPinned = "root is not pinned, or another list is pinned for this epoch",
         NotAgreed = "list of roots is not acknowledged by a quorum and every signer",
         OtherCommittee = "committee is not the pinned one",
+        NotConflicting = "statements do not contradict each other",
         NotEndorsed = "committee is not endorsed by a quorum of the previous one",
         SigningFault = "signing failed: fault",
     }

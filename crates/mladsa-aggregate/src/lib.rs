@@ -26,6 +26,7 @@ pub mod open_commitments;
 mod vectors;
 
 pub use crate::epoch::agreed::AgreedRoots;
+pub use crate::epoch::equivocation::EpochEquivocation;
 pub use crate::epoch::pinned::PinnedRoots;
 pub use crate::epoch::plan::EpochPlan;
 pub use crate::epoch::quorum::QuorumRule;
@@ -43,6 +44,7 @@ pub use crate::keys::member::Member;
 pub use crate::keys::seed::MasterSeed;
 pub use crate::member_id::MemberId;
 pub use crate::round::aggregate::Aggregate;
+pub use crate::round::certificate::Certificate;
 pub use crate::round::session::{Session, SessionEvent};
 pub use crate::wire::task::{SigningTask, TaskId};
 

@@ -5,5 +5,5 @@ pub(crate) mod commitment;
 pub(crate) mod aggregate;
 pub(crate) mod combine;
 pub(crate) mod signer;
-pub(crate) mod outcome;
+pub(crate) mod certificate;
 pub(crate) mod session;

@@ -6,6 +6,7 @@
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;
+mod exchange;
 mod hostile;
 mod killing;
 mod peer;
@@ -181,6 +182,18 @@ impl Place {
                 let pending = member.resume(&round, &journal)?;
                 let response = member.respond(pending, &challenge_set, &mut journal)?;
                 self.publish(n, "response", &response.to_bytes());
+            }
+            "session" => {
+                let agreed = self.agreed(n)?;
+                let tree = Arc::new(member.epoch_tree(agreed.registry(), agreed.plan())?);
+                let (mut journal, member) = (open()?, Arc::new(member));
+                let task = task("decision", b"payload");
+                let session = Session::new(member, tree, agreed, task, exchange::TIMEOUT);
+                let (shared, staged) = (self.file(n, "session"), self.own(n, "next"));
+                let shared = shared.with_extension("messages");
+                let kill = || killing::step(kill_at);
+                let certificate = exchange::run(session, &mut journal, &shared, &staged, kill)?;
+                self.publish(n, "certificate", &certificate.to_bytes());
             }
             "retire" => member.retire(&self.agreed(n)?, &attempt(), &mut open()?)?,
             "close" => open()?.close_epoch(self.epoch - 1)?,
@@ -416,11 +429,43 @@ fn epoch_survives_kills(begun: &Place) -> Place {
             assert_eq!(place.run(0, step, "whole", NEVER), Some(3));
         }
     });
+    let session = session_survives_kills(&stages[2]);
     println!(
-        "kills in epoch {}:{kills} other hashes {other_hashes} retire {retire}",
+        "kills in epoch {}:{kills} session {session} other hashes {other_hashes} retire {retire}",
         begun.epoch
     );
     stages.pop().unwrap()
+}
+
+/// Kills member 0 at every step of a session, which then continues with its journal. All members have
+/// one certificate. Returns the number of kills.
+fn session_survives_kills(before: &Place) -> usize {
+    for kill_at in 0.. {
+        let place = before.copy("session");
+        let [_, second, third] = ids(place.epoch);
+        let others = [second, third].map(|n| place.spawn(n, "session", "whole", NEVER));
+        let killed = place.run(0, "session", "whole", kill_at);
+        if killed.is_none() {
+            assert_eq!(place.run(0, "session", "whole", NEVER), Some(0));
+        }
+        for mut other in others {
+            assert_eq!(other.wait().unwrap().code(), Some(0));
+        }
+        let certificate = place.read(0, "certificate");
+        for n in [second, third] {
+            assert_eq!(place.read(n, "certificate"), certificate);
+        }
+        let certificate = Certificate::from_bytes(&certificate).unwrap();
+        let agreed = place.agreed(0).unwrap();
+        certificate
+            .verify(&agreed, &task("decision", b"payload"))
+            .unwrap();
+        if killed == Some(0) {
+            assert!(kill_at > 10, "{kill_at}");
+            return kill_at;
+        }
+    }
+    unreachable!()
 }
 
 fn committee_survives_kills_at_every_write() {

@@ -146,3 +146,31 @@ pub(crate) unsafe fn sized_buffer<'a>(
     // SAFETY: valid for `capacity` bytes, of which these are a part.
     unsafe { output(buffer, needed) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A payload whose drop panics.
+    struct Payload;
+
+    impl Drop for Payload {
+        fn drop(&mut self) {
+            panic!("the drop of a payload");
+        }
+    }
+
+    #[test]
+    fn a_panic_ends_at_the_boundary() {
+        assert_eq!(guard(|| panic!("a text")), Status::Internal);
+        assert_eq!(
+            guard(|| std::panic::panic_any(Payload)),
+            Status::Internal,
+            "a payload that panics when it is dropped"
+        );
+        let mut handle = core::ptr::dangling_mut::<u8>();
+        // SAFETY: a valid output.
+        let status = unsafe { store(&raw mut handle, || panic!("in the constructor")) };
+        assert_eq!((status, handle.is_null()), (Status::Internal, true));
+    }
+}

@@ -1,14 +1,22 @@
-//! `mldsa aggregate`: a committee that makes one signature, in steps over files or in one process.
+//! `mldsa aggregate`: a committee that makes one signature. Each command is one process.
 
 mod args;
 mod committee;
 mod dirs;
+mod evidence;
+mod join;
+mod mailbox;
+mod network;
 mod pins;
+mod plan;
 mod registrations;
 mod rule;
+mod settings;
+mod sign;
 mod steps;
 mod store;
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
@@ -20,12 +28,12 @@ use crate::Status;
 use crate::paths::{Files, is_standard_output};
 use crate::terminal::{complain, print};
 use args::{
-    CloseArgs, CombineArgs, CommitteeArgs, DecisionArgs, EpochArgs, InitArgs, PlanArgs, RetireArgs,
-    RoundArgs, RunArgs, StoreArgs, VerifyArgs,
+    CloseArgs, CombineArgs, DecisionArgs, EpochArgs, EvidenceArgs, InitArgs, JoinArgs, PlanArgs,
+    RetireArgs, SignArgs, VerifyArgs,
 };
 use committee::{Committee, expect_roots};
-use dirs::{named, refused};
-use steps::{Attempt, signing_task};
+use settings::Settings;
+use steps::Attempt;
 use store::Store;
 
 /// Many signers, one ML-DSA-87 signature (ML-ADSA-87, experimental)
@@ -33,7 +41,7 @@ use store::Store;
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    step: Step,
+    command: Command,
 }
 
 const HELP: &str = "\
@@ -41,43 +49,62 @@ EXPERIMENTAL: no independent review, no proof for the narrow masks. One key sign
 one decision; the guard in the store ensures it. A store that was lost, copied or
 restored from a backup must never sign again.
 
-Every step is one process. `--committee` is a directory that all members share
-(registrations; for each epoch plan, roots, acknowledgements), `--round` one for
-each attempt (openings, commitments, responses), `--store` one member's own, made
-with mode 0700; its secrets and its guard have mode 0600.
+`--committee` is a directory that all members share, `--store` one member's own,
+made with mode 0700; its secrets and its guard have mode 0600. A store remembers
+the committee, the epoch and the domain of `join`. A member runs, for an epoch:
 
-  init      all members, once
-  plan      one member, for each epoch: matrix, members, quorum rule and contents
-  status    anyone: members, fingerprints, digests, missing messages; binds nothing
-  root      all members
-  agree     all members, after comparing the digest of `status` over another channel
-  open      all members, for each attempt; then commit, reveal, respond
-  combine   one member; after a miss all members `retire`: the next attempt
-  close     all members, when the epoch is over, or
+  join      with the names of all members; the members make one plan
+  status    and compare the digest of the roots over another channel; binds nothing
+  agree     with the compared digest
+  sign      for each decision, all members at about the same time
+  close     when the epoch is over, or
   rotate    with a new seed
-  endorse   members of the epoch before: the committee of the next one
 
-`verify` trusts no directory: its --store has pinned the committee's identity
-(`trust`), or an earlier committee that has endorsed it, or --identity gives it.
+`sign` waits for the others, retires failed attempts and resumes after an
+interruption. Between hosts without a shared directory, `--listen` and `--peer`
+carry its messages; copy the directory after `join` and after `agree`. An epoch
+that cannot be agreed on, because a member has signed two lists or roots, is
+replaced by the next one without that member: `join --epoch N --members ..`.
 
-EXIT CODE  0 done or valid, 1 invalid, not enough signers, another decision, or to
-be retried with the next attempt, 2 unusable or refused.";
+`endorse` signs the committee of the next epoch (`join --after`). `verify` trusts
+no directory: its store has pinned the committee's identity (`trust`), or an
+earlier committee that has endorsed it, or --identity gives it.
+
+EXIT CODE  0 done or valid, 1 invalid, not enough signers, another decision, not
+done in time, or to be retried with the next attempt, 2 unusable or refused.";
 
 #[derive(clap::Subcommand)]
-enum Step {
-    Run(RunArgs),
-    Init(InitArgs),
-    Plan(PlanArgs),
-    /// Announce the root over the member's keys of the epoch
-    Root(EpochArgs),
-    /// Acknowledge the list of all roots, whose digest --expect-roots gives
-    Agree(EpochArgs),
+enum Command {
+    Join(JoinArgs),
     /// Show the committee of an epoch, what is missing and what comes next
     Status(EpochArgs),
+    /// Acknowledge the list of all roots, whose digest --expect-roots gives
+    Agree(EpochArgs),
+    Sign(SignArgs),
+    Verify(VerifyArgs),
     /// Pin the committee that --identity gives in the store of a verifier
     Trust(EpochArgs),
     /// Endorse the committee that --identity gives as the next one
     Endorse(EpochArgs),
+    Evidence(EvidenceArgs),
+    /// End an epoch: no key of it or of an earlier one signs any more
+    Close(CloseArgs),
+    /// End an epoch as `close` does, and make a new seed and a new guard
+    Rotate(CloseArgs),
+    /// Single steps of `join` and `sign`
+    #[command(subcommand)]
+    Step(Step),
+    #[command(external_subcommand)]
+    Other(Vec<OsString>),
+}
+
+/// Single steps of `join` (init, plan, root) and of an attempt (open, commit, reveal, respond, combine).
+#[derive(clap::Subcommand)]
+enum Step {
+    Init(InitArgs),
+    Plan(PlanArgs),
+    /// Announce the root over the member's keys of the epoch
+    Root(EpochArgs),
     /// Publish the member's key for the decision, with its path to the root
     Open(DecisionArgs),
     /// Publish the hash of a commitment, the first message of an attempt
@@ -89,45 +116,53 @@ enum Step {
     /// Abandon an attempt: the member's key of it never signs
     Retire(RetireArgs),
     Combine(CombineArgs),
-    Verify(VerifyArgs),
-    /// End an epoch: no key of it or of an earlier one signs any more
-    Close(CloseArgs),
-    /// End an epoch as `close` does, and make a new seed and a new guard
-    Rotate(CloseArgs),
 }
 
 impl Args {
-    /// A step reads the directories that it is given, and writes files of its own there.
+    /// A command reads the directories that it is given, and writes files of its own there.
     pub(crate) fn files(&self) -> Files<'_> {
+        match &self.command {
+            Command::Join(args) => {
+                let files = args.epoch.files().read(args.plan.weights.as_deref());
+                files.print()
+            }
+            Command::Status(args)
+            | Command::Agree(args)
+            | Command::Trust(args)
+            | Command::Endorse(args) => args.files().print(),
+            Command::Sign(args) => {
+                let files = args.epoch.files().read([&*args.subject.payload]);
+                reported(files, [Some(&args.out)])
+            }
+            Command::Verify(args) => {
+                let read = [&*args.certificate, &args.subject.payload];
+                reported(args.epoch.files().read(read), args.results())
+            }
+            Command::Evidence(args) => args.epoch.files().read([&*args.file]).print(),
+            Command::Close(args) | Command::Rotate(args) => {
+                Files::default().read([&*args.store]).print()
+            }
+            Command::Step(step) => step.files(),
+            Command::Other(_) => Files::default(),
+        }
+    }
+}
+
+impl Step {
+    fn files(&self) -> Files<'_> {
         let files = Files::default();
-        match &self.step {
-            Step::Run(args) => files.read([&*args.subject.payload]).print(),
-            Step::Init(args) => files.read([&*args.committee, &args.store.store]).print(),
-            Step::Plan(args) => files
-                .read([&*args.committee])
-                .read(args.weights.as_deref())
-                .print(),
-            Step::Root(args)
-            | Step::Agree(args)
-            | Step::Status(args)
-            | Step::Trust(args)
-            | Step::Endorse(args) => files
-                .read([&*args.committee.committee, &args.store.store])
-                .print(),
-            Step::Close(args) | Step::Rotate(args) => files.read([&*args.store.store]).print(),
-            Step::Open(args) | Step::Commit(args) | Step::Reveal(args) | Step::Respond(args) => {
+        match self {
+            Self::Init(args) => files.read([&*args.committee, &args.store]).print(),
+            Self::Plan(args) => {
+                let files = files.read([&*args.committee]);
+                files.read(args.plan.weights.as_deref()).print()
+            }
+            Self::Root(args) => args.files().print(),
+            Self::Retire(args) => args.epoch.files().print(),
+            Self::Open(args) | Self::Commit(args) | Self::Reveal(args) | Self::Respond(args) => {
                 args.files().print()
             }
-            Step::Retire(args) => files
-                .read([&*args.committee.committee, &args.store.store])
-                .print(),
-            Step::Combine(args) => reported(args.step.files(), [Some(&args.out)]),
-            Step::Verify(args) => {
-                let files = files
-                    .read([&*args.committee.committee, &args.store.store, &args.round])
-                    .read([&*args.aggregate, &args.subject.payload]);
-                reported(files, args.results())
-            }
+            Self::Combine(args) => reported(args.step.files(), [Some(&args.out)]),
         }
     }
 }
@@ -141,68 +176,81 @@ fn reported<'a, const N: usize>(files: Files<'a>, results: [Option<&'a PathBuf>;
 }
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    match &args.step {
-        Step::Run(args) => run_committee(args),
-        Step::Init(args) => {
-            let mark = args.mark.as_deref();
-            Store::init(&args.committee, &args.store.store, &args.id, mark)?;
+    match &args.command {
+        Command::Join(args) => step(join::join(args).map_err(StepError::File)),
+        Command::Status(args) => {
+            print(Committee::of(args)?.status(&args.store)?)?;
             Ok(Status::Good)
         }
-        Step::Plan(args) => {
-            print(Committee::plan(args)?.describe())?;
+        Command::Agree(args) => {
+            agree(args)?;
             Ok(Status::Good)
         }
-        Step::Root(args) => {
-            let store = Store::open(&args.store.store)?;
-            Committee::of(&args.committee)?.announce(&store)?;
-            Ok(Status::Good)
-        }
-        Step::Status(args) => {
-            print(Committee::of(&args.committee)?.status(&args.store.store)?)?;
-            Ok(Status::Good)
-        }
-        Step::Trust(args) => {
-            let committee = expected(&args.committee)?;
+        Command::Sign(args) => step(sign::sign(args)),
+        Command::Verify(args) => step(steps::verify(args)),
+        Command::Trust(args) => {
+            let committee = expected(args)?;
             print(committee.describe())?;
-            committee.trust(&args.store.store)?;
+            committee.trust(&args.store)?;
+            Settings::resolve(args)?.keep(&args.store)?;
             Ok(Status::Good)
         }
-        Step::Endorse(args) => {
-            let store = Store::open(&args.store.store)?;
-            let committee = expected(&args.committee)?;
+        Command::Endorse(args) => {
+            let store = Store::open(&args.store)?;
+            let committee = expected(args)?;
             print(committee.describe())?;
-            committee.endorse(&store)?;
+            committee.endorse(&store, &mut store.guard()?)?;
             Ok(Status::Good)
         }
-        Step::Agree(args) => {
-            let store = Store::open(&args.store.store)?;
-            agree(&args.committee, &store)?;
+        Command::Evidence(args) => evidence::verify(&expected(&args.epoch)?, args),
+        Command::Close(args) => {
+            Store::open(&args.store)?.close(args.epoch)?;
             Ok(Status::Good)
         }
-        Step::Close(args) => {
-            Store::open(&args.store.store)?.close(args.epoch)?;
+        Command::Rotate(args) => {
+            Store::rotate(&args.store, args.epoch)?;
             Ok(Status::Good)
         }
-        Step::Rotate(args) => {
-            Store::rotate(&args.store.store, args.epoch)?;
-            Ok(Status::Good)
+        Command::Step(args) => run_step(args),
+        Command::Other(words) => {
+            let name = words.first().map(|name| name.to_string_lossy());
+            Err(io::Error::other(format!(
+                "`{}` is no command of `mldsa aggregate`; single steps are under `mldsa aggregate step`",
+                name.unwrap_or_default()
+            )))
         }
-        Step::Open(args) => step(attempt(args)?.open()),
-        Step::Commit(args) => step(attempt(args)?.commit()),
-        Step::Reveal(args) => step(attempt(args)?.reveal()),
-        Step::Respond(args) => step(attempt(args)?.respond()),
-        Step::Retire(args) => step(steps::retire(args)),
-        Step::Combine(args) => step(attempt(&args.step)?.combine(&args.out)),
-        Step::Verify(args) => step(steps::verify(args)),
     }
 }
 
-fn attempt(args: &DecisionArgs) -> io::Result<Attempt> {
-    Attempt::new(args, signing_task(&args.round.subject)?)
+fn run_step(args: &Step) -> io::Result<Status> {
+    match args {
+        Step::Init(args) => {
+            let mark = args.new.mark.as_deref();
+            Store::init(&args.committee, &args.store, args.new.id()?, mark)?;
+            Ok(Status::Good)
+        }
+        Step::Plan(args) => {
+            let rule = rule::rule(&args.plan)?;
+            let planned = Committee::plan(&args.committee, args.epoch, &args.plan, &rule, None)?;
+            print(planned.describe())?;
+            Ok(Status::Good)
+        }
+        Step::Root(args) => {
+            let store = Store::open(&args.store)?;
+            Committee::of(args)?.announce(&store, &mut store.guard()?)?;
+            Ok(Status::Good)
+        }
+        Step::Open(args) => step(Attempt::new(args)?.open()),
+        Step::Commit(args) => step(Attempt::new(args)?.commit()),
+        Step::Reveal(args) => step(Attempt::new(args)?.reveal()),
+        Step::Respond(args) => step(Attempt::new(args)?.respond()),
+        Step::Retire(args) => step(steps::retire(args)),
+        Step::Combine(args) => step(Attempt::new(&args.step)?.combine(&args.out)),
+    }
 }
 
 /// The committee with the identity that the arguments must give.
-fn expected(args: &CommitteeArgs) -> io::Result<Committee> {
+fn expected(args: &EpochArgs) -> io::Result<Committee> {
     if args.identity.is_none() {
         let why = "--identity is required: get it from a source that you trust";
         return Err(io::Error::other(why));
@@ -211,7 +259,8 @@ fn expected(args: &CommitteeArgs) -> io::Result<Committee> {
 }
 
 /// Prints members and list of roots, pins and acknowledges the list.
-fn agree(args: &CommitteeArgs, store: &Store) -> io::Result<()> {
+fn agree(args: &EpochArgs) -> io::Result<()> {
+    let store = Store::open(&args.store)?;
     let committee = Committee::of(args)?;
     let (pinned, pins) = committee.pin(&store.path)?;
     if args.expect_roots.is_none() {
@@ -222,8 +271,9 @@ fn agree(args: &CommitteeArgs, store: &Store) -> io::Result<()> {
     expect_roots(&pinned, args.expect_roots.as_deref())?;
     let digest = encode_string(pinned.digest());
     print(format!("{}roots: {digest}\n", committee.describe()))?;
+    let mut guard = store.guard()?;
     pins.keep()?;
-    committee.acknowledge(store, &pinned)
+    committee.acknowledge(&store, &pinned, &mut guard)
 }
 
 /// The exit code of a step: verdicts are no errors.
@@ -231,6 +281,10 @@ fn step(result: Result<(), StepError>) -> io::Result<Status> {
     match result {
         Ok(()) => Ok(Status::Good),
         Err(StepError::Refused(error)) if is_verdict(&error) => {
+            complain(error);
+            Ok(Status::Invalid)
+        }
+        Err(StepError::File(error)) if error.kind() == io::ErrorKind::TimedOut => {
             complain(error);
             Ok(Status::Invalid)
         }
@@ -272,89 +326,4 @@ impl From<io::Error> for StepError {
     fn from(error: io::Error) -> Self {
         Self::File(error)
     }
-}
-
-/// Runs every step for every member, one attempt after another.
-fn run_committee(args: &RunArgs) -> io::Result<Status> {
-    let at = |name: &str| args.dir.join(name);
-    // Read once, before anything is made.
-    let task = signing_task(&args.subject)?;
-    std::fs::create_dir(&args.dir).map_err(|error| named(&args.dir, error))?;
-    let committee = || CommitteeArgs {
-        committee: at("committee"),
-        epoch: 1,
-        identity: None,
-        expect_roots: None,
-    };
-    let paths: Vec<PathBuf> = (0..args.members)
-        .map(|n| at(&format!("member-{n:04}")))
-        .collect();
-    let mut stores = Vec::new();
-    for (n, path) in paths.iter().enumerate() {
-        let id = format!("member-{n:04}");
-        stores.push(Store::init(&at("committee"), path, &id, None)?);
-    }
-    let plan = PlanArgs {
-        committee: at("committee"),
-        epoch: 1,
-        contents: vec![args.subject.content.clone()],
-        attempts: None,
-        members: Vec::new(),
-        all_registered: true,
-        quorum: None,
-        weights: None,
-        threshold: None,
-        after: None,
-    };
-    let shared = Committee::plan(&plan)?;
-    for store in &stores {
-        shared.announce(store)?;
-    }
-    for store in &stores {
-        let (pinned, pins) = shared.pin(&store.path)?;
-        pins.keep()?;
-        shared.acknowledge(store, &pinned)?;
-    }
-    for attempt in 0..shared.plan.attempts() {
-        let decision = |store: &PathBuf| DecisionArgs {
-            committee: committee(),
-            store: StoreArgs {
-                store: store.clone(),
-            },
-            round: RoundArgs {
-                round: at(&format!("round-{attempt}")),
-                attempt,
-                cohort: Vec::new(),
-                subject: args.subject.clone(),
-            },
-        };
-        let all = |act: fn(Attempt) -> Result<(), StepError>| {
-            paths.iter().try_for_each(|store| {
-                match act(Attempt::new(&decision(store), task.clone())?) {
-                    Ok(()) => Ok(()),
-                    Err(StepError::Refused(error)) => Err(io::Error::other(error)),
-                    Err(StepError::File(error)) => Err(error),
-                }
-            })
-        };
-        all(Attempt::open)?;
-        all(Attempt::commit)?;
-        all(Attempt::reveal)?;
-        all(Attempt::respond)?;
-        // The combiner pins the list in a directory of its own.
-        let mut combiner = decision(&at("combiner"));
-        combiner.committee.identity = Some(shared.identity());
-        match Attempt::new(&combiner, task.clone())?.combine(&at("aggregate")) {
-            Err(StepError::Refused(Error::Round(error))) if error.is_miss() => {
-                for store in &stores {
-                    let id = task.id().attempt(attempt).map_err(refused)?;
-                    let (agreed, _) = shared.agreed(&store.path, &committee())?;
-                    let retired = store.member.retire(&agreed, &id, &mut store.guard()?);
-                    retired.map_err(refused)?;
-                }
-            }
-            result => return step(result),
-        }
-    }
-    Err(io::Error::other(RoundError::AttemptsExhausted))
 }

@@ -31,8 +31,18 @@ pub(crate) struct StagedFile {
 impl StagedFile {
     /// Writes and flushes `bytes` next to `target`.
     pub(crate) fn write(target: &Path, bytes: &[u8], access: Access) -> io::Result<Self> {
+        Self::write_as("mldsa-", target, bytes, access)
+    }
+
+    /// [`write`](Self::write) with a prefix of the temporary name.
+    pub(crate) fn write_as(
+        prefix: &str,
+        target: &Path,
+        bytes: &[u8],
+        access: Access,
+    ) -> io::Result<Self> {
         let mut builder = Builder::new();
-        builder.prefix("mldsa-").suffix(".tmp");
+        builder.prefix(prefix).suffix(".tmp");
         #[cfg(unix)]
         if access == Access::Umask {
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));

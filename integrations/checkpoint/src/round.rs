@@ -214,7 +214,9 @@ impl Round<'_> {
                         self.sent.push(message);
                     }
                 }
-                SessionEvent::Completed(aggregate) => node.done = Some(*aggregate),
+                SessionEvent::Completed(certificate) => {
+                    node.done = Some(certificate.aggregate().clone());
+                }
                 SessionEvent::AttemptAbandoned(_) => {}
                 SessionEvent::Failed(error) => return Err(error.into()),
                 _ => bail!("an honest member was blamed"),

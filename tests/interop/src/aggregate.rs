@@ -10,9 +10,9 @@ use mladsa_aggregate::steps::{
 use mladsa_aggregate::storage::{LogStorage, MarkStorage};
 use mladsa_aggregate::test_util::{Commitment, Opening, Response, SignerSet};
 use mladsa_aggregate::{
-    Acknowledgement, Aggregate, AgreedRoots, EpochPlan, EpochTree, Error, MasterSeed, Member,
-    MemberId, MemoryWriteOnceStore, OneTimeKeyJournal, PinnedRoots, QuorumRule, Registration,
-    Registry, RootAnnouncement, SigningTask, TaskId, WriteOnceStore,
+    Acknowledgement, Aggregate, AgreedRoots, Certificate, EpochEquivocation, EpochPlan, EpochTree,
+    Error, MasterSeed, Member, MemberId, MemoryWriteOnceStore, OneTimeKeyJournal, PinnedRoots,
+    QuorumRule, Registration, Registry, RootAnnouncement, SigningTask, TaskId, WriteOnceStore,
 };
 use mldsa_core::Randomness;
 
@@ -113,6 +113,8 @@ impl Committee {
             (12, list),
             (13, disk.log),
             (14, disk.mark.unwrap_or_default()),
+            (15, [&b"MLADSAE2"[..], &[0; 16]].concat()),
+            (16, b"MLADSAO1".to_vec()),
         ];
         Ok(Self {
             registry,
@@ -188,6 +190,13 @@ pub fn aggregate(data: &[u8]) {
             return;
         }
         13 | 14 => return journal(parser, bytes),
+        15 => EpochEquivocation::from_bytes(bytes, registry, plan)
+            .ok()
+            .map(|read| read.to_bytes()),
+        16 => Certificate::from_bytes(bytes).ok().map(|read| {
+            assert!(read.verify(agreed, &committee.task).is_err());
+            read.to_bytes()
+        }),
         _ => OneTimePublicKey::from_bytes(bytes)
             .ok()
             .map(|read| read.as_bytes().to_vec()),

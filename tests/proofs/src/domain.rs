@@ -269,6 +269,37 @@ impl Terms {
         Some(form.reduced())
     }
 
+    /// The form with an atom in the place of the terms that it is the sum of, if a Boolean of the
+    /// form says something about that atom.
+    pub(crate) fn folded(&self, form: &Form) -> Option<Form> {
+        let coefficient = |atom: AtomId| {
+            let found = form.terms.iter().find(|t| t.0 == atom);
+            found.map_or(0, |t| t.1)
+        };
+        form.terms.iter().find_map(|&(atom, _)| {
+            let (of, ..) = self.atoms[atom as usize].order?;
+            let Definition::Form(inner) = &self.atoms[of as usize].definition else {
+                return None;
+            };
+            let &(first, k) = inner.terms.first()?;
+            let factor = coefficient(first) / k;
+            let fits = factor != 0
+                && factor.abs() < 1 << 40
+                && inner.shift == 0
+                && coefficient(of) == 0
+                && inner
+                    .terms
+                    .iter()
+                    .all(|&(atom, k)| k.checked_mul(factor) == Some(coefficient(atom)));
+            if !fits {
+                return None;
+            }
+            let mut change = Form::atom(of).minus(inner).scaled(factor);
+            change.shift = form.shift;
+            Some(form.plus(&change))
+        })
+    }
+
     /// The form with short definitions in the place of atoms that are forms.
     fn expanded(&self, form: &Form) -> Form {
         let bits = |value: i128| 128 - value.unsigned_abs().leading_zeros();

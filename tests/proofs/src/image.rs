@@ -208,15 +208,16 @@ impl Image {
         named.map(|(&at, _)| at).collect()
     }
 
-    /// The kernel table of that name: a pointer to the name and its length come first in it.
+    /// The kernel table of that name: a pointer to the name and its length come first in
+    /// it, then functions, of which three are looked at.
     pub(crate) fn table(&self, name: &str) -> Vec<u64> {
         let is_name = |(&address, &text): (&u64, &u64)| {
             let len = self.constant_bytes(address + 8, 8)?;
             let here = self.constant_bytes(text, name.len())?;
-            let entry = self.pointers.get(&(address + 16))?;
+            let mut entries = (2..5).map(|n| self.pointers.get(&(address + 8 * n)));
             (len == name.len().to_le_bytes()
                 && here == name.as_bytes()
-                && self.code(*entry).is_some())
+                && entries.all(|entry| entry.is_some_and(|&at| self.code(at).is_some())))
             .then_some(address)
         };
         self.pointers.iter().filter_map(is_name).collect()

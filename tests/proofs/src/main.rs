@@ -78,6 +78,9 @@ fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
         .map(mldsa_core::Backend::name)
         .collect();
     println!("backends of this CPU: {}", here.join(" "));
+    core::hint::black_box(
+        mldsa_core::internals::hint::Hint::hint_bit_unpack_vartime as fn(_, _) -> _,
+    );
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     match arguments {
         ["all"] => {

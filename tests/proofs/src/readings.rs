@@ -80,21 +80,27 @@ impl Terms {
         if self.atoms[atom as usize].order.is_none() {
             let order = match residue {
                 Some(residue) => Some((residue, -1, false)),
-                None => self.sign_word(lit).map(|word| self.sign_order(word)),
+                None => self.top_bit(lit).map(|top| self.order_of(top)),
             };
             self.atoms[atom as usize].order = order;
         }
         Form::atom(atom)
     }
 
-    /// The word that fits the signed reading and whose sign bit the literal is.
-    fn sign_word(&self, lit: Lit) -> Option<WordId> {
-        match self.nodes[lit as usize >> 1] {
-            Node::Bit(word, bit) => {
-                let w = &self.words[word as usize];
-                (bit + 1 == w.width && w.width > 1 && self.fits(word).0).then_some(word)
-            }
-            _ => None,
+    /// The word of which a literal is the highest bit that is used: whether its signed reading
+    /// is above that number, or is not.
+    fn top_bit(&self, lit: Lit) -> Option<(WordId, i128, bool)> {
+        let Node::Bit(word, bit) = self.nodes[lit as usize >> 1] else {
+            return None;
+        };
+        let w = &self.words[word as usize];
+        if w.width == 1 || !self.fits(word).0 {
+            None
+        } else if bit + 1 == w.width {
+            Some((word, -1, false))
+        } else {
+            let is_top = w.low >= 0 && w.high < 2 << bit;
+            is_top.then_some((word, (1 << bit) - 1, true))
         }
     }
 
@@ -114,33 +120,32 @@ impl Terms {
         }
     }
 
-    /// When the sign bit of a word is 1, in terms of the word or of the one that it is the sum
-    /// of with a constant.
-    fn sign_order(&mut self, word: WordId) -> (AtomId, i128, bool) {
+    /// A comparison of a word, in terms of it or of the one that it is the sum of with a
+    /// constant.
+    fn order_of(&mut self, (word, k, greater): (WordId, i128, bool)) -> (AtomId, i128, bool) {
         let w = self.words[word as usize].clone();
         let (sign, of) = match w.op {
             Op::Add(a, b) if self.as_constant(b).is_some() => (1, a),
             Op::Add(a, b) if self.as_constant(a).is_some() => (1, b),
             Op::Sub(a, b) if self.as_constant(b).is_some() => (1, a),
             Op::Sub(a, b) if self.as_constant(a).is_some() => (-1, b),
-            _ => return (self.seal(word), -1, false),
+            _ => return (self.seal(word), k, greater),
         };
         let inner = self.words[of as usize].form.clone();
         let difference = w.form.minus(&inner.scaled(sign));
         if !difference.terms.is_empty() || difference.shift > 0 || !self.fits(of).0 {
-            return (self.seal(word), -1, false);
+            return (self.seal(word), k, greater);
         }
         let c = difference.constant;
         let atom = self.seal(of);
         // One atom in both: ranges are split by what is known about it.
-        let form = Form::atom(atom).scaled(sign).plus(&Form::constant(c));
-        self.words[word as usize].form = form;
+        self.words[word as usize].form = Form::atom(atom).scaled(sign).plus(&Form::constant(c));
         if sign > 0 {
-            // a + c < 0
-            (atom, -c - 1, false)
+            // a + c > k
+            (atom, k - c, greater)
         } else {
-            // c - a < 0
-            (atom, c, true)
+            // c - a > k
+            (atom, c - k - 1, !greater)
         }
     }
 

@@ -1,8 +1,8 @@
 //! The reference against ACVP and Wycheproof, in the folder that `MLDSA_VECTORS` names.
 
-use std::path::PathBuf;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mldsa_kat::hash::Hash;
 use mldsa_kat::model::format_message;
@@ -99,7 +99,7 @@ fn acvp_mu(group: &Value, test: &Value, tr: &[u8]) -> Vec<u8> {
     mu(tr, &formatted.unwrap_or_default())
 }
 
-fn keygen(folder: &PathBuf, set: Set, cases: &mut Vec<Case>) {
+fn keygen(folder: &Path, set: Set, cases: &mut Vec<Case>) {
     let file = json(&folder.join("acvp/keyGen-internalProjection.json.gz"));
     for (_, test) in tests(&file, set) {
         let name = format!("ACVP keyGen {}", test.number("tcId"));
@@ -108,7 +108,7 @@ fn keygen(folder: &PathBuf, set: Set, cases: &mut Vec<Case>) {
     }
 }
 
-fn siggen(folder: &PathBuf, set: Set, file: &str, cases: &mut Vec<Case>) -> Result<(), String> {
+fn siggen(folder: &Path, set: Set, file: &str, cases: &mut Vec<Case>) -> Result<(), String> {
     let prompt = json(&folder.join(format!("acvp/{file}-prompt.json.gz")));
     let expected = json(&folder.join(format!("acvp/{file}-expectedResults.json.gz")));
     for (group, test) in tests(&prompt, set) {
@@ -134,7 +134,7 @@ fn siggen(folder: &PathBuf, set: Set, file: &str, cases: &mut Vec<Case>) -> Resu
     Ok(())
 }
 
-fn sigver(folder: &PathBuf, set: Set, cases: &mut Vec<Case>) {
+fn sigver(folder: &Path, set: Set, cases: &mut Vec<Case>) {
     let file = json(&folder.join("acvp/sigVer-internalProjection.json.gz"));
     for (group, test) in tests(&file, set) {
         let name = format!("ACVP sigVer {}", test.number("tcId"));
@@ -147,7 +147,7 @@ fn sigver(folder: &PathBuf, set: Set, cases: &mut Vec<Case>) {
     }
 }
 
-fn wycheproof(folder: &PathBuf, set: Set, kind: &str, cases: &mut Vec<Case>) {
+fn wycheproof(folder: &Path, set: Set, kind: &str, cases: &mut Vec<Case>) {
     let file = format!("mldsa_{}_{kind}_test.json.gz", &set.name[7..]);
     let content = json(&folder.join("wycheproof").join(&file));
     for group in content.list("testGroups") {

@@ -7,7 +7,7 @@ use crate::forms::{Vector, combination};
 use crate::image::Image;
 use crate::machine::Machine;
 use crate::memory::{Bits, Step, Stop, Value, constant_bits};
-use crate::reference::{Module, Q, centred};
+use crate::reference::{Module, Q};
 use crate::terms::{Lit, WordId};
 use std::rc::Rc;
 
@@ -310,50 +310,91 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Words that are canonical or centred and equal to the vectors: for each vector the first.
-    pub(crate) fn cuts(&self, wanted: &[Vector]) -> Result<Vec<(WordId, bool)>, String> {
+    /// For each vector a word of as many values as there are residues that is equal to it, or to
+    /// its sum with a constant: canonical or centred if there is one, else the first.
+    pub(crate) fn cuts(&self, wanted: &[Vector]) -> Result<Vec<Cut>, String> {
         let terms = &self.machine.terms;
-        let half = i128::from(Q - 1) / 2;
-        let index: FxHashMap<&Vec<(u32, u32)>, usize> =
-            wanted.iter().enumerate().map(|(n, v)| (&**v, n)).collect();
-        let mut found = vec![None; wanted.len()];
+        let (q, half) = (i128::from(Q), i128::from(Q - 1) / 2);
+        let parts = |v: &Vector| match v.split_first() {
+            Some((&(0, constant), rest)) => (constant, rest.to_vec()),
+            _ => (0, v.to_vec()),
+        };
+        let constants: Vec<u32> = wanted.iter().map(|v| parts(v).0).collect();
+        let index: FxHashMap<Vec<(u32, u32)>, usize> = wanted
+            .iter()
+            .enumerate()
+            .map(|(n, v)| (parts(v).1, n))
+            .collect();
+        let mut found: Vec<[Option<Cut>; 2]> = vec![[None; 2]; wanted.len()];
         for (id, w) in terms.words.iter().enumerate() {
-            let is_canonical = w.low >= 0 && w.high < Q.into();
-            if w.width != 32
-                || !(is_canonical || w.low >= -half && w.high <= half)
-                || w.form.terms.is_empty()
-            {
+            let is_signed = w.low >= -(1 << 31) && w.high < 1 << 31;
+            if w.width != 32 || !is_signed || w.high - w.low >= q || w.form.terms.is_empty() {
                 continue;
             }
-            if let Some(q) = terms.mod_q(&w.form)
-                && let Some(&n) = index.get(&*q)
-                && found[n].is_none()
-            {
-                found[n] = Some((id as WordId, is_canonical));
+            let Some(vector) = terms.mod_q(&w.form) else {
+                continue;
+            };
+            let (constant, rest) = parts(&vector);
+            if let Some(&n) = index.get(&rest) {
+                let offset = (constant + Q - constants[n]) % Q;
+                let (rank, low) = if offset == 0 && w.low >= 0 && w.high < q {
+                    (0, 0)
+                } else if offset == 0 && w.low >= -half && w.high <= half {
+                    (0, -half)
+                } else {
+                    (1, w.low)
+                };
+                found[n][rank].get_or_insert(Cut {
+                    word: id as WordId,
+                    low: low as i64,
+                    offset,
+                });
             }
         }
         found
             .into_iter()
             .enumerate()
-            .map(|(n, cut)| cut.ok_or_else(|| format!("no reduced word of coefficient {n}")))
+            .map(|(n, [best, other])| {
+                best.or(other)
+                    .ok_or_else(|| format!("no reduced word of coefficient {n}"))
+            })
             .collect()
     }
 }
 
+/// A word that a residue determines: the number from `low` on that is congruent to the residue
+/// plus the offset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    pub(crate) word: WordId,
+    low: i64,
+    offset: u32,
+}
+
+impl Cut {
+    pub(crate) const fn canonical(word: WordId) -> Self {
+        Self {
+            word,
+            low: 0,
+            offset: 0,
+        }
+    }
+
+    fn value(&self, residue: u32) -> u64 {
+        let above = (i64::from(residue) + i64::from(self.offset) - self.low).rem_euclid(Q.into());
+        u64::from((self.low + above) as u32)
+    }
+}
+
 /// Domains of the cuts, by residue.
-pub(crate) fn domains(cuts: &[(WordId, bool)]) -> Cuts {
-    let canonical: Rc<Vec<u64>> = Rc::new((0..u64::from(Q)).collect());
-    let centred: Rc<Vec<u64>> = Rc::new((0..Q).map(|r| u64::from(centred(r) as u32)).collect());
+pub(crate) fn domains(cuts: &[Cut]) -> Cuts {
+    let mut known: FxHashMap<(i64, u32), Rc<Vec<u64>>> = FxHashMap::default();
     cuts.iter()
-        .map(|&(word, is_canonical)| {
-            (
-                word,
-                if is_canonical {
-                    canonical.clone()
-                } else {
-                    centred.clone()
-                },
-            )
+        .map(|cut| {
+            let domain = known
+                .entry((cut.low, cut.offset))
+                .or_insert_with(|| Rc::new((0..Q).map(|r| cut.value(r)).collect()));
+            (cut.word, domain.clone())
         })
         .collect()
 }

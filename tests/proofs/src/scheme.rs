@@ -262,7 +262,7 @@ impl Set {
         let s: Vec<Poly> = (0..self.l + self.k)
             .map(|r| rej_bounded_poly(self.eta, &[rho_p, &(r as u16).to_le_bytes()]))
             .collect();
-        let s1_hat = all(&s[..self.l], |p| ntt(p));
+        let s1_hat = all(&s[..self.l], ntt);
         let product = matrix_product(self, rho, &s1_hat);
         let (mut pk, mut t0_bytes) = (rho.to_vec(), Vec::new());
         for (p, s2) in product.iter().zip(&s[self.l..]) {
@@ -332,7 +332,7 @@ impl Set {
                 })
                 .collect();
             kappa += self.l as u16;
-            let w = all(&matrix_product(self, rho, &all(&y, |p| ntt(p))), |p| {
+            let w = all(&matrix_product(self, rho, &all(&y, ntt)), |p| {
                 inverse_ntt(p)
             });
             let c_tilde = h(&[mu, &self.w1_encode(&w)], self.lambda / 4);
@@ -431,7 +431,7 @@ impl Set {
             return false;
         }
         let c_hat = ntt(&sample_in_ball(self, c_tilde));
-        let product = matrix_product(self, &pk[..32], &all(&z, |p| ntt(p)));
+        let product = matrix_product(self, &pk[..32], &all(&z, ntt));
         let width = if self.gamma2 == 95_232 { 6 } else { 4 };
         let mut w1 = Vec::new();
         for (i, row) in product.iter().enumerate() {

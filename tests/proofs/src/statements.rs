@@ -10,7 +10,7 @@ use crate::reference::{
     D, Module, Q, centred, decompose, inverse, inverse_ntt, make_hint, power, power_2_round,
     use_hint,
 };
-use crate::row::{Execution, check_fields, domains, feature};
+use crate::row::{Cut, Execution, check_fields, domains, feature};
 use crate::terms::WordId;
 
 pub(crate) type Checked = Result<String, String>;
@@ -110,7 +110,7 @@ pub(crate) fn pack_eta(e: &mut Execution<'_>, eta: u64, width: u8) -> (Checked, 
 /// A check that needs cuts, and counts the cases that it tried.
 pub(crate) fn with_cuts(
     e: &Execution<'_>,
-    cuts: &[(WordId, bool)],
+    cuts: &[Cut],
     check: impl Fn(&mut Checker<'_>) -> Checked,
 ) -> (Checked, usize) {
     let domains = domains(cuts);
@@ -119,8 +119,8 @@ pub(crate) fn with_cuts(
     (result, checker.exhausted)
 }
 
-pub(crate) fn words(cuts: &[(WordId, bool)]) -> Vec<WordId> {
-    cuts.iter().map(|cut| cut.0).collect()
+pub(crate) fn words(cuts: &[Cut]) -> Vec<WordId> {
+    cuts.iter().map(|cut| cut.word).collect()
 }
 
 fn failed(text: String) -> (Checked, Checked, usize) {
@@ -163,7 +163,7 @@ pub(crate) fn low_bits(
         (Err(text), _) | (_, Err(text)) => return (both(value, Err(text)), range, 0),
     };
     let good = feature(|r| (decompose(r, gamma2 as i64).1.unsigned_abs() < bound).into());
-    let features: Vec<_> = cuts.iter().map(|cut| (cut.0, good.clone())).collect();
+    let features: Vec<_> = cuts.iter().map(|cut| (cut.word, good.clone())).collect();
     let (verdict, n) = with_cuts(e, &cuts, |checker| {
         checker.verdict(lit, &features).map(|()| "verdict".into())
     });
@@ -185,7 +185,7 @@ pub(crate) fn respond(e: &mut Execution<'_>, bits: u8, bound: u64) -> (Checked, 
         (Err(text), ..) | (_, Err(text), _) | (.., Err(text)) => return failed(text),
     };
     let good = feature(|r| (centred(r).unsigned_abs() < bound).into());
-    let features: Vec<_> = cuts.iter().map(|cut| (cut.0, good.clone())).collect();
+    let features: Vec<_> = cuts.iter().map(|cut| (cut.word, good.clone())).collect();
     let (verdict, n) = with_cuts(e, &cuts, |checker| {
         checker.verdict(lit, &features).map(|()| "verdict".into())
     });
@@ -287,9 +287,13 @@ pub(crate) fn hint_row(e: &mut Execution<'_>, gamma2: u64) -> (Checked, Checked,
         let errors = [found.0.err(), found.1.err(), found.2.err(), found.3.err()];
         return failed(errors.into_iter().flatten().collect::<Vec<_>>().join("; "));
     };
-    let before: Vec<_> = e.inputs(3).iter().map(|&word| (word, true)).collect();
+    let before: Vec<_> = e
+        .inputs(3)
+        .iter()
+        .map(|&word| Cut::canonical(word))
+        .collect();
     let good = feature(|r| (centred(r).unsigned_abs() < gamma2).into());
-    let features: Vec<_> = ct0.iter().map(|cut| (cut.0, good.clone())).collect();
+    let features: Vec<_> = ct0.iter().map(|cut| (cut.word, good.clone())).collect();
     let (verdict, n) = with_cuts(e, &ct0, |checker| {
         checker.verdict(lit, &features).map(|()| "verdict".into())
     });
@@ -301,7 +305,7 @@ pub(crate) fn hint_row(e: &mut Execution<'_>, gamma2: u64) -> (Checked, Checked,
         for n in 0..256 {
             let target = Target {
                 bits: vec![bits[n]],
-                features: vec![(before[n].0, high.clone()), (sums[n].0, high.clone())],
+                features: vec![(before[n].word, high.clone()), (sums[n].word, high.clone())],
                 combine: &|features| (features[0] != features[1]).into(),
             };
             checker

@@ -194,6 +194,9 @@ impl Terms {
             return word;
         }
         let (mut form, hint) = form(self);
+        if let Some(folded) = self.folded(&form) {
+            form = folded;
+        }
         let (mut low, mut high) = self.range(&form);
         if let Some((l, h)) = hint {
             (low, high) = (low.max(l), high.min(h));

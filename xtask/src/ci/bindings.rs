@@ -1,14 +1,39 @@
 //! Steps of the interfaces for other languages.
 
-use super::shell::{Outcome, has, install, line, not_run, run};
+use super::shell::{Outcome, has, install, install_targets, line, not_run, run};
+use crate::root;
 
-/// The C interface: header, examples, misuse under sanitizers and Valgrind, known answers.
+/// The C interface: header, examples, misuse under sanitizers and Valgrind, known answers, wiping.
 pub(super) fn c() -> Outcome {
     if !install(&[("cc", "gcc"), ("c++", "g++")]) {
         return not_run("no C and C++ compiler");
     }
-    install(&[("valgrind", "valgrind")]);
-    run("cargo test --locked -p mldsa-c -- --nocapture")
+    install(&[("valgrind", "valgrind"), ("mcs", "mono-mcs")]);
+    install(&[("mono", "mono-runtime")]);
+    run("cargo test --locked -p mldsa-c -- --nocapture")?;
+    // A library that ends the process after a panic passes the programs that provoke errors.
+    let folder = root().join("target/c-abort");
+    line("cargo build --locked --quiet -p mldsa-c --target-dir target/c-abort")
+        .env("CARGO_PROFILE_DEV_PANIC", "abort")
+        .run()?;
+    line("cargo test --locked -p mldsa-c --test suite -- --nocapture misuse_is random_programs")
+        .env("MLDSA_C_ARCHIVE", folder.join("debug/libmldsa_c.a"))
+        .run()
+}
+
+/// Settings of a build for tests: without optimisation across crates, because they need verdicts
+/// and not speed.
+const QUICK: [(&str, &str); 2] = [
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+];
+
+fn build_native(target: &str) -> Outcome {
+    let mut build = line(format!("go/build-native.sh {target}"));
+    for (name, value) in QUICK {
+        build = build.env(name, value);
+    }
+    build.run()
 }
 
 /// The Go module in its three forms.
@@ -24,11 +49,7 @@ pub(super) fn go() -> Outcome {
             return not_run("the modules cannot be downloaded");
         }
     }
-    // Without optimisation across crates: the tests need verdicts, not speed.
-    line("go/build-native.sh")
-        .env("CARGO_PROFILE_RELEASE_LTO", "off")
-        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
-        .run()?;
+    build_native("")?;
     for tags in ["", "-tags=mldsa_cgo", "-tags=mldsa_purego"] {
         line(format!("go vet {tags} ./...")).dir("go").run()?;
     }
@@ -42,11 +63,36 @@ pub(super) fn go() -> Outcome {
         .dir("go")
         .env("CGO_ENABLED", "0")
         .run()?;
-    line("go test -tags=mldsa_cgo -race -run Concurrent|Committee ./...")
+    line("go test -tags=mldsa_cgo -race -run Concurrent|Committee|Fuzz ./...")
         .dir("go")
         .run()?;
-    line("go test -tags=mldsa_cgo -run Batch|Committee|BadInput ./...")
+    line("go test -tags=mldsa_cgo ./...")
         .dir("go")
         .env("GOEXPERIMENT", "cgocheck2")
-        .run()
+        .run()?;
+    go_arm64()
+}
+
+/// The Go module for arm64 under an emulator.
+fn go_arm64() -> Outcome {
+    const TARGET: &str = "aarch64-unknown-linux-gnu";
+    let tools = [
+        ("qemu-aarch64", "qemu-user"),
+        ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    ];
+    if !install_targets(&[TARGET]) || !install(&tools) {
+        println!("not run: Go for arm64: no Rust target, emulator or C compiler");
+        return Ok(());
+    }
+    build_native(TARGET)?;
+    for (tags, cgo) in [("mldsa_cgo", "1"), ("mldsa_purego", "0")] {
+        line(format!("go test -exec=qemu-aarch64 -tags={tags} ./..."))
+            .dir("go")
+            .env("GOARCH", "arm64")
+            .env("CGO_ENABLED", cgo)
+            .env("CC", "aarch64-linux-gnu-gcc")
+            .env("QEMU_LD_PREFIX", "/usr/aarch64-linux-gnu")
+            .run()?;
+    }
+    Ok(())
 }

@@ -92,21 +92,24 @@ impl<P: ParameterSet> Engine<P> {
     }
 
     /// Verifies a batch.
-    pub(crate) fn report<'a>(
+    pub(crate) fn report<'a, T>(
         &self,
         request: Request<'_>,
-        items: impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>,
+        items: impl IntoIterator<Item = T>,
+        resolve: impl FnMut(T) -> Result<Resolved<'a, P>, RejectReason>,
     ) -> Report {
         let mut report = Report::default();
-        self.run(request, items, &mut report);
+        self.run(request, items, resolve, &mut report);
         report
     }
 
-    /// [`report`](Self::report) into the memory of an earlier one.
-    pub(crate) fn run<'a>(
+    /// [`report`](Self::report) into the memory of an earlier one. Items that are skipped are
+    /// not resolved.
+    pub(crate) fn run<'a, T>(
         &self,
         request: Request<'_>,
-        items: impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>,
+        items: impl IntoIterator<Item = T>,
+        resolve: impl FnMut(T) -> Result<Resolved<'a, P>, RejectReason>,
         report: &mut Report,
     ) {
         let start = Instant::now();
@@ -124,7 +127,7 @@ impl<P: ParameterSet> Engine<P> {
             scratch: &mut scratch,
             duplicates,
         };
-        (report.threads, report.batch_size) = run.windows(items);
+        (report.threads, report.batch_size) = run.windows(items.into_iter(), resolve);
         let lowest = match request.mode {
             Mode::FirstInvalid => run.lowest.into_inner(),
             Mode::Full | Mode::AnyInvalid => usize::MAX,
@@ -169,9 +172,10 @@ struct Run<'a, 'r, P: ParameterSet> {
 
 impl<'a, P: ParameterSet> Run<'a, '_, P> {
     /// Verifies window by window. Returns workers and chunk size.
-    fn windows(
+    fn windows<T>(
         &mut self,
-        mut source: impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>,
+        mut source: impl Iterator<Item = T>,
+        mut resolve: impl FnMut(T) -> Result<Resolved<'a, P>, RejectReason>,
     ) -> (usize, usize) {
         self.scratch.codes.clear();
         let mut window = match self.request.mode {
@@ -180,7 +184,8 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         };
         let (mut start, mut threads, mut batch_size) = (0_usize, 1, 0);
         loop {
-            self.resolve(&mut source, start.saturating_add(window));
+            let new = source.by_ref().take(window).map(&mut resolve);
+            self.add(new);
             let end = self.items.len().min(start.saturating_add(window));
             if start == end || self.is_skippable(start) {
                 break;
@@ -208,15 +213,9 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         (threads, batch_size)
     }
 
-    /// Resolves items up to index `end`.
-    fn resolve(
-        &mut self,
-        source: &mut impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>,
-        end: usize,
-    ) {
-        while self.items.len() < end
-            && let Some(item) = source.next()
-        {
+    /// Adds resolved items.
+    fn add(&mut self, new: impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>) {
+        for item in new {
             let code = reason::code(
                 item.as_ref()
                     .map_or_else(|reason| Err(*reason), |_| SKIPPED),

@@ -104,8 +104,8 @@ impl<P: ParameterSet> BatchVerifier<P> {
         items: impl IntoIterator<Item = Item<'a>>,
         report: &'r mut Report,
     ) -> &'r Report {
-        let items = self.resolve(items);
-        self.engine.run(self.engine.request(), items, report);
+        let request = self.engine.request();
+        self.engine.run(request, items, self.resolve(), report);
         if let Some(cache) = &self.engine.lanes.key_cache {
             (report.cache_hits, report.cache_misses) = cache.hits_and_misses();
             report.cache_bytes = cache.memory_bytes();
@@ -126,18 +126,13 @@ impl<P: ParameterSet> BatchVerifier<P> {
             ..self.engine.request()
         };
         self.engine
-            .report(request, self.resolve(items))
+            .report(request, items, self.resolve())
             .require_all()
     }
 
-    fn resolve<'a>(
-        &self,
-        items: impl IntoIterator<Item = Item<'a>>,
-    ) -> impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>> {
+    fn resolve<'a>(&self) -> impl Fn(Item<'a>) -> Result<Resolved<'a, P>, RejectReason> {
         let weak = self.engine.allow_weak_prehash;
-        items
-            .into_iter()
-            .map(move |item| Resolved::item(&item, weak))
+        move |item| Resolved::item(&item, weak)
     }
 }
 
@@ -218,8 +213,8 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         votes: impl IntoIterator<Item = Vote<'a>>,
         report: &'r mut Report,
     ) -> &'r Report {
-        let votes = self.resolve(votes);
-        self.engine.run(self.engine.request(), votes, report);
+        let request = self.engine.request();
+        self.engine.run(request, votes, self.resolve(), report);
         (report.cache_bytes, report.cache_hits, report.cache_misses) = (0, 0, 0);
         let tables = self.committees.iter().map(Committee::table);
         for cache in tables.filter_map(KeyTable::cache) {
@@ -251,16 +246,12 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         request: Request<'_>,
         votes: impl IntoIterator<Item = Vote<'a>>,
     ) -> Report {
-        self.engine.report(request, self.resolve(votes))
+        self.engine.report(request, votes, self.resolve())
     }
 
-    fn resolve<'s, 'a: 's>(
-        &'s self,
-        votes: impl IntoIterator<Item = Vote<'a>>,
-    ) -> impl Iterator<Item = Result<Resolved<'s, P>, RejectReason>> {
+    fn resolve<'s, 'a: 's>(&'s self) -> impl Fn(Vote<'a>) -> Result<Resolved<'s, P>, RejectReason> {
         let weak = self.engine.allow_weak_prehash;
-        let votes = votes.into_iter();
-        votes.map(move |vote| Resolved::vote(&self.committees, &vote, weak))
+        move |vote| Resolved::vote(&self.committees, &vote, weak)
     }
 }
 

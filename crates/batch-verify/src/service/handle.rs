@@ -284,10 +284,8 @@ impl<P: ParameterSet> VerificationService<P> {
             alone: shared.is_forked(),
             ..shared.engine.request()
         };
-        let resolved = fresh
-            .iter()
-            .map(|&index| Resolved::vote(committees, &votes[index], false));
-        let mut report = shared.engine.report(request, resolved);
+        let resolve = |&index: &usize| Resolved::vote(committees, &votes[index], false);
+        let mut report = shared.engine.report(request, &fresh, resolve);
         shared.count_verified(fresh.len(), report.rejected().count());
         let mut verdicts = vec![Ok(()); votes.len()];
         for (&index, &verdict) in fresh.iter().zip(&report.verdicts) {

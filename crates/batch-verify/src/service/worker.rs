@@ -214,13 +214,10 @@ impl<P: ParameterSet> Shared<P> {
         let plan: Vec<Planned> = entries.iter().map(|entry| self.plan(entry)).collect();
         let fresh = entries.iter().zip(&plan);
         let fresh = fresh.filter(|(_, planned)| **planned == Planned::Fresh);
-        let report = self.engine.report(
-            request,
-            fresh.map(|(entry, _)| {
-                let committee = core::slice::from_ref(&entry.committee);
-                Resolved::vote(committee, &entry.vote.as_vote(), false)
-            }),
-        );
+        let report = self.engine.report(request, fresh, |(entry, _)| {
+            let committee = core::slice::from_ref(&entry.committee);
+            Resolved::vote(committee, &entry.vote.as_vote(), false)
+        });
         self.count_verified(report.verdicts.len(), report.rejected().count());
         self.count(entries, &plan);
         let mut verdicts = report.verdicts.into_iter();

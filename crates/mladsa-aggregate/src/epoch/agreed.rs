@@ -59,8 +59,20 @@ impl Acknowledgement {
         if (self.0.epoch, self.digest()) != (pinned.plan().epoch(), pinned.digest()) {
             return Err(RootsError::NotAgreed);
         }
+        self.verify_signature(pinned.registry(), pinned.plan())
+    }
+
+    /// Verifies the signature, for any list of the epoch.
+    pub(super) fn verify_signature(
+        &self,
+        registry: &Registry,
+        plan: &EpochPlan,
+    ) -> Result<(), RootsError> {
+        if self.0.epoch != plan.epoch() {
+            return Err(RootsError::OtherEpoch);
+        }
         let message = message(self.0.epoch, self.digest());
-        self.0.verify(pinned.registry(), b"F.roots", &message)
+        self.0.verify(registry, b"F.roots", &message)
     }
 }
 

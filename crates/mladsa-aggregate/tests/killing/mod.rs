@@ -10,8 +10,8 @@ use mladsa_aggregate::storage::{FileLog, FileMark, LogStorage, MarkStorage};
 
 static STEPS: AtomicUsize = AtomicUsize::new(0);
 
-/// Aborts the process at step `kill_at` of all journal operations.
-fn step(kill_at: usize) {
+/// Aborts the process at step `kill_at` of all operations.
+pub fn step(kill_at: usize) {
     if STEPS.fetch_add(1, Relaxed) == kill_at {
         std::process::abort();
     }

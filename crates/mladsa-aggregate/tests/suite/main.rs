@@ -21,5 +21,7 @@ mod peer;
 mod roots;
 mod session;
 mod signing;
+#[path = "../simulation/mod.rs"]
+mod simulation;
 mod structure;
 mod trust;

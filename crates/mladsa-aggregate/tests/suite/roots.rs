@@ -309,3 +309,61 @@ fn unreadable_store_is_an_error() {
     let result = PinnedRoots::load(&Broken, &setup.registry, &setup.plan);
     assert_eq!(result.unwrap_err(), failed);
 }
+
+/// Two roots, and two acknowledgements, of one member were no evidence. A third party verifies it with
+/// registry and plan; the other members serve the next epoch.
+#[test]
+fn two_statements_of_an_epoch_are_evidence() {
+    let mut setup = Setup::new(4);
+    let (registry, plan) = (setup.registry.clone(), setup.plan.clone());
+    // A second process of member 3, with another seed and a journal of its own.
+    let again = Member::new(id(3), MasterSeed::from_bytes(&[9; 32]), &bytes32("xi", 3));
+    let tree = again.epoch_tree(&registry, &plan).unwrap();
+    let mut its_journal = journal(&again);
+    let other = again.announce(&tree, &mut its_journal, HEDGE).unwrap();
+    let roots = setup.roots.clone();
+    let pinned = |last: &RootAnnouncement| {
+        let list = [&roots[..3], &[last.clone()]].concat();
+        let mut store = MemoryWriteOnceStore::default();
+        PinnedRoots::pin(&mut store, &registry, &plan, &list).unwrap()
+    };
+    let (first, second) = (pinned(&roots[3]), pinned(&other));
+    let own = setup.acknowledge(3, &first);
+    let its = again.acknowledge(&second, &mut its_journal, HEDGE).unwrap();
+    let encode = |root: &RootAnnouncement| root.to_bytes();
+    let (a, b) = (encode(&roots[3]), encode(&other));
+    for (a, b) in [(&a, &b), (&own.to_bytes(), &its.to_bytes())] {
+        let evidence = EpochEquivocation::new(a, b, &registry, &plan).unwrap();
+        let bytes = evidence.to_bytes();
+        let read = EpochEquivocation::from_bytes(&bytes, &registry, &plan).unwrap();
+        assert_eq!((read.id(), &read), (&id(3), &evidence));
+        let mut forged = bytes.clone();
+        let last = forged.len() - 2000;
+        forged[last] ^= 1;
+        let result = EpochEquivocation::from_bytes(&forged, &registry, &plan);
+        assert_eq!(result, Err(RootsError::InvalidSignature));
+        let result = EpochEquivocation::new(a, a, &registry, &plan);
+        assert_eq!(result, Err(RootsError::NotConflicting));
+    }
+    for other in [own.to_bytes(), encode(&roots[2])] {
+        let result = EpochEquivocation::new(&a, &other, &registry, &plan);
+        assert_eq!(result, Err(RootsError::NotConflicting));
+    }
+    let next = EpochPlan::new(EPOCH + 1, vec![task_id("x")]).unwrap();
+    let result = EpochEquivocation::new(&a, &b, &registry, &next);
+    assert_eq!(result, Err(RootsError::OtherEpoch));
+    // Members 0 and 1 have acknowledged one list and member 2 the other: the epoch has no agreement.
+    let all = [
+        setup.acknowledge(0, &first),
+        setup.acknowledge(1, &first),
+        setup.acknowledge(2, &second),
+        own,
+        its,
+    ];
+    assert_eq!(agreed(&second, &all).unwrap_err(), RootsError::NotAgreed);
+    // The next epoch, without member 3, with the seeds and journals of the others.
+    let registry = crate::committee::registry(&setup.members[..3]);
+    let members = &setup.members[..3];
+    let (_, next) = crate::committee::agree(members, &mut setup.journals[..3], &registry, &next);
+    assert_eq!(next.ids().count(), 3);
+}

@@ -13,6 +13,12 @@ fn folder() -> PathBuf {
     test.parent().expect("a folder").to_path_buf()
 }
 
+/// The static library: the one that `MLDSA_C_ARCHIVE` names, or the one of the tests.
+fn archive() -> PathBuf {
+    let named = std::env::var_os("MLDSA_C_ARCHIVE").map(PathBuf::from);
+    named.unwrap_or_else(|| folder().join("libmldsa_c.a"))
+}
+
 /// Compiles a source file of the package. The first word of `compiler` is the program.
 pub(crate) fn compile(compiler: &str, source: &str, suffix: &str) -> Program {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -25,10 +31,7 @@ pub(crate) fn compile(compiler: &str, source: &str, suffix: &str) -> Program {
         .args(words)
         .args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g", "-O1"]);
     command.arg("-I").arg(package.join("include")).arg(&source);
-    command
-        .arg("-o")
-        .arg(&program)
-        .arg(folder().join("libmldsa_c.a"));
+    command.arg("-o").arg(&program).arg(archive());
     command.args(["-lpthread", "-ldl", "-lm"]);
     let output = command.output().expect("a C compiler");
     assert!(
@@ -128,6 +131,17 @@ fn misuse_has_no_errors_of_memory_under_valgrind() {
     }
 }
 
+#[test]
+fn random_programs_of_calls_have_no_errors_of_memory() {
+    println!("{}", compile(ASAN, "tests/c/calls.c", "_asan").run(&[], ""));
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn private_keys_are_wiped() {
+    println!("{}", compile(C, "tests/c/wipe.c", "").run(&[], ""));
+}
+
 /// A Java that has the foreign function interface: in `JAVA_HOME`, `PATH` or the folder of Debian.
 fn java() -> Option<PathBuf> {
     let home = std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin/java"));
@@ -161,6 +175,44 @@ fn the_java_example_runs() {
         .args([example, folder().join("libmldsa_c.so")])
         .output()
         .expect("a Java program");
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!(text(&output), "20 of 21 valid; item 7: status 39\n");
+}
+
+/// A program that runs a C# file: `dotnet` from version 10 on, or Mono after a compilation.
+fn csharp(example: &Path) -> Option<Command> {
+    let version = Command::new("dotnet").arg("--version").output();
+    let version = version.map(|output| text(&output)).unwrap_or_default();
+    let major = version
+        .split('.')
+        .next()
+        .and_then(|major| major.parse().ok());
+    if major.is_some_and(|major: u32| major >= 10) {
+        let mut command = Command::new("dotnet");
+        command.arg("run").arg(example);
+        return Some(command);
+    }
+    let program = folder().join("VerifyBatch.exe");
+    let mut compiler = Command::new("mcs");
+    compiler
+        .arg(format!("-out:{}", program.display()))
+        .arg(example);
+    let output = compiler.output().ok()?;
+    assert!(output.status.success(), "{}", text(&output));
+    let mut command = Command::new("mono");
+    command.arg(program);
+    Some(command)
+}
+
+#[test]
+fn the_csharp_example_runs() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/VerifyBatch.cs");
+    let Some(mut command) = csharp(&example) else {
+        eprintln!("not run: no .NET 10 or newer and no Mono");
+        return;
+    };
+    let output = command.env("LD_LIBRARY_PATH", folder()).output();
+    let output = output.expect("a C# program");
     assert!(output.status.success(), "{}", text(&output));
     assert_eq!(text(&output), "20 of 21 valid; item 7: status 39\n");
 }

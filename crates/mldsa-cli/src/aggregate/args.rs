@@ -1,22 +1,56 @@
-//! Arguments of the steps of `mldsa aggregate`.
+//! Arguments of `mldsa aggregate`.
 
+use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::paths::Files;
 
-/// Run a whole committee in one process, with guards and files as in the steps
+/// Become a member of an epoch: make a store, agree on the plan, announce the root of the keys
 #[derive(clap::Args)]
-pub(crate) struct RunArgs {
-    /// Number of members
-    #[arg(long, short = 'n', default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=8192))]
-    pub(crate) members: u16,
-
-    /// A new directory for all files
-    #[arg(long)]
-    pub(crate) dir: PathBuf,
+pub(crate) struct JoinArgs {
+    #[command(flatten)]
+    pub(crate) epoch: EpochArgs,
 
     #[command(flatten)]
-    pub(crate) subject: SubjectArgs,
+    pub(crate) new: NewStoreArgs,
+
+    #[command(flatten)]
+    pub(crate) plan: PlanShape,
+
+    /// The domain, which the store remembers for `sign`
+    #[arg(long)]
+    pub(crate) ctx: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) wait: WaitArgs,
+}
+
+/// Make a member: its secrets, its guard and its registration
+#[derive(clap::Args)]
+pub(crate) struct InitArgs {
+    /// The directory that the committee shares
+    #[arg(long, value_name = "DIR")]
+    pub(crate) committee: PathBuf,
+
+    /// The directory of this member alone
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) new: NewStoreArgs,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct NewStoreArgs {
+    /// The member's name, 1 to 64 bytes
+    #[arg(long)]
+    pub(crate) id: Option<String>,
+
+    /// Keep the high-water mark of the guard here, on another device than the store:
+    /// FILE.0 at first, with the next number after each rotation
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mark: Option<PathBuf>,
 }
 
 /// Fix matrix, members and contents of an epoch: once, by agreement
@@ -30,8 +64,18 @@ pub(crate) struct PlanArgs {
     #[arg(long, default_value_t = 1)]
     pub(crate) epoch: u64,
 
+    #[command(flatten)]
+    pub(crate) plan: PlanShape,
+
+    /// Take all registered members: check the printed names and fingerprints
+    #[arg(long, conflicts_with = "members", required_unless_present = "members")]
+    pub(crate) all_registered: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct PlanShape {
     /// A content label that may be decided in this epoch; repeatable
-    #[arg(long = "content", required = true)]
+    #[arg(long = "content", default_value = "decision")]
     pub(crate) contents: Vec<String>,
 
     /// Keys for each content [default: enough for a third of silent members]
@@ -39,16 +83,8 @@ pub(crate) struct PlanArgs {
     pub(crate) attempts: Option<u8>,
 
     /// The members of this epoch
-    #[arg(
-        long,
-        value_delimiter = ',',
-        required_unless_present = "all_registered"
-    )]
+    #[arg(long, value_delimiter = ',')]
     pub(crate) members: Vec<String>,
-
-    /// Take all registered members: check the printed names and fingerprints
-    #[arg(long, conflicts_with = "members")]
-    pub(crate) all_registered: bool,
 
     /// Least number of signers [default: more than two thirds of the members]
     #[arg(long, conflicts_with_all = ["weights", "threshold"])]
@@ -67,39 +103,35 @@ pub(crate) struct PlanArgs {
     pub(crate) after: Option<u64>,
 }
 
-/// Make a member: its secrets, its guard and its registration
-#[derive(clap::Args)]
-pub(crate) struct InitArgs {
-    /// The directory that the committee shares
-    #[arg(long, value_name = "DIR")]
-    pub(crate) committee: PathBuf,
-
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
-
-    /// The member's name, 1 to 64 bytes
-    #[arg(long)]
-    pub(crate) id: String,
-
-    /// Keep the high-water mark of the guard here, on another device than the store:
-    /// FILE.0 at first, with the next number after each rotation
-    #[arg(long, value_name = "FILE")]
-    pub(crate) mark: Option<PathBuf>,
-}
-
+// Store and epoch. A store remembers the committee and the epoch of the last `join` or `trust`.
 #[derive(clap::Args)]
 pub(crate) struct EpochArgs {
-    #[command(flatten)]
-    pub(crate) committee: CommitteeArgs,
+    /// The directory of this member or verifier alone
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
 
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
+    /// The directory that the committee shares [default: as the store remembers]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) committee: Option<PathBuf>,
+
+    /// The epoch [default: as the store remembers, or 1]
+    #[arg(long)]
+    pub(crate) epoch: Option<u64>,
+
+    /// The identity of the committee, from another channel
+    #[arg(long, value_name = "HEX")]
+    pub(crate) identity: Option<String>,
+
+    /// The digest of the list of roots, from another channel
+    #[arg(long, value_name = "HEX")]
+    pub(crate) expect_roots: Option<String>,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct CloseArgs {
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
+    /// The directory of this member alone
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
 
     /// The epoch
     #[arg(long)]
@@ -107,24 +139,67 @@ pub(crate) struct CloseArgs {
 }
 
 #[derive(clap::Args)]
+pub(crate) struct WaitArgs {
+    /// Seconds to wait for other members
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub(crate) timeout: u64,
+}
+
+/// Sign with the other members until the decision is made
+#[derive(clap::Args)]
+pub(crate) struct SignArgs {
+    #[command(flatten)]
+    pub(crate) epoch: EpochArgs,
+
+    #[command(flatten)]
+    pub(crate) subject: SubjectArgs,
+
+    /// The certificate: a new file, or - for standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) wait: WaitArgs,
+
+    /// Seconds after which an attempt without a result is abandoned
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) attempt_timeout: u64,
+
+    /// Accept messages of members on other hosts here
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// A member on another host, HOST:PORT; repeatable
+    #[arg(long = "peer", value_name = "ADDRESS", requires = "listen")]
+    pub(crate) peers: Vec<String>,
+}
+
+#[derive(clap::Args)]
 pub(crate) struct DecisionArgs {
     #[command(flatten)]
-    pub(crate) committee: CommitteeArgs,
+    pub(crate) epoch: EpochArgs,
+
+    /// The directory of this attempt
+    #[arg(long, value_name = "DIR")]
+    pub(crate) round: PathBuf,
+
+    /// The attempt, from 0
+    #[arg(long, default_value_t = 0)]
+    pub(crate) attempt: u8,
+
+    /// The participants, which the first `open` of the attempt fixes [default: all members that
+    /// have acknowledged the roots]
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) cohort: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) store: StoreArgs,
-
-    #[command(flatten)]
-    pub(crate) round: RoundArgs,
+    pub(crate) subject: SubjectArgs,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct RetireArgs {
     #[command(flatten)]
-    pub(crate) committee: CommitteeArgs,
-
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
+    pub(crate) epoch: EpochArgs,
 
     /// The content label
     #[arg(long, default_value = "decision")]
@@ -135,14 +210,14 @@ pub(crate) struct RetireArgs {
     pub(crate) attempt: u8,
 }
 
-/// Check all responses and make the aggregate
+/// Check all responses and make the certificate
 #[derive(clap::Args)]
 pub(crate) struct CombineArgs {
     #[command(flatten)]
     pub(crate) step: DecisionArgs,
 
-    /// The aggregate: a new file, or - for standard output
-    #[arg(long, short)]
+    /// The certificate: a new file, or - for standard output
+    #[arg(long, short, value_name = "FILE")]
     pub(crate) out: PathBuf,
 }
 
@@ -150,18 +225,11 @@ pub(crate) struct CombineArgs {
 #[derive(clap::Args)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
-    pub(crate) committee: CommitteeArgs,
+    pub(crate) epoch: EpochArgs,
 
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
-
-    /// The directory with the openings
-    #[arg(long)]
-    pub(crate) round: PathBuf,
-
-    /// The aggregate
-    #[arg(long)]
-    pub(crate) aggregate: PathBuf,
+    /// The certificate
+    #[arg(long, value_name = "FILE")]
+    pub(crate) certificate: PathBuf,
 
     #[command(flatten)]
     pub(crate) subject: SubjectArgs,
@@ -183,51 +251,17 @@ pub(crate) struct VerifyArgs {
     pub(crate) ctx_out: Option<PathBuf>,
 }
 
+/// Verify evidence that a member has signed contradicting messages
 #[derive(clap::Args)]
-pub(crate) struct CommitteeArgs {
-    /// The directory that the committee shares
-    #[arg(long, value_name = "DIR")]
-    pub(crate) committee: PathBuf,
-
-    /// The epoch
-    #[arg(long, default_value_t = 1)]
-    pub(crate) epoch: u64,
-
-    /// The identity of the committee, from another channel
-    #[arg(long, value_name = "HEX")]
-    pub(crate) identity: Option<String>,
-
-    /// The digest of the list of roots, from another channel
-    #[arg(long, value_name = "HEX")]
-    pub(crate) expect_roots: Option<String>,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct StoreArgs {
-    /// The directory of this member or verifier alone
-    #[arg(long, value_name = "DIR")]
-    pub(crate) store: PathBuf,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct RoundArgs {
-    /// The directory of this attempt
-    #[arg(long, value_name = "DIR")]
-    pub(crate) round: PathBuf,
-
-    /// The attempt, from 0
-    #[arg(long, default_value_t = 0)]
-    pub(crate) attempt: u8,
-
-    /// The participants [default: all members that have acknowledged the roots]
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) cohort: Vec<String>,
-
+pub(crate) struct EvidenceArgs {
     #[command(flatten)]
-    pub(crate) subject: SubjectArgs,
+    pub(crate) epoch: EpochArgs,
+
+    /// The evidence
+    pub(crate) file: PathBuf,
 }
 
-#[derive(clap::Args, Clone)]
+#[derive(clap::Args)]
 pub(crate) struct SubjectArgs {
     /// The content label
     #[arg(long, default_value = "decision")]
@@ -237,20 +271,35 @@ pub(crate) struct SubjectArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) payload: PathBuf,
 
-    /// The domain
-    #[arg(long, default_value = "")]
-    pub(crate) ctx: String,
+    /// The domain [default: as the store remembers, or empty]
+    #[arg(long)]
+    pub(crate) ctx: Option<String>,
 
     /// Sign the payload as it is, the participants in the context
     #[arg(long)]
     pub(crate) consensus: bool,
 }
 
+impl NewStoreArgs {
+    pub(crate) fn id(&self) -> io::Result<&str> {
+        let id = self.id.as_deref();
+        id.ok_or_else(|| io::Error::other("--id is required for a new store"))
+    }
+}
+
+impl EpochArgs {
+    /// The directories that are given.
+    pub(crate) fn files(&self) -> Files<'_> {
+        let files = Files::default().read([&*self.store]);
+        files.read(self.committee.as_deref())
+    }
+}
+
 impl DecisionArgs {
     pub(crate) fn files(&self) -> Files<'_> {
-        Files::default()
-            .read([&*self.committee.committee, &self.store.store])
-            .read([&*self.round.round, &self.round.subject.payload])
+        self.epoch
+            .files()
+            .read([&*self.round, &self.subject.payload])
     }
 }
 

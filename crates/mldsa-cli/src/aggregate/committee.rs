@@ -1,6 +1,7 @@
 //! Directory of a committee: `registrations/`, `epoch-N/plan.json`, `epoch-N/roots/`,
-//! `epoch-N/acknowledgements/`, `epoch-N/endorsements/`. Nothing in it is trusted before
-//! [`Committee::agreed`] has compared it with an identity or an epoch that the store has pinned.
+//! `epoch-N/acknowledgements/`, `epoch-N/endorsements/`, `epoch-N/evidence/`, `epoch-N/decisions/`.
+//! Nothing in it is trusted before [`Committee::agreed`] has compared it with an identity or an epoch
+//! that the store has pinned.
 
 use std::fs;
 use std::io;
@@ -9,155 +10,54 @@ use std::sync::Arc;
 
 use base16ct::lower::encode_string;
 use mladsa_aggregate::{
-    Acknowledgement, AgreedRoots, Endorsement, EpochPlan, EpochTree, Error, MemberId, PinnedRoots,
-    QuorumRule, Registry, RootAnnouncement, WriteOnceStore,
+    Acknowledgement, AgreedRoots, Endorsement, EpochPlan, EpochTree, Error, MemberId,
+    OneTimeKeyJournal, PinnedRoots, Registry, RootAnnouncement, WriteOnceStore,
 };
 use mldsa_core::Randomness;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::args::{CommitteeArgs, PlanArgs};
+use super::args::EpochArgs;
 use super::dirs::{
-    TempPaths, content_label, expect_apart, file_name, files_in, member_id, named, publish,
-    publish_new, read, read_up_to, refused,
+    TempPaths, expect_apart, file_name, files_in, named, publish, publish_by, read, refused,
+    sweep_of,
 };
 use super::pins::Pins;
-use super::registrations::{read_registration, read_registry, registrations};
-use super::rule::rule;
+use super::plan::PlanFile;
+use super::settings::Settings;
 use super::store::Store;
 use crate::random::random;
 use crate::terminal::complain;
-
-/// Greatest length of a plan, which has a label for each content.
-const MAX_PLAN: u64 = 1 << 26;
-
-/// `plan.json`.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlanFile {
-    rho: String,
-    epoch: u64,
-    attempts: u8,
-    contents: Vec<String>,
-    members: Vec<String>,
-    /// In the order of the members; none: one each.
-    weights: Option<Vec<u64>>,
-    threshold: u64,
-    /// The earlier epoch whose committee endorses this one.
-    after: Option<u64>,
-    identity: String,
-}
 
 /// Greatest number of committees between a trusted epoch and the one that is verified.
 const MAX_SUCCESSORS: u8 = 32;
 
 /// One epoch in the directory of a committee. Only files of members of the plan are read.
 pub(crate) struct Committee {
-    path: PathBuf,
-    epoch: PathBuf,
-    file: PlanFile,
+    pub(super) path: PathBuf,
+    pub(super) epoch: PathBuf,
+    pub(super) file: PlanFile,
     pub(crate) registry: Arc<Registry>,
     pub(crate) plan: EpochPlan,
 }
 
 impl Committee {
-    /// Fixes an epoch.
-    pub(crate) fn plan(args: &PlanArgs) -> io::Result<Self> {
-        let directory = registrations(&args.committee);
-        let mut ids = Vec::new();
-        if args.all_registered {
-            for path in files_in(&directory)? {
-                match read_registration(&path) {
-                    Ok(registration) => ids.push(*registration.id()),
-                    Err(error) => skipped(error),
-                }
-            }
-        }
-        for id in &args.members {
-            ids.push(member_id(id.as_bytes())?);
-        }
-        let (rho, rule) = (*random()?, rule(args)?);
-        let registry = read_registry(&directory, &rho, &ids, &rule)?;
-        let (weights, threshold) = match rule {
-            QuorumRule::Weights { weights, threshold } => {
-                let weight = |id: &MemberId| weights.iter().find(|(other, _)| other == id);
-                let weights = registry
-                    .ids()
-                    .map(|id| weight(id).map_or(0, |(_, weight)| *weight));
-                (Some(weights.collect()), threshold)
-            }
-            QuorumRule::Count(count) => (None, count as u64),
-            QuorumRule::TwoThirds => (None, 2 * registry.len() as u64 / 3 + 1),
-        };
-        let file = PlanFile {
-            rho: encode_string(&rho),
-            epoch: args.epoch,
-            attempts: args
-                .attempts
-                .unwrap_or(EpochPlan::attempts_for(registry.len())),
-            contents: args.contents.clone(),
-            members: registry.ids().map(file_name).collect(),
-            weights,
-            threshold,
-            after: args.after,
-            identity: encode_string(&registry.identity(args.epoch)),
-        };
-        let parsed = file.parse()?;
-        let json = serde_json::to_vec_pretty(&file)?;
-        if json.len() as u64 > MAX_PLAN {
-            return Err(io::Error::other("too many or too long contents for a plan"));
-        }
-        let epoch = args.committee.join(format!("epoch-{}", args.epoch));
-        let mut made = TempPaths::default();
-        let planned = made
-            .directory(&epoch)
-            .and_then(|()| publish_new(&epoch.join("plan.json"), &json));
-        made.unless(planned)?;
-        Ok(Self {
-            path: args.committee.clone(),
-            epoch,
-            file,
-            registry,
-            plan: parsed.plan,
-        })
+    /// Opens the epoch of the arguments and compares its identity with the given one.
+    pub(crate) fn of(args: &EpochArgs) -> io::Result<Self> {
+        let settings = Settings::resolve(args)?;
+        let committee = Self::open(&settings.committee, settings.epoch)?;
+        committee.expect_identity(args)?;
+        Ok(committee)
     }
 
-    /// Opens the epoch of the arguments and compares its identity with the given one.
-    pub(crate) fn of(args: &CommitteeArgs) -> io::Result<Self> {
-        let committee = Self::open(&args.committee, args.epoch)?;
+    /// Compares the identity with the one of the arguments, if they have one.
+    pub(crate) fn expect_identity(&self, args: &EpochArgs) -> io::Result<()> {
         match &args.identity {
-            Some(identity) if !committee.file.identity.eq_ignore_ascii_case(identity) => {
-                let why = format!("the committee is {}", committee.file.identity);
+            Some(identity) if !self.file.identity.eq_ignore_ascii_case(identity) => {
+                let why = format!("the committee is {}", self.file.identity);
                 Err(io::Error::other(why))
             }
-            _ => Ok(committee),
+            _ => Ok(()),
         }
-    }
-
-    fn open(path: &Path, epoch: u64) -> io::Result<Self> {
-        let directory = path.join(format!("epoch-{epoch}"));
-        let name = directory.join("plan.json");
-        // Without the text of the file, which may have control characters.
-        let file: PlanFile = serde_json::from_slice(&read_up_to(&name, MAX_PLAN)?)
-            .map_err(|error| named(&name, format!("line {}: not a plan", error.line())))?;
-        let Plan {
-            rho,
-            plan,
-            ids,
-            rule,
-        } = file.parse().map_err(|error| named(&name, error))?;
-        let registry = read_registry(&registrations(path), &rho, &ids, &rule)?;
-        if encode_string(&registry.identity(epoch)) != file.identity || plan.epoch() != epoch {
-            let why = "a registration is not the one that was planned with";
-            return Err(named(&name, why));
-        }
-        Ok(Self {
-            path: path.into(),
-            epoch: directory,
-            file,
-            registry,
-            plan,
-        })
     }
 
     /// Identity, quorum rule, and the members with the SHA-256 of their keys.
@@ -197,7 +97,7 @@ impl Committee {
     /// nothing.
     pub(crate) fn status(&self, store: &Path) -> io::Result<String> {
         let mut text = self.describe();
-        let roots = self.roots()?;
+        let roots = self.roots(store)?;
         let missing = |has: &dyn Fn(&MemberId) -> bool| {
             let ids = self.registry.ids().filter(|id| !has(id));
             ids.map(ToString::to_string).collect::<Vec<_>>().join(" ")
@@ -205,25 +105,23 @@ impl Committee {
         let no_root = missing(&|id| roots.iter().any(|root| root.id() == id));
         text += &format!("missing roots: {no_root}\n");
         if roots.is_empty() {
-            return Ok(text + "next: root\n");
+            return Ok(text + "next: join\n");
         }
         let (pinned, _) = self.pin(store)?;
-        let acknowledged = self.acknowledgements(&pinned)?;
+        let acknowledged = self.acknowledgements(store, &pinned)?;
         let missing = missing(&|id| acknowledged.iter().any(|known| known.id() == id));
         text += &format!("roots: {}\n", encode_string(pinned.digest()));
         text += &format!("missing acknowledgements: {missing}\n");
         let is_agreed = AgreedRoots::from_pin(&self.id(), &pinned, &acknowledged).is_ok();
         text += match (no_root.is_empty(), is_agreed) {
-            (_, true) => "next: open, commit, reveal, respond, combine\n",
+            (_, true) => "next: sign\n",
             (true, false) => "next: agree\n",
-            (false, false) => "next: root, or agree without the missing members\n",
+            (false, false) => "next: join, or agree without the missing members\n",
         };
+        for path in files_in(&self.epoch.join("evidence")).unwrap_or_default() {
+            text += &format!("evidence: {}\n", path.display());
+        }
         Ok(text)
-    }
-
-    /// The identity in hex.
-    pub(crate) fn identity(&self) -> String {
-        self.file.identity.clone()
     }
 
     fn id(&self) -> [u8; 32] {
@@ -244,13 +142,13 @@ impl Committee {
     }
 
     /// Publishes the endorsement of this committee by a member of the one before it.
-    pub(crate) fn endorse(&self, store: &Store) -> io::Result<()> {
+    pub(crate) fn endorse(&self, store: &Store, guard: &mut OneTimeKeyJournal) -> io::Result<()> {
         let previous = self.previous(&store.path, MAX_SUCCESSORS)?;
         let previous = previous.ok_or_else(|| io::Error::other("the plan is after no epoch"))?;
-        let (rnd, mut guard) = (random()?, store.guard()?);
+        let rnd = random()?;
         let (epoch, hedge) = (self.plan.epoch(), Randomness::Hedged(&rnd));
         let member = &store.member;
-        let signed = member.endorse(&previous, epoch, &self.id(), &mut guard, hedge);
+        let signed = member.endorse(&previous, epoch, &self.id(), guard, hedge);
         let bytes = signed.map_err(refused)?.to_bytes();
         self.share("endorsements", member.id(), &bytes)
     }
@@ -276,7 +174,7 @@ impl Committee {
         is_new: bool,
         left: u8,
     ) -> io::Result<AgreedRoots> {
-        let acknowledgements = self.acknowledgements(pinned)?;
+        let acknowledgements = self.acknowledgements(store, pinned)?;
         let pin = Pins::new(store).read(&self.pin_name());
         let pin = pin.map_err(|error| named(store, error))?;
         let agreed = match (pin, left.checked_sub(1)) {
@@ -293,7 +191,7 @@ impl Committee {
                     return Err(self.not_trusted());
                 };
                 let endorsements =
-                    self.read_each("endorsements", previous.registry(), |bytes| {
+                    self.read_each("endorsements", previous.registry(), |_, bytes| {
                         Ok(Endorsement::from_bytes(bytes)?)
                     })?;
                 AgreedRoots::successor_of(&previous, pinned, &acknowledgements, &endorsements)
@@ -312,10 +210,10 @@ impl Committee {
     }
 
     /// Publishes the root of a member's keys.
-    pub(crate) fn announce(&self, store: &Store) -> io::Result<()> {
+    pub(crate) fn announce(&self, store: &Store, guard: &mut OneTimeKeyJournal) -> io::Result<()> {
         self.expect_apart(&store.path)?;
         let tree = self.tree(store)?;
-        let (rnd, mut guard) = (random()?, store.guard()?);
+        let rnd = random()?;
         let id = store.member.id();
         let own = store
             .member
@@ -328,26 +226,32 @@ impl Committee {
         let rnd = random()?;
         let root = store
             .member
-            .announce(&tree, &mut guard, Randomness::Hedged(&rnd));
+            .announce(&tree, guard, Randomness::Hedged(&rnd));
         self.share("roots", id, &root.map_err(refused)?.to_bytes())
     }
 
     /// Publishes the acknowledgement of a pinned list.
-    pub(crate) fn acknowledge(&self, store: &Store, pinned: &PinnedRoots) -> io::Result<()> {
-        let (rnd, mut guard) = (random()?, store.guard()?);
+    pub(crate) fn acknowledge(
+        &self,
+        store: &Store,
+        pinned: &PinnedRoots,
+        guard: &mut OneTimeKeyJournal,
+    ) -> io::Result<()> {
+        let rnd = random()?;
         let member = &store.member;
-        let signed = member.acknowledge(pinned, &mut guard, Randomness::Hedged(&rnd));
+        let signed = member.acknowledge(pinned, guard, Randomness::Hedged(&rnd));
         let bytes = signed.map_err(refused)?.to_bytes();
         self.share("acknowledgements", member.id(), &bytes)
     }
 
-    /// Publishes a message of a member for the epoch.
+    /// Publishes a message of a member for the epoch. The caller holds the journal of the member.
     fn share(&self, directory: &str, id: &MemberId, bytes: &[u8]) -> io::Result<()> {
         let directory = self.epoch.join(directory);
         let mut made = TempPaths::default();
-        let shared = made
-            .directory(&directory)
-            .and_then(|()| publish(&directory.join(file_name(id)), bytes));
+        let shared = made.directory(&directory).and_then(|()| {
+            sweep_of(id, &directory);
+            publish_by(id, &directory.join(file_name(id)), bytes)
+        });
         made.unless(shared)
     }
 
@@ -379,34 +283,46 @@ impl Committee {
         if let Some(pinned) = known.map_err(|error| named(store, error))? {
             return Ok((pinned, pins));
         }
-        let roots = self.roots()?;
+        let roots = self.roots(store)?;
         let pinned = PinnedRoots::pin(&mut pins, &self.registry, &self.plan, &roots);
         Ok((pinned.map_err(|error| named(store, error))?, pins))
     }
 
-    fn roots(&self) -> io::Result<Vec<RootAnnouncement>> {
-        self.read_each("roots", &self.registry, |bytes| {
+    fn roots(&self, store: &Path) -> io::Result<Vec<RootAnnouncement>> {
+        self.read_each("roots", &self.registry, |id, bytes| {
             let root = RootAnnouncement::from_bytes(bytes)?;
             root.verify(&self.registry, &self.plan)?;
+            self.compare(store, "root", id, bytes);
             Ok(root)
         })
     }
 
-    fn acknowledgements(&self, pinned: &PinnedRoots) -> io::Result<Vec<Acknowledgement>> {
-        self.read_each("acknowledgements", &self.registry, |bytes| {
+    fn acknowledgements(
+        &self,
+        store: &Path,
+        pinned: &PinnedRoots,
+    ) -> io::Result<Vec<Acknowledgement>> {
+        self.read_each("acknowledgements", &self.registry, |id, bytes| {
+            self.compare(store, "acknowledgement", id, bytes);
             let acknowledgement = Acknowledgement::from_bytes(bytes)?;
             acknowledgement.verify(pinned)?;
             Ok(acknowledgement)
         })
     }
 
+    /// The number of files with acknowledgements.
+    pub(crate) fn count_acknowledgements(&self) -> usize {
+        files_in(&self.epoch.join("acknowledgements")).map_or(0, |files| files.len())
+    }
+
+    /// The directory of the epoch.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.epoch
+    }
+
     /// The list of roots on which a trusted committee has agreed. The committee is trusted if its
     /// identity was given, which [`Self::of`] has compared, or by the pins of the store.
-    pub(crate) fn agreed(
-        &self,
-        store: &Path,
-        args: &CommitteeArgs,
-    ) -> io::Result<(AgreedRoots, Pins)> {
+    pub(crate) fn agreed(&self, store: &Path, args: &EpochArgs) -> io::Result<(AgreedRoots, Pins)> {
         let (pinned, pins) = self.pin(store)?;
         expect_roots(&pinned, args.expect_roots.as_deref())?;
         let is_new = pins.is_new() && args.identity.is_none();
@@ -420,13 +336,13 @@ impl Committee {
         &self,
         directory: &str,
         registry: &Registry,
-        parse: impl Fn(&[u8]) -> Result<T, Error>,
+        parse: impl Fn(&MemberId, &[u8]) -> Result<T, Error>,
     ) -> io::Result<Vec<T>> {
         let mut found = Vec::new();
         for id in registry.ids() {
             let path = self.epoch.join(directory).join(file_name(id));
             match read(&path) {
-                Ok(bytes) => match parse(&bytes) {
+                Ok(bytes) => match parse(id, &bytes) {
                     Ok(item) => found.push(item),
                     Err(error) => skipped(named(&path, error)),
                 },
@@ -449,42 +365,6 @@ pub(crate) fn expect_roots(pinned: &PinnedRoots, expected: Option<&str>) -> io::
     }
 }
 
-fn skipped(error: io::Error) {
+pub(super) fn skipped(error: io::Error) {
     complain(format_args!("skipped {error}"));
-}
-
-/// The decoded content of `plan.json`.
-struct Plan {
-    rho: [u8; 32],
-    plan: EpochPlan,
-    ids: Vec<MemberId>,
-    rule: QuorumRule,
-}
-
-impl PlanFile {
-    fn parse(&self) -> io::Result<Plan> {
-        let bad = || io::Error::other("not the hex digits that belong there");
-        let unhex = |text: &str| base16ct::mixed::decode_vec(text).map_err(|_| bad());
-        let rho = unhex(&self.rho)?.try_into().map_err(|_| bad())?;
-        let contents = self.contents.iter().map(|content| content_label(content));
-        let contents = contents.collect::<Result<_, _>>()?;
-        let plan = EpochPlan::with_attempts(self.epoch, contents, self.attempts);
-        let ids = self.members.iter().map(|id| member_id(&unhex(id)?));
-        let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
-        let threshold = self.threshold;
-        let rule = match &self.weights {
-            Some(weights) if weights.len() == ids.len() => QuorumRule::Weights {
-                weights: ids.iter().copied().zip(weights.iter().copied()).collect(),
-                threshold,
-            },
-            None if usize::try_from(threshold).is_ok() => QuorumRule::Count(threshold as usize),
-            _ => return Err(io::Error::other("not the weights of the members")),
-        };
-        Ok(Plan {
-            rho,
-            plan: plan.map_err(refused)?,
-            ids,
-            rule,
-        })
-    }
 }

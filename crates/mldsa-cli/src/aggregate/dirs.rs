@@ -1,9 +1,12 @@
 //! Files and directories of a committee and its members: private directories, atomic files, bounded
 //! reads, clean-up after a failed step.
 
+use core::time::Duration;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Instant;
 
 use base16ct::lower::encode_string;
 use mladsa_aggregate::{Error, MemberId, TaskId};
@@ -11,6 +14,7 @@ use mladsa_aggregate::{Error, MemberId, TaskId};
 use crate::commit::{Access, StagedFile, flush_directory};
 use crate::input;
 use crate::paths::is_inside;
+use crate::terminal::complain;
 
 /// Greatest length of a file that one member writes for the others.
 pub(crate) const MAX_SHARED: u64 = 1 << 14;
@@ -79,6 +83,34 @@ impl TempPaths {
         })
     }
 }
+
+/// Polls until there is a value or the time is over. Each text in place of a value tells what is awaited;
+/// a new one is shown on standard error.
+pub(crate) fn wait<T>(
+    seconds: u64,
+    mut poll: impl FnMut() -> io::Result<Result<T, String>>,
+) -> io::Result<T> {
+    let began = Instant::now();
+    let mut shown = String::new();
+    loop {
+        let awaited = match poll()? {
+            Ok(value) => return Ok(value),
+            Err(awaited) => awaited,
+        };
+        if began.elapsed().as_secs() >= seconds {
+            let why = format!("still awaited after {seconds} s: {awaited}");
+            return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+        }
+        if awaited != shown {
+            complain(format_args!("awaited: {awaited}"));
+            shown = awaited;
+        }
+        thread::sleep(POLL);
+    }
+}
+
+/// Time between two looks at files of other members.
+pub(crate) const POLL: Duration = Duration::from_millis(20);
 
 /// Rejects a directory that other users can write into.
 pub(crate) fn expect_private(path: &Path) -> io::Result<()> {
@@ -195,9 +227,44 @@ pub(crate) fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .map_err(|error| named(path, error))
 }
 
+/// Prefix of the temporary files of a member in shared directories.
+fn prefix(owner: &MemberId) -> String {
+    format!("mldsa-{}-", file_name(owner))
+}
+
+/// Writes or replaces a shared file of a member atomically. The caller holds the journal or the lock
+/// of its store, and has swept the directory.
+pub(crate) fn publish_by(owner: &MemberId, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    StagedFile::write_as(&prefix(owner), path, bytes, Access::Umask)
+        .and_then(StagedFile::replace)
+        .map_err(|error| named(path, error))
+}
+
+/// Removes the temporary files that interrupted commands of a member have left in a shared directory.
+/// The caller holds the journal or the lock of its store, so that no other command writes any.
+pub(crate) fn sweep_of(owner: &MemberId, directory: &Path) {
+    let prefix = prefix(owner);
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if name.starts_with(prefix.as_bytes()) && name.ends_with(b".tmp") {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Creates a file atomically; `false` if there is one already.
 pub(crate) fn publish_first(path: &Path, bytes: &[u8]) -> io::Result<bool> {
-    let staged = StagedFile::write(path, bytes, Access::Umask);
+    create(StagedFile::write(path, bytes, Access::Umask), path)
+}
+
+/// [`publish_first`] for a shared file of a member: see [`publish_by`].
+pub(crate) fn publish_first_by(owner: &MemberId, path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    let staged = StagedFile::write_as(&prefix(owner), path, bytes, Access::Umask);
+    create(staged, path)
+}
+
+fn create(staged: io::Result<StagedFile>, path: &Path) -> io::Result<bool> {
     match staged.and_then(|file| file.create()) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         created => created.map(|()| true).map_err(|error| named(path, error)),
@@ -205,8 +272,12 @@ pub(crate) fn publish_first(path: &Path, bytes: &[u8]) -> io::Result<bool> {
 }
 
 /// Creates a file atomically and durably; an existing file is an error.
-pub(crate) fn publish_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if !publish_first(path, bytes)? {
+pub(crate) fn publish_new(owner: Option<&MemberId>, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let created = match owner {
+        Some(owner) => publish_first_by(owner, path, bytes)?,
+        None => publish_first(path, bytes)?,
+    };
+    if !created {
         return Err(named(path, io::Error::from(io::ErrorKind::AlreadyExists)));
     }
     flush_directory(path).map_err(|error| {

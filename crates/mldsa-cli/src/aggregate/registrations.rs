@@ -8,18 +8,19 @@ use std::sync::Arc;
 use mladsa_aggregate::{Member, MemberId, QuorumRule, Registration, Registry};
 use mldsa_core::Randomness;
 
-use super::dirs::{TempPaths, file_name, named, publish_first, read, refused};
+use super::dirs::{TempPaths, file_name, named, publish_first_by, read, refused, sweep_of};
 use crate::random::random;
 
 /// Publishes the registration of a member under a name that no other member has. A plan is not
-/// needed.
+/// needed. The caller holds the lock of the store.
 pub(crate) fn register(path: &Path, member: &Member, made: &mut TempPaths) -> io::Result<()> {
     let directory = registrations(path);
     made.directory(&directory)?;
+    sweep_of(member.id(), &directory);
     let (rnd, id) = (random()?, member.id());
     let registration = member.register(Randomness::Hedged(&rnd)).map_err(refused)?;
     let path = directory.join(file_name(id));
-    if publish_first(&path, &registration.to_bytes())? {
+    if publish_first_by(id, &path, &registration.to_bytes())? {
         return Ok(());
     }
     // The member's own one, of an `init` that was interrupted, is no error.

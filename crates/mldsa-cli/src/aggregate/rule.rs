@@ -5,16 +5,16 @@ use std::path::Path;
 
 use mladsa_aggregate::{MemberId, QuorumRule};
 
-use super::args::PlanArgs;
+use super::args::PlanShape;
 use super::dirs::read_named;
 use crate::input::{unusable, without_mark};
 
 /// 8,192 names of 64 bytes, each with a weight.
 const MAX_WEIGHTS: u64 = 1 << 20;
 
-/// The rule of `plan`: a number of members, or weights and a threshold; more than two thirds of the
+/// The rule of a plan: a number of members, or weights and a threshold; more than two thirds of the
 /// members without either.
-pub(crate) fn rule(args: &PlanArgs) -> io::Result<QuorumRule> {
+pub(crate) fn rule(args: &PlanShape) -> io::Result<QuorumRule> {
     Ok(match (&args.weights, args.threshold, args.quorum) {
         (Some(path), Some(threshold), None) => QuorumRule::Weights {
             weights: read_weights(path)?,

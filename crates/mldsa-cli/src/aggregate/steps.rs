@@ -7,10 +7,11 @@ use std::sync::Arc;
 use base16ct::lower::encode_string;
 use mladsa_aggregate::errors::{RoundError, VerifyError};
 use mladsa_aggregate::steps::{
-    AttemptId, AuthenticatedKey, Challenge, Combiner, CommitmentSet, MessageKind, Round,
-    SignedMessage,
+    AttemptId, Challenge, Combiner, CommitmentSet, MessageKind, Round, SignedMessage,
 };
-use mladsa_aggregate::{Aggregate, AgreedRoots, MemberId, SigningTask};
+use mladsa_aggregate::{
+    Aggregate, AgreedRoots, Certificate, MemberId, OneTimeKeyJournal, SigningTask,
+};
 
 use sha2::{Digest, Sha256};
 
@@ -18,21 +19,25 @@ use super::StepError;
 use super::args::{DecisionArgs, RetireArgs, SubjectArgs, VerifyArgs};
 use super::committee::Committee;
 use super::dirs::{
-    MAX_SHARED, TempPaths, content_label, expect_apart, file_name, member_id, named, publish, read,
-    read_named, refused,
+    MAX_SHARED, TempPaths, content_label, expect_apart, file_name, member_id, named, publish_by,
+    publish_first_by, read, read_named, refused, sweep_of,
 };
+use super::mailbox::certificate_limit;
 use super::pins::Pins;
+use super::settings::Settings;
 use super::store::Store;
 use crate::input;
 use crate::output::{Content, Existing, Output, write_each_after};
 use crate::paths::Files;
 use crate::terminal::print;
 
-/// The signing task of the arguments.
-pub(crate) fn signing_task(args: &SubjectArgs) -> io::Result<SigningTask> {
+/// The signing task of the arguments, in the domain that the store remembers if they have none.
+pub(crate) fn signing_task(args: &SubjectArgs, store: &Path) -> io::Result<SigningTask> {
     let id = content_label(&args.content)?;
     let payload = read_named(&args.payload, MAX_SHARED)?;
-    let domain = args.ctx.as_bytes();
+    let known = Settings::of(store)?.map(|settings| settings.ctx);
+    let domain = args.ctx.clone().or(known).unwrap_or_default();
+    let domain = domain.as_bytes();
     // The context of a consensus task has 32 bytes more.
     let (task, longest) = if args.consensus {
         (SigningTask::consensus(id, domain, &payload), 223)
@@ -62,26 +67,36 @@ pub(crate) struct Attempt {
 
 impl Attempt {
     /// An error without an agreement on the list of roots.
-    pub(crate) fn new(args: &DecisionArgs, task: SigningTask) -> io::Result<Self> {
-        let committee = Committee::of(&args.committee)?;
-        let round = &args.round;
-        expect_apart("--round", &round.round, &args.store.store)?;
-        let (agreed, pins) = committee.agreed(&args.store.store, &args.committee)?;
-        let attempt = task.id().attempt(round.attempt).map_err(refused)?;
+    pub(crate) fn new(args: &DecisionArgs) -> io::Result<Self> {
+        let (epoch, store) = (&args.epoch, &args.epoch.store);
+        let task = signing_task(&args.subject, store)?;
+        let committee = Committee::of(epoch)?;
+        expect_apart("--round", &args.round, store)?;
+        let (agreed, pins) = committee.agreed(store, epoch)?;
+        let attempt = task.id().attempt(args.attempt).map_err(refused)?;
         committee.plan.index(&attempt).map_err(refused)?;
-        let cohort: Result<Vec<_>, _> = round
-            .cohort
-            .iter()
-            .map(|id| member_id(id.as_bytes()))
-            .collect();
-        let mut cohort = cohort?;
-        if cohort.is_empty() {
-            cohort.extend(agreed.ids());
+        let mut cohort = Vec::new();
+        for id in &args.cohort {
+            cohort.push(member_id(id.as_bytes())?);
+        }
+        cohort.sort_unstable();
+        match read(&args.round.join(COHORT)) {
+            Ok(fixed) => {
+                let fixed = parse_cohort(&fixed, &args.round)?;
+                if !cohort.is_empty() && cohort != fixed {
+                    let why = "the first `open` of the attempt has fixed other participants";
+                    return Err(named(&args.round, why));
+                }
+                cohort = fixed;
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Err(_) if cohort.is_empty() => cohort.extend(agreed.ids()),
+            Err(_) => {}
         }
         Ok(Self {
-            store: args.store.store.clone(),
-            round: round.round.clone(),
-            payload: round.subject.payload.clone(),
+            store: store.clone(),
+            round: args.round.clone(),
+            payload: args.subject.payload.clone(),
             committee,
             agreed,
             pins,
@@ -91,6 +106,8 @@ impl Attempt {
         })
     }
 
+    /// Opens the key of the member. The first opening of an attempt fixes its participants, so that a
+    /// later acknowledgement does not change them.
     pub(crate) fn open(self) -> Result<(), StepError> {
         let store = Store::open(&self.store)?;
         let tree = self.committee.tree(&store)?;
@@ -98,14 +115,15 @@ impl Attempt {
         let opening = store
             .member
             .open(&self.agreed, &tree, &self.attempt, &guard)?;
-        self.send(&opening)
+        self.send(&opening, &guard)
     }
 
     pub(crate) fn commit(self) -> Result<(), StepError> {
         let store = Store::open(&self.store)?;
         let round = self.read_round()?;
-        let (_, hash) = store.member.commit(&round, &mut store.guard()?)?;
-        self.send(&hash)
+        let mut guard = store.guard()?;
+        let (_, hash) = store.member.commit(&round, &mut guard)?;
+        self.send(&hash, &guard)
     }
 
     pub(crate) fn reveal(self) -> Result<(), StepError> {
@@ -115,7 +133,7 @@ impl Attempt {
         let mut guard = store.guard()?;
         let pending = store.member.resume(&round, &guard)?;
         let commitment = store.member.reveal(&pending, &hashes, &mut guard)?;
-        self.send(&commitment)
+        self.send(&commitment, &guard)
     }
 
     pub(crate) fn respond(self) -> Result<(), StepError> {
@@ -125,7 +143,7 @@ impl Attempt {
         let mut guard = store.guard()?;
         let pending = store.member.resume(&round, &guard)?;
         let response = store.member.respond(pending, &challenge, &mut guard)?;
-        self.send(&response)
+        self.send(&response, &guard)
     }
 
     pub(crate) fn combine(self, out: &Path) -> Result<(), StepError> {
@@ -145,8 +163,9 @@ impl Attempt {
         }
         let aggregate = combiner.finish()?;
         let report = report(&aggregate, &self.agreed)?;
+        let certificate = Certificate::new(aggregate, &self.openings()?);
         Ok(write_each_after(
-            &[(&output, &aggregate.to_bytes())],
+            &[(&output, &certificate.to_bytes())],
             || {
                 show(&report, output.is_standard())?;
                 self.pins.keep()
@@ -154,14 +173,23 @@ impl Attempt {
         )?)
     }
 
+    fn openings(&self) -> Result<Vec<SignedMessage>, StepError> {
+        let opening = |id| {
+            let opening = receive(&self.agreed, &self.round, MessageKind::Opening, id)?;
+            if *opening.attempt_id() != self.attempt {
+                let path = path(&self.round, MessageKind::Opening, id);
+                return Err(named(&path, RoundError::OtherRound).into());
+            }
+            Ok(opening)
+        };
+        self.cohort.iter().map(opening).collect()
+    }
+
     fn read_round(&self) -> Result<Arc<Round>, StepError> {
-        let keys = public_keys(&self.round, &self.agreed, &self.cohort, &self.attempt)?;
-        Ok(Round::new(
-            &self.agreed,
-            &self.task,
-            self.attempt.attempt(),
-            keys,
-        )?)
+        let keys = self.agreed.authenticate_each(&self.openings()?);
+        let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let attempt = self.attempt.attempt();
+        Ok(Round::new(&self.agreed, &self.task, attempt, keys)?)
     }
 
     fn read_hashes(&self, round: &Arc<Round>) -> Result<CommitmentSet, StepError> {
@@ -192,18 +220,41 @@ impl Attempt {
         Ok(())
     }
 
-    fn send(&self, message: &SignedMessage) -> Result<(), StepError> {
-        let path = path(&self.round, message.kind(), message.id());
+    /// Publishes a message of the member, whose journal the caller holds.
+    fn send(&self, message: &SignedMessage, _journal: &OneTimeKeyJournal) -> Result<(), StepError> {
+        let (id, path) = (
+            message.id(),
+            path(&self.round, message.kind(), message.id()),
+        );
         // It replaces a message that this member has sent before, and nothing else.
         let files = Files::default().read([&*self.payload]).write([&*path]);
         files.check()?;
         let mut made = TempPaths::default();
-        let sent = made
-            .directory(&self.round)
-            .and_then(|()| self.pins.keep())
-            .and_then(|()| publish(&path, &message.to_bytes()));
+        let sent = made.directory(&self.round).and_then(|()| {
+            self.pins.keep()?;
+            sweep_of(id, &self.round);
+            let cohort: Vec<String> = self.cohort.iter().map(file_name).collect();
+            let fixed = self.round.join(COHORT);
+            if !publish_first_by(id, &fixed, cohort.join("\n").as_bytes())?
+                && parse_cohort(&read(&fixed)?, &self.round)? != self.cohort
+            {
+                let why = "another member has fixed other participants just now";
+                return Err(named(&self.round, why));
+            }
+            publish_by(id, &path, &message.to_bytes())
+        });
         Ok(made.unless(sent)?)
     }
+}
+
+/// Name of the file with the participants of an attempt: their names in hex, one a line.
+const COHORT: &str = "cohort";
+
+fn parse_cohort(bytes: &[u8], round: &Path) -> io::Result<Vec<MemberId>> {
+    let parse = |line: &str| member_id(&base16ct::lower::decode_vec(line).ok()?).ok();
+    let text = str::from_utf8(bytes).ok();
+    let ids = text.and_then(|text| text.lines().map(parse).collect());
+    ids.ok_or_else(|| named(&round.join(COHORT), "no list of participants"))
 }
 
 fn path(round: &Path, kind: MessageKind, id: &MemberId) -> PathBuf {
@@ -233,50 +284,27 @@ fn receive(
     Ok(message.map_err(|error| named(&path, error))?)
 }
 
-fn public_keys(
-    round: &Path,
-    agreed: &AgreedRoots,
-    cohort: &[MemberId],
-    attempt: &AttemptId,
-) -> Result<Vec<AuthenticatedKey>, StepError> {
-    let mut openings = Vec::new();
-    for id in cohort {
-        let opening = receive(agreed, round, MessageKind::Opening, id)?;
-        if opening.attempt_id() != attempt {
-            let path = path(round, MessageKind::Opening, id);
-            return Err(named(&path, RoundError::OtherRound).into());
-        }
-        openings.push(opening);
-    }
-    let keys = agreed.authenticate_each(&openings);
-    Ok(keys.into_iter().collect::<Result<_, _>>()?)
-}
-
 /// Abandons an attempt and all before it.
 pub(crate) fn retire(args: &RetireArgs) -> Result<(), StepError> {
-    let committee = Committee::of(&args.committee)?;
-    let (agreed, _) = committee.agreed(&args.store.store, &args.committee)?;
+    let committee = Committee::of(&args.epoch)?;
+    let (agreed, _) = committee.agreed(&args.epoch.store, &args.epoch)?;
     let attempt = content_label(&args.content)?.attempt(args.attempt);
     let attempt = attempt.map_err(refused)?;
-    let store = Store::open(&args.store.store)?;
+    let store = Store::open(&args.epoch.store)?;
     Ok(store
         .member
         .retire(&agreed, &attempt, &mut store.guard()?)?)
 }
 
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
-    let committee = Committee::of(&args.committee)?;
-    expect_apart("--round", &args.round, &args.store.store)?;
-    let (agreed, pins) = committee.agreed(&args.store.store, &args.committee)?;
-    let task = signing_task(&args.subject)?;
-    // An aggregate with another payload than the expected one may be longer.
-    let limit = task.payload().len() as u64 + (1 << 14);
-    let bytes = read_named(&args.aggregate, limit)?;
-    let malformed = |error| input::unusable(&args.aggregate, error);
-    let aggregate = Aggregate::from_bytes(&bytes).map_err(malformed)?;
-    let signers = aggregate.signers(agreed.registry())?;
-    let keys = public_keys(&args.round, &agreed, &signers, aggregate.attempt_id())?;
-    let round = aggregate.verify(&agreed, &keys, &task)?;
+    let committee = Committee::of(&args.epoch)?;
+    let (agreed, pins) = committee.agreed(&args.epoch.store, &args.epoch)?;
+    let task = signing_task(&args.subject, &args.epoch.store)?;
+    let bytes = read_named(&args.certificate, certificate_limit(&committee, &task))?;
+    let malformed = |error| input::unusable(&args.certificate, error);
+    let certificate = Certificate::from_bytes(&bytes).map_err(malformed)?;
+    let aggregate = certificate.aggregate();
+    let round = certificate.verify(&agreed, &task)?;
     let results = [
         &round.aggregate_key().as_bytes()[..],
         aggregate.signature().as_ref(),
@@ -295,7 +323,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
         .map(|(output, bytes)| (output, *bytes))
         .collect();
     let taken = outputs.iter().any(|(output, _)| output.is_standard());
-    let report = report(&aggregate, &agreed)?;
+    let report = report(aggregate, &agreed)?;
     Ok(write_each_after(&results, || {
         show(&report, taken)?;
         pins.keep()
@@ -303,7 +331,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
 }
 
 /// Signers and decision, and the size: with and without openings, and of a list of signatures.
-fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, VerifyError> {
+pub(crate) fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, VerifyError> {
     let registry = agreed.registry();
     let signers = aggregate.signers(registry)?;
     let n = signers.len();
@@ -329,7 +357,7 @@ fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, VerifyE
 }
 
 /// Prints the report to standard error if a result is on standard output.
-fn show(report: &str, taken: bool) -> io::Result<()> {
+pub(crate) fn show(report: &str, taken: bool) -> io::Result<()> {
     if taken {
         io::stderr().write_all(report.as_bytes())
     } else {

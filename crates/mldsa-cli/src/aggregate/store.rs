@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mladsa_aggregate::storage::FileMark;
 use mladsa_aggregate::{MasterSeed, Member, MemberId, OneTimeKeyJournal};
@@ -28,7 +29,7 @@ use crate::random::random;
 pub(crate) struct Store {
     pub(crate) path: PathBuf,
     secret: Secret,
-    pub(crate) member: Member,
+    pub(crate) member: Arc<Member>,
 }
 
 /// The `secret` file: `"MLADSAS4" || guarded || BE32(generation) || BE64(closed) || seed || xi ||
@@ -276,7 +277,7 @@ impl Store {
         Ok(Self {
             path: path.into(),
             secret,
-            member,
+            member: Arc::new(member),
         })
     }
 
@@ -409,6 +410,11 @@ impl Store {
     pub(crate) fn tree(&self, epoch: u64) -> PathBuf {
         let generation = self.secret.generation;
         self.path.join(format!("epoch-{epoch}-{generation}.tree"))
+    }
+
+    /// Whether a directory has a complete store.
+    pub(crate) fn is_complete(path: &Path) -> bool {
+        Self::read(path).is_ok_and(|store| store.secret.guarded)
     }
 }
 

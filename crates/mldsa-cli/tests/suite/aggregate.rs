@@ -1,7 +1,10 @@
-//! `mldsa aggregate`: a committee in one process and step by step, one process for each step.
+//! `mldsa aggregate`: members in processes of their own, with one command each and step by step.
 
+mod evidence;
+mod kills;
+mod people;
 mod pins;
-mod run;
+mod results;
 mod steps;
 mod stores;
 mod trust;
@@ -12,6 +15,11 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::tool::{Folder, Run, args, mldsa};
+
+/// The commands under `aggregate step`.
+const STEPS: [&str; 9] = [
+    "init", "plan", "root", "open", "commit", "reveal", "respond", "retire", "combine",
+];
 
 /// A folder in which commands run: `committee`, `member-N`, `round`, `payload`.
 struct Place(Folder);
@@ -47,13 +55,15 @@ impl Place {
         fs::rename(self.path(from), self.path(to)).unwrap();
     }
 
-    /// A step, its arguments separated by spaces.
+    /// A command or a step, its arguments separated by spaces.
     fn command(&self, args: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mldsa"));
-        let args = args.split_whitespace();
+        let step = args.split_whitespace().next();
+        let step = STEPS.iter().any(|name| Some(*name) == step);
         command
             .arg("aggregate")
-            .args(args)
+            .args(step.then_some("step"))
+            .args(args.split_whitespace())
             .current_dir(self.path(""));
         command.stdin(Stdio::null());
         command
@@ -73,6 +83,13 @@ impl Place {
     fn each<const N: usize>(&self, step: &str, members: [usize; N], more: &str) {
         for n in members {
             self.good(&own(step, n, more));
+        }
+    }
+
+    /// Runs a step of the first attempt.
+    fn each_member<const N: usize>(&self, step: &str, members: [usize; N]) {
+        for n in members {
+            self.good(&member(step, n, ""));
         }
     }
 
@@ -155,11 +172,11 @@ impl Place {
     }
 
     /// `verify` with a store of its own and the identity that the plan names.
-    fn verify(&self, aggregate: &str, round: &str, more: &str) -> String {
+    fn verify(&self, certificate: &str, more: &str) -> String {
         let epoch = more.split("--epoch ").nth(1).unwrap_or("1");
         let epoch = epoch.split_whitespace().next().unwrap().parse().unwrap();
         let identity = self.status(epoch, "committee");
-        verify(aggregate, round, &format!("--identity {identity} {more}"))
+        verify(certificate, &format!("--identity {identity} {more}"))
     }
 
     /// Runs attempts of three members until one succeeds; returns its directory.
@@ -197,9 +214,9 @@ fn member(step: &str, n: usize, more: &str) -> String {
 }
 
 /// `verify` with a store of its own.
-fn verify(aggregate: &str, round: &str, more: &str) -> String {
+fn verify(certificate: &str, more: &str) -> String {
     format!(
-        "verify --committee committee --store verifier --round {round} --aggregate {aggregate} \
+        "verify --committee committee --store verifier --certificate {certificate} \
          --payload payload --ctx TEST {more}"
     )
 }

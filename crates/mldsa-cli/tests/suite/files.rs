@@ -306,7 +306,7 @@ fn completions_and_manual_pages() {
         "mldsa",
         "mldsa-keygen",
         "mldsa-batch-verify",
-        "mldsa-aggregate-combine",
+        "mldsa-aggregate-step-combine",
     ] {
         let text = String::from_utf8(folder.get(&format!("{page}.1"))).unwrap();
         assert!(text.contains(".SH SYNOPSIS"), "{page}");

@@ -8,7 +8,6 @@ use std::thread_local;
 use mldsa_core::{Randomness, SigningKey};
 
 use super::*;
-use crate::execute;
 
 fn input<P: ParameterSet>(seed: u8, flip: bool) -> Vec<u8> {
     let key = SigningKey::<P>::from_seed(&[seed; 32]);

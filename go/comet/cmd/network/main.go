@@ -1,12 +1,14 @@
 //go:build cometbft_patched
 
 // Command network runs a CometBFT network with ML-DSA-65 validators on the loopback interface:
-// three validators of a patched binary, one of the released one (CIRCL), the application kvstore.
+// three validators of a patched binary, one of the released one (CIRCL), and one whose signatures are
+// never valid. The application is kvstore.
 //
 // While the chain grows, one validator is killed and started again, a node joins by block
 // synchronisation, and evidence of two conflicting votes is submitted and has to be in a block. At
-// the end all nodes have to have the same block at the last height, and a light client that trusts
-// the first block verifies it, from the released node with a patched witness.
+// the end all nodes have to have the same block at the last height, no commit may have an invalid
+// signature, and a light client that trusts the first block verifies the last one, from the released
+// node with a patched witness.
 //
 //	go run -mod=mod -modfile ../../target/cometbft.mod -tags mldsa_cgo,mldsa_rust,cometbft_patched \
 //	    ./cmd/network -patched BINARY -released BINARY
@@ -40,14 +42,26 @@ import (
 )
 
 const (
-	chain      = "mldsa-network"
+	chain = "mldsa-network"
+	// validators is the number of honest validators. The last one is the released binary.
 	validators = 4
-	// all is the number of nodes: the validators and the one that joins.
-	all = validators + 1
+	// garbageAt is the place of the validator that signs garbage, joinerAt of the node that joins.
+	garbageAt = validators
+	joinerAt  = validators + 1
+	all       = validators + 2
 )
+
+// Three honest validators of four are more than two thirds of the whole power.
+const (
+	power        = 10
+	garbagePower = 4
+)
+
+var ctx = context.Background()
 
 type node struct {
 	binary, home string
+	arguments    []string
 	port         int
 	id           string
 	key          mldsa65.PrivKey
@@ -59,8 +73,17 @@ func main() {
 	patched := flag.String("patched", "", "cometbft with the tags mldsa_rust,mldsa_cgo")
 	released := flag.String("released", "", "cometbft as released")
 	heights := flag.Int64("heights", 200, "blocks")
-	port := flag.Int("port", 36600, "first of 10 TCP ports")
+	port := flag.Int("port", 36600, "first of 12 TCP ports")
+	home := flag.String("garbage", "", "run the node of this folder, which signs garbage")
+	peers := flag.String("peers", "", "peers of that node")
 	flag.Parse()
+	if *home != "" {
+		if err := runGarbage(configOf(*home, *port, *peers)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	dir, err := os.MkdirTemp("", "mldsa-network-")
 	if err == nil {
 		err = run(dir, *patched, *released, *heights, *port)
@@ -83,7 +106,7 @@ func run(dir, patched, released string, heights int64, port int) error {
 			n.kill()
 		}
 	}()
-	for _, n := range nodes[:validators] {
+	for _, n := range nodes[:validators+1] {
 		if err := n.start(); err != nil {
 			return err
 		}
@@ -91,9 +114,9 @@ func run(dir, patched, released string, heights int64, port int) error {
 	if err := wait("the first blocks", func() (bool, error) { return atLeast(nodes[:validators], 5) }); err != nil {
 		return err
 	}
-	fmt.Println("4 validators, one of them with CIRCL: height 5")
+	fmt.Println("5 validators, one with CIRCL, one that signs garbage: height 5")
 
-	// One of four stops without warning; three continue.
+	// One of four honest ones stops without warning; three continue.
 	nodes[1].kill()
 	top := nodes[0].height()
 	if err := wait("blocks without a validator", func() (bool, error) { return atLeast(nodes[:1], top+10) }); err != nil {
@@ -107,14 +130,14 @@ func run(dir, patched, released string, heights int64, port int) error {
 	}
 	fmt.Println("a killed validator was started again and caught up: height", nodes[1].height())
 
-	if err := nodes[validators].start(); err != nil {
+	if err := nodes[joinerAt].start(); err != nil {
 		return err
 	}
 	top = nodes[0].height()
 	if err := wait("block synchronisation", func() (bool, error) { return atLeast(nodes, top+5) }); err != nil {
 		return err
 	}
-	fmt.Println("a new node joined by block synchronisation: height", nodes[validators].height())
+	fmt.Println("a new node joined by block synchronisation: height", nodes[joinerAt].height())
 
 	height, err := evidence(nodes)
 	if err != nil {
@@ -126,6 +149,9 @@ func run(dir, patched, released string, heights int64, port int) error {
 		return err
 	}
 	if err := agree(nodes, heights); err != nil {
+		return err
+	}
+	if err := checkGarbage(nodes, heights); err != nil {
 		return err
 	}
 	return lightClient(nodes, heights)
@@ -140,14 +166,19 @@ func makeNodes(dir, patched, released string, port int) ([]*node, error) {
 	var peers []string
 	for i := range all {
 		n := &node{binary: patched, home: filepath.Join(dir, fmt.Sprint("node", i)), port: port + 2*i}
-		if i == validators-1 {
-			n.binary = released
-		}
 		var err error
+		switch i {
+		case validators - 1:
+			n.binary = released
+		case garbageAt:
+			if n.binary, err = os.Executable(); err != nil {
+				return nil, err
+			}
+		}
 		if n.key, err = mldsa65.GenPrivKey(); err != nil {
 			return nil, err
 		}
-		config := cfg.DefaultConfig().SetRoot(n.home)
+		config := configOf(n.home, n.port, "")
 		for _, folder := range []string{"config", "data"} {
 			if err := os.MkdirAll(filepath.Join(n.home, folder), 0o755); err != nil {
 				return nil, err
@@ -160,28 +191,44 @@ func makeNodes(dir, patched, released string, port int) ([]*node, error) {
 		}
 		n.id = string(peer.ID())
 		peers = append(peers, fmt.Sprintf("%s@127.0.0.1:%d", n.id, n.port))
-		if i < validators {
-			genesis.Validators = append(genesis.Validators, types.GenesisValidator{PubKey: n.key.PubKey(), Power: 10})
+		if i != joinerAt {
+			validator := types.GenesisValidator{PubKey: n.key.PubKey(), Power: power}
+			if i == garbageAt {
+				validator.Power = garbagePower
+			}
+			genesis.Validators = append(genesis.Validators, validator)
 		}
 		if n.client, err = rpc.New(n.address(), "/websocket"); err != nil {
 			return nil, err
 		}
 		nodes = append(nodes, n)
 	}
-	for _, n := range nodes {
-		config := cfg.DefaultConfig().SetRoot(n.home)
-		config.ProxyApp = "kvstore"
-		config.RPC.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", n.port+1)
-		config.P2P.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", n.port)
-		config.P2P.PersistentPeers = strings.Join(peers, ",")
-		config.P2P.AllowDuplicateIP, config.P2P.AddrBookStrict = true, false
-		config.Consensus.TimeoutCommit = 20 * time.Millisecond
+	for i, n := range nodes {
+		config := configOf(n.home, n.port, strings.Join(peers, ","))
 		cfg.WriteConfigFile(filepath.Join(n.home, "config", "config.toml"), config)
+		n.arguments = []string{"start", "--home", n.home}
+		if i == garbageAt {
+			n.arguments = []string{"-garbage", n.home, "-port", strconv.Itoa(n.port), "-peers", strings.Join(peers, ",")}
+		}
 		if err := genesis.SaveAs(config.GenesisFile()); err != nil {
 			return nil, err
 		}
 	}
 	return nodes, nil
+}
+
+// configOf is the configuration of a node at a TCP port.
+func configOf(home string, port int, peers string) *cfg.Config {
+	config := cfg.DefaultConfig().SetRoot(home)
+	config.ProxyApp = "kvstore"
+	config.RPC.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", port+1)
+	config.P2P.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", port)
+	config.P2P.PersistentPeers = peers
+	config.P2P.AllowDuplicateIP, config.P2P.AddrBookStrict = true, false
+	config.Consensus.TimeoutCommit = 20 * time.Millisecond
+	// The time that is lost with each proposal of the validator that signs garbage.
+	config.Consensus.TimeoutPropose = time.Second
+	return config
 }
 
 func (n *node) address() string { return fmt.Sprintf("http://127.0.0.1:%d", n.port+1) }
@@ -192,7 +239,7 @@ func (n *node) start() error {
 		return err
 	}
 	defer log.Close()
-	n.process = exec.Command(n.binary, "start", "--home", n.home)
+	n.process = exec.Command(n.binary, n.arguments...)
 	n.process.Stdout, n.process.Stderr = log, log
 	return n.process.Start()
 }
@@ -208,7 +255,7 @@ func (n *node) kill() {
 
 // height is the latest height; 0 while the node does not answer.
 func (n *node) height() int64 {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	status, err := n.client.Status(ctx)
 	if err != nil {
@@ -243,7 +290,7 @@ func wait(what string, done func() (bool, error)) error {
 // evidence submits two conflicting votes of a validator and returns the height of the block that
 // has them.
 func evidence(nodes []*node) (int64, error) {
-	ctx, culprit := context.Background(), nodes[2]
+	culprit := nodes[2]
 	height := nodes[0].height() - 1
 	block, err := nodes[0].client.Block(ctx, &height)
 	if err != nil {
@@ -303,7 +350,7 @@ func evidence(nodes []*node) (int64, error) {
 func agree(nodes []*node, height int64) error {
 	var first []byte
 	for i, n := range nodes {
-		commit, err := n.client.Commit(context.Background(), &height)
+		commit, err := n.client.Commit(ctx, &height)
 		if err != nil {
 			return err
 		}
@@ -321,7 +368,7 @@ func agree(nodes []*node, height int64) error {
 }
 
 func lightClient(nodes []*node, height int64) error {
-	ctx, one := context.Background(), int64(1)
+	one := int64(1)
 	first, err := nodes[0].client.Commit(ctx, &one)
 	if err != nil {
 		return err

@@ -2,14 +2,19 @@
 // (crypto/batch) and, with the build tag mldsa_rust, the keys of package comet in crypto/mldsa65.
 // Without the tag, crypto/mldsa65 stays as it is.
 //
-//	go run ./cmd/patch [-only-batch] DIR
+//	go run ./cmd/patch [-only-batch] [-sdk SDK] DIR
 //
-// DIR must not exist. It writes DIR.mod too: go.mod of this module with the copy instead of the
+// DIR must not exist, unless there is a SDK. It writes DIR.mod too: go.mod of this module with the copy instead of the
 // release, for -modfile.
+//
+// SDK gets a copy of the released Cosmos SDK that uses the patched CometBFT. Its crypto/keys/mldsa65
+// verifies and signs with CometBFT's keys, so that its source stays as it is; a benchmark is added.
 package main
 
 import (
 	_ "embed"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -25,19 +30,31 @@ var registry []byte
 //go:embed files/mldsa65.go.txt
 var keys []byte
 
+//go:embed files/sdk_bench_test.go.txt
+var benchmark []byte
+
 const (
 	module  = "github.com/cometbft/cometbft"
 	version = "v0.40.0"
+	sdk     = "github.com/cosmos/cosmos-sdk@v0.55.0"
 )
 
 func main() {
 	onlyBatch := flag.Bool("only-batch", false, "leave crypto/mldsa65 as it is")
+	sdkDir := flag.String("sdk", "", "folder of a copy of the Cosmos SDK")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: patch [-only-batch] DIR")
+		fmt.Fprintln(os.Stderr, "usage: patch [-only-batch] [-sdk SDK] DIR")
 		os.Exit(2)
 	}
-	if err := patch(flag.Arg(0), *onlyBatch); err != nil {
+	var err error
+	if _, missing := os.Stat(flag.Arg(0)); missing != nil || *sdkDir == "" {
+		err = patch(flag.Arg(0), *onlyBatch)
+	}
+	if err == nil && *sdkDir != "" {
+		err = patchSDK(*sdkDir, flag.Arg(0))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -87,10 +104,15 @@ func patchKeys(dir, here string) error {
 	if err := os.WriteFile(filepath.Join(dir, "crypto/mldsa65/rust.go"), keys, 0o644); err != nil {
 		return err
 	}
-	_, err = output(dir, "go", "mod", "edit",
-		"-require=mldsa.example/go@v0.0.0", "-replace=mldsa.example/go="+filepath.Dir(here),
-		"-require=mldsa.example/go/comet@v0.0.0", "-replace=mldsa.example/go/comet="+here)
-	if err != nil {
+	return useOurs(dir, here)
+}
+
+// useOurs adds the modules of this repository, with further edits of go.mod, to a module.
+func useOurs(dir, here string, edits ...string) error {
+	arguments := append([]string{"mod", "edit",
+		"-require=mldsa.example/go@v0.0.0", "-replace=mldsa.example/go=" + filepath.Dir(here),
+		"-require=mldsa.example/go/comet@v0.0.0", "-replace=mldsa.example/go/comet=" + here}, edits...)
+	if _, err := output(dir, "go", arguments...); err != nil {
 		return err
 	}
 	// The sums of our dependencies.
@@ -105,6 +127,31 @@ func patchKeys(dir, here string) error {
 	defer file.Close()
 	_, err = file.Write(sums)
 	return err
+}
+
+// patchSDK makes a copy of the Cosmos SDK that uses a patched CometBFT.
+func patchSDK(dir, comet string) error {
+	dir, errDir := filepath.Abs(dir)
+	comet, errComet := filepath.Abs(comet)
+	here, errHere := os.Getwd()
+	if err := errors.Join(errDir, errComet, errHere); err != nil {
+		return err
+	}
+	text, err := output(here, "go", "mod", "download", "-json", sdk)
+	if err != nil {
+		return err
+	}
+	var found struct{ Dir string }
+	if err := json.Unmarshal([]byte(text), &found); err != nil {
+		return err
+	}
+	if err := copyTree(found.Dir, dir); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "crypto/keys/mldsa65/cold_bench_test.go"), benchmark, 0o644); err != nil {
+		return err
+	}
+	return useOurs(dir, here, "-replace="+module+"="+comet)
 }
 
 func writeModFile(dir, here string) error {

@@ -216,8 +216,10 @@ func measure(n, rounds int) ([]float64, error) {
 
 func main() {
 	rounds := flag.Int("rounds", 25, "rounds over all contenders")
+	only := flag.String("only", "", "measure the contenders with this text in their names, for profiles")
 	flag.Parse()
 	sizes := []int{4, 21, 100, 175}
+	contenders = slices.DeleteFunc(contenders, func(c contender) bool { return !strings.Contains(c.name, *only) })
 	rows := make([][]float64, len(sizes))
 	for i, n := range sizes {
 		var err error
@@ -234,6 +236,9 @@ func main() {
 			fmt.Printf(" %.1f |", rows[i][c])
 		}
 		fmt.Println()
+	}
+	if *only != "" {
+		return
 	}
 	fmt.Println()
 	for _, against := range []int{0, 1} {

@@ -94,17 +94,10 @@ fn failed_steps_pin_nothing() {
         place.with_closed_output(&format!("{} --ctx TEST", combine("unheard", "round", out)));
         assert!(!place.exists("unheard") && !place.exists("unread"));
     }
-    let verify =
-        |more: &str| place.verify("aggregate", "round", &format!("--content slot-7 {more}"));
-    let opening = format!("round/{}.opening", hex::encode("m1"));
-    place.rename(&opening, "away");
-    place.refused(&verify(""), "opening");
-    place.rename("away", &opening);
+    let verify = |more: &str| place.verify("aggregate", &format!("--content slot-7 {more}"));
     place.put("payload", b"something else");
     place.invalid(&verify(""), "another task");
     place.put("payload", b"what is decided");
-    let inside = verify("").replace("--round round", "--round verifier/round");
-    place.refused(&inside, kept_apart);
     for (result, why) in [
         ("nowhere/sig", "nowhere/sig"),
         ("verifier", "list of roots is kept"),

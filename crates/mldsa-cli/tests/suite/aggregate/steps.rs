@@ -30,10 +30,7 @@ fn steps_make_an_aggregate() {
     place.refused(&member("open", 0, ""), "not acknowledged");
     assert_eq!(place.status(1, "missing acknowledgements"), "m2");
     place.agree([2], 1);
-    assert_eq!(
-        place.status(1, "next"),
-        "open, commit, reveal, respond, combine"
-    );
+    assert_eq!(place.status(1, "next"), "sign");
     for n in 0..3 {
         place.good(&member("open", n, ""));
     }
@@ -51,14 +48,21 @@ fn steps_make_an_aggregate() {
         }
     }
     // Another cohort, or another payload, for the same label is another decision.
-    place.refused(&member("commit", 0, "--cohort m0,m1"), "already used");
+    let fixed = "has fixed other participants";
+    place.refused(&member("commit", 0, "--cohort m0,m1"), fixed);
+    let elsewhere = |step: &str, n: usize, more: &str| {
+        member(step, n, more).replace("--round round", "--round elsewhere")
+    };
+    for n in 0..2 {
+        place.good(&elsewhere("open", n, "--cohort m0,m1"));
+    }
+    place.refused(&elsewhere("commit", 0, ""), "already used");
     place.put("payload", b"block B");
     place.refused(&member("commit", 0, ""), "already used");
-    place.good(&member("open", 0, "--attempt 1"));
-    let alone = member("commit", 0, "--attempt 1 --cohort m0");
-    place.refused(&alone, "already used");
+    fs::remove_dir_all(place.path("elsewhere")).unwrap();
+    place.good(&elsewhere("open", 0, "--attempt 1 --cohort m0"));
+    place.refused(&elsewhere("commit", 0, "--attempt 1"), "already used");
     place.put("payload", b"what is decided");
-    place.good(&member("open", 0, ""));
     place.refused(&member("respond", 0, ""), "commitment");
     for n in 0..3 {
         place.good(&member("reveal", n, ""));
@@ -111,10 +115,13 @@ fn steps_make_an_aggregate() {
         }
     } else {
         assert_eq!(combined.code, 0, "{}", combined.stderr);
-        place.good(&place.verify("aggregate", "round", "--content slot-7"));
+        place.good(&place.verify("aggregate", "--content slot-7"));
     }
     // The key is used up either way, and the plan has no fifth attempt.
-    place.refused(&member("commit", 0, "--cohort m0,m1"), "already used");
+    place.refused(
+        &elsewhere("commit", 0, ""),
+        "message belongs to another round",
+    );
     place.refused(&member("open", 0, "--attempt 4"), "no attempts left");
 }
 
@@ -156,7 +163,7 @@ fn large_and_irregular_files_are_rejected() {
     let endless = |name: &str| {
         std::os::unix::fs::symlink("/dev/zero", place.path(name)).unwrap();
     };
-    place.good(&member("open", 0, ""));
+    place.good(&member("open", 0, "--cohort m0,m1"));
     for name in [
         "committee/epoch-1/acknowledgements/6d31",
         &message(1, "opening"),
@@ -192,7 +199,7 @@ fn large_and_irregular_files_are_rejected() {
     place.put("committee/epoch-1/plan.json", &plan);
     // An aggregate that is longer than the expected payload allows.
     huge("alone");
-    place.refused(&place.verify("alone", "round", ""), "too long");
+    place.refused(&place.verify("alone", ""), "too long");
 }
 
 /// Two epochs with the same members and labels, and a change of members.
@@ -201,22 +208,24 @@ fn messages_of_an_old_epoch_are_rejected() {
     let place = Place::new("epochs");
     let first = place.agreed(1);
     let round = place.signed(1, "first");
-    let verify = |aggregate: &str, round: &str, epoch: &str| {
+    let verify = |certificate: &str, epoch: &str| {
         let more = format!("--epoch {epoch} --content slot-7");
-        place.verify(aggregate, round, &more)
+        place.verify(certificate, &more)
     };
-    place.good(&verify("first", &round, "1"));
+    place.good(&verify("first", "1"));
     assert_ne!(first, place.agreed(2));
     let next = place.signed(2, "second");
-    place.good(&verify("second", &next, "2"));
-    place.refused(&verify("first", &next, "2"), "");
+    place.good(&verify("second", "2"));
+    place.refused(&verify("first", "2"), "agreed root");
     // An opening of the first epoch, replayed in the second.
     let opening = format!("{}.opening", hex::encode("m0"));
     place.put(
         &format!("{next}/{opening}"),
         &place.get(&format!("{round}/{opening}")),
     );
-    place.refused(&verify("second", &next, "2"), "another round");
+    let commit =
+        member("commit", 1, "--epoch 2").replace("--round round", &format!("--round {next}"));
+    place.refused(&commit, "another round");
 
     // A closed epoch stays closed; a new seed serves later ones.
     place.good("close --store member-0 --epoch 1");
@@ -234,4 +243,31 @@ fn messages_of_an_old_epoch_are_rejected() {
     place.refused(&own("root", 1, "--epoch 3"), "");
     place.each("root", [0, 2, 3], "--epoch 3");
     place.agree([0, 2, 3], 3);
+}
+
+/// A late acknowledgement split the round: members after it committed with other participants.
+#[test]
+fn participants_are_fixed_by_the_first_opening() {
+    let place = Place::new("cohort");
+    for n in 0..4 {
+        place.good(&own("init", n, &format!("--id m{n}")));
+    }
+    place.good("plan --committee committee --all-registered --content slot-7");
+    place.each("root", [0, 1, 2, 3], "");
+    place.agree([0, 1, 2], 1);
+    place.each_member("open", [0, 1, 2]);
+    place.each_member("commit", [0, 1]);
+    place.agree([3], 1);
+    place.each_member("commit", [2]);
+    for step in ["reveal", "respond"] {
+        place.each_member(step, [0, 1, 2]);
+    }
+    place.refused(
+        &member("open", 3, "--cohort m0,m1,m2,m3"),
+        "other participants",
+    );
+    let combined = place.run(&member("combine", 3, "--out aggregate"));
+    assert!(combined.code < 2, "{}", combined.stderr);
+    place.put("round/cohort", b"6d3");
+    place.refused(&member("respond", 0, ""), "no list of participants");
 }

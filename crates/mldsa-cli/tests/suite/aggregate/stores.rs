@@ -3,7 +3,7 @@
 use super::*;
 
 /// Clears the byte of a store's secret that records a complete guard, as before a crash.
-fn make_incomplete(place: &Place, store: &str) {
+pub(super) fn make_incomplete(place: &Place, store: &str) {
     let secret = format!("{store}/secret");
     let mut bytes = place.get(&secret);
     bytes[8] = 0;
@@ -12,7 +12,7 @@ fn make_incomplete(place: &Place, store: &str) {
 }
 
 /// Writes the digest of a secret.
-fn seal(secret: &mut [u8]) {
+pub(super) fn seal(secret: &mut [u8]) {
     use sha3::digest::{ExtendableOutput, Update};
     let (content, digest) = secret.split_at_mut(85);
     let mut shake = sha3::Shake256::default();
@@ -84,8 +84,9 @@ fn stores_are_private() {
             }
             fs::set_permissions(place.path(name), fs::Permissions::from_mode(mode)).unwrap();
         }
-        let init =
-            format!("umask 000; exec \"$0\" aggregate init --committee c --store {name} --id m");
+        let init = format!(
+            "umask 000; exec \"$0\" aggregate step init --committee c --store {name} --id m"
+        );
         let mut shell = Command::new("sh");
         shell.args(["-c", &init, env!("CARGO_BIN_EXE_mldsa")]);
         let run = Run::from(shell.current_dir(place.path("")).output().unwrap());
@@ -195,9 +196,9 @@ fn a_store_is_made_and_rotated_by_one_process() {
     // A full disk: existing files stay, and no file is added.
     #[cfg(unix)]
     for args in [
-        "init --committee committee --store new --id new",
-        "init --committee new --store new-2 --id new",
-        "plan --committee committee --all-registered --content slot-7",
+        "step init --committee committee --store new --id new",
+        "step init --committee new --store new-2 --id new",
+        "step plan --committee committee --all-registered --content slot-7",
         &rotate(3),
     ] {
         let script = format!("ulimit -f 0; exec \"$0\" aggregate {args} 2>/dev/null");

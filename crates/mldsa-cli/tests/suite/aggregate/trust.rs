@@ -5,13 +5,7 @@ use super::*;
 impl Place {
     /// All steps of an epoch of the members `ids`, each with the store of its number, up to an
     /// aggregate.
-    fn epoch(
-        &self,
-        committee: &str,
-        epoch: usize,
-        stores: &[&str],
-        plan: &str,
-    ) -> (String, String) {
+    fn epoch(&self, committee: &str, epoch: usize, stores: &[&str], plan: &str) -> String {
         let all = |step: &str, more: &str| {
             for store in stores {
                 let more = format!("--store {store} --epoch {epoch} {more}");
@@ -42,7 +36,7 @@ impl Place {
                 stores[0]
             ));
             if combined.code == 0 {
-                return (identity, round);
+                return identity;
             }
             assert_eq!(combined.code, 1, "{}", combined.stderr);
             all("retire", &format!("--attempt {attempt}"));
@@ -60,10 +54,10 @@ impl Place {
     }
 }
 
-fn verify_epoch(committee: &str, epoch: usize, round: &str, more: &str) -> String {
+fn verify_epoch(committee: &str, epoch: usize, more: &str) -> String {
     format!(
-        "verify --committee {committee} --epoch {epoch} --round {round} --payload payload \
-         --aggregate {committee}-{epoch} {more}"
+        "verify --committee {committee} --epoch {epoch} --payload payload \
+         --certificate {committee}-{epoch} {more}"
     )
 }
 
@@ -75,20 +69,16 @@ const HONEST: [&str; 4] = ["m0", "m1", "m2", "m3"];
 fn made_up_committees_are_rejected() {
     let place = Place::new("anchor");
     place.init("committee", &HONEST);
-    let (identity, round) = place.epoch("committee", 1, &HONEST, "--members m0,m1,m2,m3");
+    let identity = place.epoch("committee", 1, &HONEST, "--members m0,m1,m2,m3");
     let good = |store: &str, more: &str| {
         place.good(&verify_epoch(
             "committee",
             1,
-            &round,
             &format!("--store {store} {more}"),
         ))
     };
     let not_trusted = "is not trusted";
-    place.refused(
-        &verify_epoch("committee", 1, &round, "--store late"),
-        not_trusted,
-    );
+    place.refused(&verify_epoch("committee", 1, "--store late"), not_trusted);
     assert!(!place.exists("late"));
     good("seasoned", &format!("--identity {identity}"));
     good("seasoned", "");
@@ -98,8 +88,8 @@ fn made_up_committees_are_rejected() {
     let few = ["m3", "x4", "x5"];
     for (epoch, after) in [(2, ""), (3, "--after 1")] {
         let plan = format!("--members m3,x4,x5 {after}");
-        let (_, its_round) = place.epoch("committee", epoch, &few, &plan);
-        let verify = |more: &str| verify_epoch("committee", epoch, &its_round, more);
+        place.epoch("committee", epoch, &few, &plan);
+        let verify = |more: &str| verify_epoch("committee", epoch, more);
         place.refused(&verify("--store late"), not_trusted);
         let why = if after.is_empty() {
             not_trusted
@@ -118,16 +108,14 @@ fn made_up_committees_are_rejected() {
     };
     place.good(&endorse("m3"));
     place.refused(&endorse("x4"), not_trusted);
-    let mut rounds = (0..8).map(|attempt| format!("committee-3-{attempt}"));
-    let its_round = rounds.rfind(|round| place.exists(round)).unwrap();
-    let verify = verify_epoch("committee", 3, &its_round, "--store seasoned");
+    let verify = verify_epoch("committee", 3, "--store seasoned");
     place.refused(&verify, "not endorsed by a quorum");
 
     // Another directory of the same names.
     let evil = ["evil-m0", "evil-m1", "evil-m2"];
     place.init("evil", &evil);
-    let (other, its_round) = place.epoch("evil", 1, &evil, "--all-registered");
-    let verify = |more: &str| verify_epoch("evil", 1, &its_round, more);
+    let other = place.epoch("evil", 1, &evil, "--all-registered");
+    let verify = |more: &str| verify_epoch("evil", 1, more);
     place.refused(&verify("--store late"), not_trusted);
     place.refused(
         &verify(&format!("--store late --identity {identity}")),
@@ -139,7 +127,7 @@ fn made_up_committees_are_rejected() {
     // Made-up names are in no plan that does not name them, and are shown in one that takes all.
     place.refused(
         "plan --committee committee --epoch 9 --content decision",
-        "--members",
+        "--all-registered",
     );
     let all =
         place.good("plan --committee committee --epoch 9 --content decision --all-registered");
@@ -158,7 +146,7 @@ fn made_up_committees_are_rejected() {
 fn successors_need_a_quorum_of_the_committee_before() {
     let place = Place::new("successor");
     place.init("committee", &HONEST);
-    let (first, round) = place.epoch("committee", 1, &HONEST, "--members m0,m1,m2,m3");
+    let first = place.epoch("committee", 1, &HONEST, "--members m0,m1,m2,m3");
     let trust = "trust --committee committee --epoch 1 --store verifier";
     place.refused(trust, "--identity is required");
     place.refused(
@@ -166,15 +154,15 @@ fn successors_need_a_quorum_of_the_committee_before() {
         "the committee is",
     );
     place.good(&format!("{trust} --identity {first}"));
-    place.good(&verify_epoch("committee", 1, &round, "--store verifier"));
+    place.good(&verify_epoch("committee", 1, "--store verifier"));
     place.init("committee", &["m4"]);
-    let (next, round) = place.epoch(
+    let next = place.epoch(
         "committee",
         2,
         &["m1", "m2", "m3", "m4"],
         "--members m1,m2,m3,m4 --after 1",
     );
-    let verify = verify_epoch("committee", 2, &round, "--store verifier");
+    let verify = verify_epoch("committee", 2, "--store verifier");
     for (store, enough) in [("m0", false), ("m1", false), ("m1", false), ("m2", true)] {
         place.good(&format!(
             "endorse --committee committee --epoch 2 --store {store} --identity {next}"
@@ -184,7 +172,7 @@ fn successors_need_a_quorum_of_the_committee_before() {
     // Then the store has pinned epoch 2, without the endorsements.
     fs::remove_dir_all(place.path("committee/epoch-2/endorsements")).unwrap();
     place.good(&verify);
-    let fresh = verify_epoch("committee", 2, &round, "--store fresh");
+    let fresh = verify_epoch("committee", 2, "--store fresh");
     place.refused(&fresh, "is not trusted");
     place.good(&format!("{fresh} --identity {next}"));
     // A pin of another committee is not replaced.

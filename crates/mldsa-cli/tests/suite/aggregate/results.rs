@@ -1,66 +1,36 @@
-//! `run`, and the results of `combine` and `verify`.
+//! Results of `combine` and `verify`.
 
 use fips204::ml_dsa_87::PublicKey;
 use fips204::traits::{SerDes, Verifier};
 
 use super::*;
 
-/// A wrong argument leaves no files.
 #[test]
-fn invalid_arguments_leave_no_files() {
-    let place = Place::new("not-run");
-    let long = "x".repeat(256);
-    for (dir, payload, more, why) in [
-        ("nowhere/all", "payload", "", "nowhere/all"),
-        ("payload", "payload", "", "payload"),
-        ("all", "nowhere/all", "", "nowhere/all"),
-        ("all", "payload", "--content=", "content label"),
-        ("all", "payload", &format!("--ctx {long}"), "255 bytes"),
-        (
-            "all",
-            "payload",
-            &format!("--consensus --ctx {}", &long[32..]),
-            "223 bytes",
-        ),
-    ] {
-        place.refused(&format!("run --dir {dir} --payload {payload} {more}"), why);
-        assert!(!place.path(dir).is_dir());
-    }
-    let dir = place.at("all");
-    let args = args!["aggregate run -n 2 --payload - --dir", &dir];
-    let run = mldsa(&args, b"what is decided");
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(run.stdout.contains("payload: SHA-256 847fb2c3"));
-}
-
-#[test]
-fn run_makes_an_aggregate() {
-    let place = Place::new("at-once");
-    let command = "run -n 5 --dir all --payload payload --ctx TEST";
-    let run = place.good(command);
-    let names = "member-0000 member-0001 member-0002 member-0003 member-0004";
-    assert_eq!(run.lines()[0], format!("signers: 5 of 5: {names}"));
-    let attempt = run.lines()[4].strip_prefix("attempt: ").unwrap();
-    place.rename("all/committee", "committee");
-    let verify = |aggregate: &str, more: &str| {
-        place.verify(aggregate, &format!("all/round-{attempt}"), more)
+fn a_certificate_has_an_ordinary_signature() {
+    let place = Place::new("ordinary");
+    place.agreed(1);
+    place.signed(1, "all");
+    let verify = |certificate: &str, more: &str| {
+        place.verify(certificate, &format!("--content slot-7 {more}"))
     };
     let out = "--pk-out pk --sig-out sig --message-out message --ctx-out ctx";
-    let verified = place.good(&verify("all/aggregate", out));
-    assert_eq!(verified.stdout, run.stdout);
-    // 8 leaves, one content, attempts for a silent member: 6,144 + 4 + 96 bytes an opening.
-    let object = place.get("all/aggregate").len();
+    let run = place.good(&verify("all", out));
+    assert_eq!(run.lines()[0], "signers: 3 of 3: m0 m1 m2");
+    // 8 leaves, two contents of 4 attempts: 6,144 + 4 + 96 bytes an opening.
+    let object = 4627 + 35 + "TEST".len() + "slot-7".len() + "what is decided".len() + 1;
     let totals = [
         format!("aggregate: {object} bytes, signature 4627 of them"),
         format!(
-            "for a verifier without the openings: {} bytes (31220 of openings)",
-            object + 31_220
+            "for a verifier without the openings: {} bytes (18732 of openings)",
+            object + 18_732
         ),
-        "a list of 5 signatures: 23135 bytes".into(),
+        "a list of 3 signatures: 13881 bytes".into(),
     ];
     assert_eq!(run.lines()[6..], totals);
+    // Magic, and a length before each part.
+    assert_eq!(place.get("all").len(), 8 + object + 18_732 + 4 * 4);
     // A result on standard output is alone there.
-    let mut to_stdout = place.command(&verify("all/aggregate", "--sig-out -"));
+    let mut to_stdout = place.command(&verify("all", "--sig-out -"));
     let output = to_stdout.output().unwrap();
     assert_eq!(output.stdout, place.get("sig"));
     assert_eq!(output.stderr, run.stdout.as_bytes());
@@ -75,13 +45,18 @@ fn run_makes_an_aggregate() {
     let [pk, sig, message, ctx] = ["pk", "sig", "message", "ctx"].map(|name| place.get(name));
     let pk = PublicKey::try_from_bytes(pk.try_into().unwrap()).unwrap();
     assert!(pk.verify(&message, &sig.try_into().unwrap(), &ctx));
-    place.refused(command, "all: ");
-
-    let mut bytes = place.get("all/aggregate");
-    let last = bytes.len() - 1000;
-    bytes[last] ^= 1;
-    place.put("all/changed", &bytes);
-    place.invalid(&verify("all/changed", ""), "does not verify");
+    // A byte of the signature, and one of an opening.
+    let bytes = place.get("all");
+    for (at, code, why) in [(3000, 1, "does not verify"), (9000, 2, "agreed root")] {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        place.put("changed", &changed);
+        place.fails(code, &verify("changed", ""), why);
+    }
+    for len in [7, 4000, bytes.len() - 1] {
+        place.put("changed", &bytes[..len]);
+        place.refused(&verify("changed", ""), "changed: wrong length");
+    }
 }
 
 #[test]
@@ -96,8 +71,7 @@ fn verify_requires_the_expected_decision() {
         return;
     }
     assert_eq!(combined.code, 0, "{}", combined.stderr);
-    let verify =
-        |more: &str| place.verify("aggregate", "round", &format!("--content slot-7 {more}"));
+    let verify = |more: &str| place.verify("aggregate", &format!("--content slot-7 {more}"));
     let identity = place.status(1, "committee");
     let alone = place.good(&verify(&format!("--expect-roots {digest}")));
     let payload = "847fb2c33a0510a8b4f606d8392fdac8659fe657b3206b7e0f99b6d432ff4f7d";
@@ -140,7 +114,7 @@ fn an_aggregate_can_be_written_to_a_pipe() {
     #[cfg(unix)]
     {
         let more = "--content slot-7 --pk-out pk";
-        place.with_closed_output(&place.verify("aggregate", "round", more));
+        place.with_closed_output(&place.verify("aggregate", more));
         assert!(!place.exists("pk") && !place.exists("verifier"));
     }
 }
@@ -148,7 +122,7 @@ fn an_aggregate_can_be_written_to_a_pipe() {
 /// The rule is fixed by the plan.
 #[test]
 fn plans_have_a_quorum_rule() {
-    let place = Place::new("policy");
+    let place = Place::new("rules");
     for n in 0..3 {
         place.good(&own("init", n, &format!("--id m{n}")));
     }
@@ -165,7 +139,7 @@ fn plans_have_a_quorum_rule() {
     ] {
         place.refused(&plan(1, more), why);
     }
-    place.refused("plan --committee committee --content c", "--members");
+    place.refused("plan --committee committee --content c", "--all-registered");
     let with_weights = |threshold: u64| format!("--weights weights --threshold {threshold}");
     for (text, threshold, why) in [
         (&b"m0 5\nm1 \x1b[2J\n"[..], 5, "line 2: not a member's name"),

@@ -1,0 +1,102 @@
+//! Certificate: an aggregate with the openings of its signers.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::epoch::agreed::AgreedRoots;
+use crate::epoch::message::SignedMessage;
+use crate::epoch::registry::Registry;
+use crate::error::{EncodingError, VerifyError};
+use crate::round::aggregate::Aggregate;
+use crate::round::definition::Round;
+use crate::wire::framing::{Reader, lp, push_lp};
+use crate::wire::task::SigningTask;
+
+/// An aggregate with the openings of its signers: a verifier that has the agreed roots needs no
+/// other message. The aggregate alone is enough for a verifier that has the openings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    aggregate: Aggregate,
+    openings: Vec<Vec<u8>>,
+}
+
+const CERTIFICATE: &[u8; 8] = b"MLADSAO1";
+
+impl Certificate {
+    /// A certificate of an aggregate, with the opening of each signer in id order.
+    #[must_use]
+    pub fn new<'a>(
+        aggregate: Aggregate,
+        openings: impl IntoIterator<Item = &'a SignedMessage>,
+    ) -> Self {
+        let openings = openings.into_iter().map(|opening| opening.body().to_vec());
+        Self {
+            aggregate,
+            openings: openings.collect(),
+        }
+    }
+
+    /// The aggregate.
+    #[must_use]
+    pub fn aggregate(&self) -> &Aggregate {
+        &self.aggregate
+    }
+
+    /// Authenticates the openings against the agreed roots, and verifies the aggregate with
+    /// them: see [`Aggregate::verify`].
+    ///
+    /// # Errors
+    /// [`VerifyError::Round`] for an opening that does not lead to the agreed root,
+    /// [`VerifyError::MissingKey`] unless there is one for each signer, and those of
+    /// [`Aggregate::verify`].
+    pub fn verify(
+        &self,
+        agreed: &AgreedRoots,
+        task: &SigningTask,
+    ) -> Result<Arc<Round>, VerifyError> {
+        let signers = self.aggregate.signers(agreed.registry())?;
+        if signers.len() != self.openings.len() {
+            return Err(VerifyError::MissingKey);
+        }
+        let attempt = self.aggregate.attempt_id();
+        let keys = signers.iter().zip(&self.openings);
+        let keys = keys.map(|(id, opening)| agreed.authenticate_opening(id, attempt, opening));
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        self.aggregate.verify(agreed, &keys, task)
+    }
+
+    /// Whether these bytes are those of a certificate and not of a message.
+    pub(crate) fn is_encoded(bytes: &[u8]) -> bool {
+        bytes.starts_with(CERTIFICATE)
+    }
+
+    /// Encodes as `"MLADSAO1" || lp(aggregate, openings in the order of the signers)`.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = CERTIFICATE.to_vec();
+        out.extend(lp(&[&self.aggregate.to_bytes()]));
+        let openings = self.openings.iter();
+        openings.for_each(|opening| push_lp(&mut out, opening));
+        out
+    }
+
+    /// Decodes a certificate, of which nothing is verified.
+    ///
+    /// # Errors
+    /// [`EncodingError::Length`], also for more openings than a registry has members, and those of [`Aggregate::from_bytes`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, EncodingError> {
+        let mut reader = Reader::new(bytes, CERTIFICATE)?;
+        let aggregate = Aggregate::from_bytes(reader.part()?)?;
+        let mut openings = Vec::new();
+        while !reader.is_empty() {
+            if openings.len() == Registry::MAX_MEMBERS {
+                return Err(EncodingError::Length);
+            }
+            openings.push(reader.part()?.into());
+        }
+        Ok(Self {
+            aggregate,
+            openings,
+        })
+    }
+}

@@ -1,0 +1,248 @@
+//! Steps of an attempt, from the first opening to the certificate or to the next attempt.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::mem;
+
+use super::{Session, SessionEvent};
+use crate::epoch::message::MessageKind;
+use crate::error::{JournalError, RootsError, RoundError};
+use crate::journal::one_time::OneTimeKeyJournal;
+use crate::member_id::MemberId;
+use crate::round::certificate::Certificate;
+use crate::round::combine::Combiner;
+use crate::round::commitment::CommitmentSet;
+use crate::round::signer::PendingResponse;
+use crate::wire::task::AttemptId;
+
+pub(super) enum Step {
+    Opening,
+    Committing(CommitmentSet, Option<PendingResponse>),
+    Revealing(CommitmentSet, Option<PendingResponse>),
+    Responding(Combiner),
+    Ended,
+}
+
+impl Session {
+    fn attempt_id(&self) -> Result<AttemptId, RoundError> {
+        let attempt = self.task.id().attempt(self.attempt);
+        let attempt = attempt.map_err(|_| RoundError::AttemptsExhausted)?;
+        match self.agreed.plan().index(&attempt) {
+            Err(RootsError::AttemptsExhausted) => Err(RoundError::AttemptsExhausted),
+            Err(error) => Err(error.into()),
+            Ok(_) => Ok(attempt),
+        }
+    }
+
+    /// Opens this member's key for the attempt, or for the first one that is not retired.
+    pub(super) fn begin(
+        &mut self,
+        now: u64,
+        journal: &OneTimeKeyJournal,
+        events: &mut Vec<SessionEvent>,
+    ) -> Result<(), RoundError> {
+        self.has_begun = true;
+        self.started = None;
+        self.is_disputed = false;
+        self.step = Step::Opening;
+        self.keys.clear();
+        self.rejected.clear();
+        loop {
+            let attempt = match self.attempt_id() {
+                Ok(attempt) => attempt,
+                Err(RoundError::AttemptsExhausted) => {
+                    self.step = Step::Ended;
+                    events.push(SessionEvent::Failed(RoundError::AttemptsExhausted));
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            };
+            if self.member.is_retired(&self.agreed, &attempt, journal) {
+                self.attempt += 1;
+                continue;
+            }
+            let present = self.attempt;
+            self.inbox.retain(|(of, ..), _| *of >= present);
+            self.schedule_resend(now);
+            let opening = self
+                .member
+                .open(&self.agreed, &self.tree, &attempt, journal)?;
+            self.send(opening, events);
+            return Ok(());
+        }
+    }
+
+    /// The members whose message the present step waits for.
+    pub(super) fn missing(&self) -> Vec<MemberId> {
+        match &self.step {
+            Step::Opening => self.leader().into_iter().collect(),
+            Step::Committing(set, _) if set.hashes().is_ok() => Vec::new(),
+            Step::Committing(set, _) | Step::Revealing(set, _) => set.missing().copied().collect(),
+            Step::Responding(combiner) => combiner.missing().copied().collect(),
+            Step::Ended => Vec::new(),
+        }
+    }
+
+    pub(super) fn retire(
+        &self,
+        attempt: u8,
+        journal: &mut OneTimeKeyJournal,
+    ) -> Result<(), RoundError> {
+        let attempt = self.task.id().attempt(attempt)?;
+        self.member.retire(&self.agreed, &attempt, journal)
+    }
+
+    /// Retires the attempt and begins the next one.
+    pub(super) fn abandon(
+        &mut self,
+        mut missing: Vec<MemberId>,
+        now: u64,
+        journal: &mut OneTimeKeyJournal,
+        events: &mut Vec<SessionEvent>,
+    ) -> Result<(), RoundError> {
+        self.retire(self.attempt, journal)?;
+        missing.retain(|id| id != self.member.id());
+        // More members than can be faulty wait for messages themselves.
+        if !self.is_disputed && missing.len() <= self.max_faulty() {
+            for id in &missing {
+                *self.silent.entry(*id).or_default() += 1;
+            }
+        }
+        events.push(SessionEvent::AttemptAbandoned(missing));
+        self.attempt += 1;
+        self.begin(now, journal, events)
+    }
+
+    /// Abandons the attempt if its key was used otherwise before a crash.
+    pub(super) fn abandon_reused(
+        &mut self,
+        error: RoundError,
+        now: u64,
+        journal: &mut OneTimeKeyJournal,
+        events: &mut Vec<SessionEvent>,
+    ) -> Result<(), RoundError> {
+        match error {
+            RoundError::Journal(JournalError::KeyReused) => {
+                self.abandon(Vec::new(), now, journal, events)
+            }
+            error => Err(error),
+        }
+    }
+
+    pub(super) fn complete(&mut self, certificate: Certificate, events: &mut Vec<SessionEvent>) {
+        self.step = Step::Ended;
+        self.outcome = Some(certificate.to_bytes());
+        self.inbox.clear();
+        events.push(SessionEvent::Completed(Box::new(certificate)));
+    }
+
+    pub(super) fn invalid(&mut self, id: MemberId, events: &mut Vec<SessionEvent>) {
+        self.faulty.insert(id);
+        self.is_disputed = true;
+        events.push(SessionEvent::InvalidContribution(id));
+    }
+
+    /// Takes every step for which all messages are in the inbox.
+    pub(super) fn advance(
+        &mut self,
+        now: u64,
+        journal: &mut OneTimeKeyJournal,
+        events: &mut Vec<SessionEvent>,
+    ) -> Result<(), RoundError> {
+        while self.has_begun {
+            self.take_messages(events);
+            if matches!(self.step, Step::Opening) {
+                let attempt = self.attempt;
+                if !self.choose_signers(now, journal, events)? {
+                    return Ok(());
+                }
+                if self.attempt != attempt {
+                    continue;
+                }
+            }
+            if self.has_ended() || !self.missing().is_empty() {
+                return Ok(());
+            }
+            match mem::replace(&mut self.step, Step::Ended) {
+                Step::Committing(set, pending) => {
+                    let own = pending.as_ref();
+                    let own = own.map(|pending| self.member.reveal(pending, &set, journal));
+                    match own.transpose() {
+                        Ok(own) => {
+                            self.step = Step::Revealing(set, pending);
+                            own.into_iter().for_each(|own| self.send(own, events));
+                        }
+                        Err(error) => self.abandon_reused(error, now, journal, events)?,
+                    }
+                }
+                Step::Revealing(set, pending) => {
+                    let challenge = set.challenge()?;
+                    let own = pending.map(|own| self.member.respond(own, &challenge, journal));
+                    match own.transpose() {
+                        Ok(own) => {
+                            self.step = Step::Responding(Combiner::new(&challenge));
+                            own.into_iter().for_each(|own| self.send(own, events));
+                        }
+                        Err(error) => self.abandon_reused(error, now, journal, events)?,
+                    }
+                }
+                Step::Responding(combiner) => match combiner.finish() {
+                    Ok(aggregate) => {
+                        let openings = combiner.ids().filter_map(|id| {
+                            let key = (self.attempt, MessageKind::Opening, *id);
+                            self.inbox.get(&key)
+                        });
+                        let certificate = Certificate::new(aggregate, openings);
+                        events.push(SessionEvent::Send(certificate.to_bytes()));
+                        self.complete(certificate, events);
+                    }
+                    Err(error) if error.is_miss() => {
+                        self.misses += 1;
+                        self.abandon(Vec::new(), now, journal, events)?;
+                    }
+                    Err(error) => return Err(error),
+                },
+                Step::Opening | Step::Ended => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes the messages of the present step from the inbox to the step.
+    fn take_messages(&mut self, events: &mut Vec<SessionEvent>) {
+        let (kind, ids) = match self.step {
+            Step::Opening => {
+                let ids = self.ids.iter().filter(|id| !self.keys.contains_key(id));
+                (MessageKind::Opening, ids.copied().collect())
+            }
+            Step::Committing(..) => (MessageKind::CommitmentHash, self.missing()),
+            Step::Revealing(..) => (MessageKind::Commitment, self.missing()),
+            Step::Responding(_) => (MessageKind::Response, self.missing()),
+            Step::Ended => return,
+        };
+        for id in ids {
+            let Some(message) = self.inbox.get(&(self.attempt, kind, id)) else {
+                continue;
+            };
+            if self.rejected.contains(&(kind, id)) {
+                continue;
+            }
+            let taken = match &mut self.step {
+                Step::Opening => self.agreed.authenticate(message).map(|key| {
+                    self.keys.insert(id, key);
+                }),
+                Step::Committing(set, _) | Step::Revealing(set, _) => set.add(message),
+                Step::Responding(combiner) => combiner.add(message),
+                Step::Ended => Ok(()),
+            };
+            if let Err(error) = taken {
+                self.rejected.insert((kind, id));
+                // Neither a message for another round nor a member that has not acknowledged the
+                // roots, as far as this one knows, proves a fault: it counts as silent.
+                if !matches!(error, RoundError::OtherRound | RoundError::Roots(_)) {
+                    self.invalid(id, events);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Simulation of sessions over a network that loses, delays and reorders messages, with silent,
+//! partial, equivocating, slow, grinding, withholding and crashing members.
+#![allow(unreachable_pub, dead_code, reason = "a module of several programs")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mladsa_aggregate::steps::*;
+use mladsa_aggregate::*;
+
+use crate::committee::*;
+use crate::hostile;
+
+pub const TIMEOUT: u64 = 400;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fault {
+    Honest,
+    /// Loses its session at the first time and starts another one at the second, with its journal.
+    Crash(u64, u64),
+    Silent,
+    /// Sends to one member only.
+    Partial,
+    /// Shows another hash of its commitment to half of the members.
+    TwoHashes,
+    /// Every message takes more than an attempt.
+    Slow,
+    /// Does not commit before it has seen the commitments of the others.
+    Grinding,
+    /// Sees the commitments of the others and does not reveal its own one.
+    Withholding,
+}
+
+use Fault::{Crash, Grinding, Honest, Partial, Silent, Slow, TwoHashes, Withholding};
+
+impl Fault {
+    fn name(self) -> &'static str {
+        match self {
+            Honest => "honest",
+            Crash(..) => "restarted",
+            Silent => "silent",
+            Partial => "partial",
+            TwoHashes => "equivocating",
+            Slow => "slow",
+            Grinding => "grinding",
+            Withholding => "withholding",
+        }
+    }
+
+    pub fn is_honest(self) -> bool {
+        matches!(self, Honest | Crash(..))
+    }
+}
+
+pub struct Simulation {
+    pub faults: Vec<Fault>,
+    task: SigningTask,
+    pub agreed: AgreedRoots,
+    pub trees: Vec<Arc<EpochTree>>,
+    pub members: Vec<Arc<Member>>,
+    pub journals: Vec<OneTimeKeyJournal>,
+    pub sessions: Vec<Option<Session>>,
+    pub in_transit: BTreeMap<(u64, u64), (usize, Vec<u8>)>,
+    // of 1,000 messages
+    loss: u64,
+    random: u64,
+    pub now: u64,
+    pub completed: Vec<Option<Certificate>>,
+    pub events: Vec<(usize, SessionEvent)>,
+    pub messages: u64,
+    pub bytes: u64,
+}
+
+impl Simulation {
+    pub fn new(faults: &[Fault], loss: u64) -> Self {
+        Self::for_payload(faults, loss, b"payload")
+    }
+
+    pub fn for_payload(faults: &[Fault], loss: u64, payload: &[u8]) -> Self {
+        let n = faults.len();
+        let members: Vec<_> = (0..n).map(member).collect();
+        let registry = registry_with(&members, &QuorumRule::TwoThirds);
+        let attempts = EpochPlan::attempts_for(n);
+        let plan = EpochPlan::with_attempts(EPOCH, vec![task_id("x")], attempts).unwrap();
+        let mut journals: Vec<_> = members.iter().map(journal).collect();
+        let (trees, agreed) = agree(&members, &mut journals, &registry, &plan);
+        let mut simulation = Self {
+            faults: faults.to_vec(),
+            task: task("x", payload),
+            agreed,
+            trees: trees.into_iter().map(Arc::new).collect(),
+            members: members.into_iter().map(Arc::new).collect(),
+            journals,
+            sessions: Vec::new(),
+            in_transit: BTreeMap::new(),
+            loss,
+            random: 0x9e37_79b9_7f4a_7c15,
+            now: 1,
+            completed: vec![None; n],
+            events: Vec::new(),
+            messages: 0,
+            bytes: 0,
+        };
+        simulation.sessions = (0..n).map(|n| Some(simulation.session(n))).collect();
+        simulation
+    }
+
+    pub fn honest(n: usize) -> Self {
+        Self::new(&vec![Honest; n], 0)
+    }
+
+    pub fn session(&self, n: usize) -> Session {
+        let (member, tree) = (self.members[n].clone(), self.trees[n].clone());
+        let (agreed, task) = (self.agreed.clone(), self.task.clone());
+        Session::new(member, tree, agreed, task, TIMEOUT)
+    }
+
+    /// A number below `bound`.
+    fn draw(&mut self, bound: u64) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random % bound
+    }
+
+    /// The bytes that `from` sends to `to` instead of `bytes`.
+    fn as_sent(&self, from: usize, to: usize, bytes: &[u8]) -> Option<Vec<u8>> {
+        let kind = || {
+            self.agreed
+                .receive(bytes)
+                .ok()
+                .map(|message| message.kind())
+        };
+        match self.faults[from] {
+            Silent => None,
+            Partial if to != (from + 1) % self.faults.len() => None,
+            Withholding if matches!(kind(), Some(MessageKind::Commitment)) => None,
+            // The commitments of the others answer its hash, so it never sees them.
+            Grinding if matches!(kind(), Some(MessageKind::CommitmentHash)) => None,
+            TwoHashes if to % 2 == 1 && kind() == Some(MessageKind::CommitmentHash) => {
+                let message = self.agreed.receive(bytes).unwrap();
+                let member = &self.members[from];
+                let other = hostile::other_commitment(member, &message, &self.agreed);
+                Some(other.to_bytes())
+            }
+            _ => Some(bytes.to_vec()),
+        }
+    }
+
+    fn handle(&mut self, from: usize, events: Vec<SessionEvent>) {
+        for event in events {
+            match event {
+                SessionEvent::Send(bytes) => {
+                    for to in (0..self.faults.len()).filter(|to| *to != from) {
+                        let Some(bytes) = self.as_sent(from, to, &bytes) else {
+                            continue;
+                        };
+                        self.messages += 1;
+                        self.bytes += bytes.len() as u64;
+                        if self.draw(1000) < self.loss {
+                            continue;
+                        }
+                        let late = if self.faults[from] == Slow {
+                            TIMEOUT
+                        } else {
+                            0
+                        };
+                        let at = self.now + 1 + self.draw(10) + late;
+                        self.in_transit.insert((at, self.messages), (to, bytes));
+                    }
+                }
+                SessionEvent::Completed(certificate) => {
+                    self.completed[from] = Some(*certificate);
+                }
+                other => self.events.push((from, other)),
+            }
+        }
+    }
+
+    pub fn tick(&mut self, n: usize) {
+        if let Crash(lost, restarted) = self.faults[n] {
+            match &self.sessions[n] {
+                Some(_) if (lost..restarted).contains(&self.now) => self.sessions[n] = None,
+                None if self.now >= restarted => self.sessions[n] = Some(self.session(n)),
+                _ => {}
+            }
+        }
+        if let Some(session) = &mut self.sessions[n] {
+            let events = session.tick(self.now, &mut self.journals[n]);
+            self.handle(n, events.unwrap());
+        }
+    }
+
+    fn deliver(&mut self) {
+        while let Some(entry) = self.in_transit.first_entry() {
+            if entry.key().0 > self.now {
+                return;
+            }
+            let (to, bytes) = entry.remove();
+            if let Some(session) = &mut self.sessions[to] {
+                let events = session.receive(&bytes, self.now, &mut self.journals[to]);
+                self.handle(to, events.unwrap());
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        let mut all = self.faults.iter().zip(&self.completed);
+        all.all(|(fault, completed)| !fault.is_honest() || completed.is_some())
+    }
+
+    /// Runs until every honest member has a certificate, at most for the attempts of the plan.
+    /// Checks all certificates, and that no honest member is blamed. Returns the number of
+    /// attempts.
+    pub fn run(&mut self) -> u64 {
+        let (n, faults) = (self.faults.len(), self.faults.clone());
+        let bound = u64::from(EpochPlan::attempts_for(n)) * TIMEOUT;
+        while !self.is_done() {
+            assert!(self.now <= bound, "{faults:?}, loss {}", self.loss);
+            (0..n).for_each(|n| self.tick(n));
+            self.deliver();
+            self.now += 5;
+        }
+        for (_, event) in &self.events {
+            let blamed = match event {
+                SessionEvent::InvalidContribution(id) => *id,
+                SessionEvent::Equivocation(evidence) => *evidence.id(),
+                SessionEvent::Failed(error) => panic!("{error}"),
+                _ => continue,
+            };
+            let at = (0..n).find(|n| id(*n) == blamed).unwrap();
+            assert!(!faults[at].is_honest(), "{faults:?}: {event:?}");
+        }
+        let mut attempts = 0;
+        for (fault, certificate) in faults.iter().zip(&self.completed) {
+            if fault.is_honest() {
+                let certificate = certificate.as_ref().unwrap();
+                certificate.verify(&self.agreed, &self.task).unwrap();
+                let number = certificate.aggregate().attempt_id().attempt();
+                attempts = attempts.max(u64::from(number) + 1);
+            }
+        }
+        attempts
+    }
+}
+
+/// `n` members; the last ones have these faults, repeated up to fewer than a third.
+pub fn with_faults(n: usize, faults: &[Fault]) -> Vec<Fault> {
+    let f = (n - 1) / 3;
+    let mut all = vec![Honest; n - f];
+    all.extend(faults.iter().cycle().take(f));
+    all
+}
+
+/// Header of the rows of [`row`].
+pub const HEADER: &str = "\
+| n | faulty members | loss | attempts | time / timeout | messages of one member | bytes of one member |
+|---|---|---|---|---|---|---|";
+
+/// Runs a decision of `n` members with these faults, and lost messages of 1,000. Returns a row of
+/// the table: messages and bytes are summed over all receivers.
+pub fn row(n: usize, faults: &[Fault], loss: u64) -> String {
+    let mut all = with_faults(n, faults);
+    if faults.len() > 1 {
+        all[0] = Crash(30, 90);
+    }
+    let mut simulation = Simulation::new(&all, loss);
+    let attempts = simulation.run();
+    let faulty = all.iter().filter(|fault| !fault.is_honest()).count();
+    let kinds = match faults {
+        [Honest] => "none".into(),
+        [fault] => format!("{faulty} {}", fault.name()),
+        _ => format!("{faulty} of all kinds, 1 restart"),
+    };
+    format!(
+        "| {n} | {} | {} % | {attempts} | {:.1} | {} | {} |",
+        kinds,
+        loss / 10,
+        simulation.now as f64 / TIMEOUT as f64,
+        simulation.messages / n as u64,
+        simulation.bytes / n as u64,
+    )
+}
+
+/// All kinds of faults. Members with [`Crash`] are honest.
+pub const MIXED: [Fault; 7] = [
+    Withholding,
+    Partial,
+    TwoHashes,
+    Silent,
+    Slow,
+    Grinding,
+    Partial,
+];

@@ -1,0 +1,81 @@
+//! Evidence of equivocation: `epoch-N/evidence/` of a committee, and the first statement of each member
+//! that a store has seen.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use base16ct::lower::encode_string;
+use mladsa_aggregate::errors::RootsError;
+use mladsa_aggregate::steps::Equivocation;
+use mladsa_aggregate::{EpochEquivocation, MemberId};
+use sha2::{Digest, Sha256};
+
+use super::args::EvidenceArgs;
+use super::committee::Committee;
+use super::dirs::{MAX_SHARED, TempPaths, file_name, read, read_named};
+use crate::terminal::{complain, print};
+use crate::{Status, input};
+
+impl Committee {
+    /// Compares a statement with the first one of this member that the store has seen. Two contradicting
+    /// ones are evidence, which is published.
+    pub(super) fn compare(&self, store: &Path, kind: &str, id: &MemberId, statement: &[u8]) {
+        let (epoch, name) = (self.plan.epoch(), file_name(id));
+        let path = store.join(format!("seen-{epoch}-{kind}-{name}"));
+        let check =
+            |first: &[u8]| EpochEquivocation::new(first, statement, &self.registry, &self.plan);
+        match read(&path) {
+            Ok(known) if known == statement => {}
+            Ok(known) => {
+                if let Ok(evidence) = check(&known) {
+                    self.publish_evidence(id, &evidence.to_bytes());
+                }
+            }
+            // A valid statement does not contradict itself.
+            Err(_) if store.is_dir() && check(statement) == Err(RootsError::NotConflicting) => {
+                let _ = fs::write(&path, statement);
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Publishes evidence. It decides nothing, so that a failure is reported only.
+    pub(super) fn publish_evidence(&self, id: &MemberId, evidence: &[u8]) {
+        let directory = self.directory().join("evidence");
+        let digest = encode_string(&Sha256::digest(evidence)[..8]);
+        let path = directory.join(format!("{}-{digest}", file_name(id)));
+        if read(&path).is_ok_and(|known| known == evidence) {
+            return;
+        }
+        // Not through a temporary file: a torn one is written again.
+        let made = TempPaths::default().directory(&directory);
+        match made.and_then(|()| fs::write(&path, evidence)) {
+            Ok(()) => complain(format_args!(
+                "{id} has signed contradicting messages: {}",
+                path.display()
+            )),
+            Err(error) => complain(error),
+        }
+    }
+}
+
+/// `evidence`: verifies a file of the directory.
+pub(crate) fn verify(committee: &Committee, args: &EvidenceArgs) -> io::Result<Status> {
+    let bytes = read_named(&args.file, 4 * MAX_SHARED)?;
+    let registry = &*committee.registry;
+    let member = match EpochEquivocation::from_bytes(&bytes, registry, &committee.plan) {
+        Ok(evidence) => Ok(*evidence.id()),
+        Err(_) => Equivocation::from_bytes(&bytes, registry).map(|evidence| *evidence.id()),
+    };
+    match member {
+        Ok(id) => {
+            print(format!("{id} has signed contradicting messages\n"))?;
+            Ok(Status::Good)
+        }
+        Err(error) => {
+            complain(input::unusable(&args.file, error));
+            Ok(Status::Invalid)
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! `join`, `status`, `agree`, `sign`, `verify`: the commands of a member, in processes at the same time.
+
+use core::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::process::Child;
+use std::thread;
+use std::time::Duration;
+
+use super::*;
+
+/// A committee that counts the commands of each member.
+struct People {
+    place: Place,
+    commands: RefCell<BTreeMap<usize, usize>>,
+}
+
+/// Members whose names are in the plan: enough attempts for a slow machine.
+const PLAN: &str = "--members m0,m1,m2,m3 --content slot-7 --content slot-8 --attempts 64";
+
+/// A decision with the settings that the store remembers.
+const SIGN: &str = "--content slot-7 --payload payload --attempt-timeout 3";
+
+impl People {
+    fn new(name: &str) -> Self {
+        Self {
+            place: Place::new(name),
+            commands: RefCell::default(),
+        }
+    }
+
+    /// Starts a command of member `n`.
+    fn start(&self, n: usize, command: &str, more: &str) -> Child {
+        *self.commands.borrow_mut().entry(n).or_default() += 1;
+        let args = format!("{command} --store member-{n} {more}");
+        let mut command = self.place.command(&args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
+    /// Runs a command of these members at the same time, which has to succeed.
+    fn all(&self, members: &[usize], command: &str, more: &str) -> Vec<Run> {
+        let start = |n: &usize| self.start(*n, command, &more.replace("{n}", &n.to_string()));
+        let running: Vec<Child> = members.iter().map(start).collect();
+        running.into_iter().map(good).collect()
+    }
+
+    fn join(&self, members: &[usize]) {
+        let join = format!("--committee committee --id m{{n}} --ctx TEST {PLAN}");
+        self.all(members, "join", &join);
+    }
+
+    /// All members look at the digest, which they compare, and agree.
+    fn agree(&self, members: &[usize], more: &str) {
+        let shown = self.all(members, "status", more);
+        let digest = line(&shown[0], "roots");
+        assert!(shown.iter().all(|run| line(run, "roots") == digest));
+        assert_eq!(line(&shown[0], "next"), "agree");
+        self.all(members, "agree", &format!("--expect-roots {digest} {more}"));
+    }
+}
+
+fn good(child: Child) -> Run {
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    run
+}
+
+pub(super) fn line(run: &Run, name: &str) -> String {
+    let prefix = format!("{name}: ");
+    let lines = run.lines();
+    let mut found = lines.iter().filter_map(|line| line.strip_prefix(&prefix));
+    found.next().unwrap().to_owned()
+}
+
+/// It took 27 commands of five to seven options each.
+#[test]
+fn a_fresh_committee_decides_with_four_commands_a_member() {
+    let people = People::new("four");
+    people.join(&[0, 1, 2, 3]);
+    people.agree(&[0, 1, 2, 3], "");
+    let runs = people.all(
+        &[0, 1, 2, 3],
+        "sign",
+        &format!("{SIGN} --out decision-{{n}}"),
+    );
+    assert!(people.commands.borrow().values().all(|count| *count == 4));
+    let first = people.place.get("decision-0");
+    for (n, run) in runs.iter().enumerate() {
+        assert_eq!(people.place.get(&format!("decision-{n}")), first);
+        assert_eq!(run.stdout, runs[0].stdout);
+    }
+    let identity = line(&runs[0], "committee");
+    let verify = |more: &str| {
+        format!("verify --committee committee --store verifier --certificate decision-0 {more}")
+    };
+    let expected = "--payload payload --ctx TEST --content slot-7";
+    people.place.refused(&verify(expected), "is not trusted");
+    let trust = format!("trust --committee committee --store verifier --identity {identity}");
+    people.place.good(&trust);
+    people.place.good(&verify(expected));
+    people.place.invalid(
+        &verify("--payload payload --content slot-7"),
+        "another task",
+    );
+
+    // The next decision is one command of each member; a member can be late, and alone.
+    let again = SIGN.replace("slot-7", "slot-8");
+    people.all(&[0, 1, 2], "sign", &format!("{again} --out next-{{n}}"));
+    people.all(&[3], "sign", &format!("{again} --out next-{{n}}"));
+    assert_eq!(people.place.get("next-3"), people.place.get("next-0"));
+    // Not the payload that was decided.
+    people.place.put("other", b"another");
+    let other =
+        format!("sign --store member-0 --content slot-8 --payload other --timeout 0 --out x");
+    people.place.run(&other);
+    assert!(!people.place.exists("x"));
+    // Names of the version before.
+    people
+        .place
+        .refused("initialise --store x", "aggregate step");
+}
+
+/// Members of four processes, of which one is killed and started again, and one does not sign.
+#[test]
+fn a_decision_survives_a_killed_and_a_silent_member() {
+    let people = People::new("killed");
+    people.join(&[0, 1, 2, 3]);
+    people.agree(&[0, 1, 2, 3], "");
+    let sign = |n: usize| people.start(n, "sign", &format!("{SIGN} --out decision-{n}"));
+    let running = [sign(0), sign(2)];
+    let mut killed = sign(1);
+    // After it has committed: its journal has more than the acknowledgement.
+    let log = people.place.path("member-1/guard-0.log");
+    let before = fs::metadata(&log).unwrap().len();
+    while fs::metadata(&log).unwrap().len() == before && killed.try_wait().unwrap().is_none() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let _ = killed.kill();
+    killed.wait().unwrap();
+    let _ = fs::remove_file(people.place.path("decision-1"));
+    good(sign(1));
+    running.into_iter().for_each(|child| drop(good(child)));
+    let first = people.place.get("decision-0");
+    for n in 1..3 {
+        assert_eq!(people.place.get(&format!("decision-{n}")), first);
+    }
+    let identity = people.place.status(1, "committee");
+    let verified = people.place.good(&verify(
+        "decision-0",
+        &format!("--content slot-7 --identity {identity}"),
+    ));
+    assert_eq!(verified.lines()[0], "signers: 3 of 4: m0 m1 m2");
+}
+
+/// Without a quorum nothing is signed and no key is used up; what is awaited is shown.
+#[test]
+fn fewer_members_than_a_quorum_wait() {
+    let people = People::new("few");
+    people.join(&[0, 1, 2, 3]);
+    // Not the plan of the others.
+    let other = PLAN.replace("m3", "m4");
+    people
+        .place
+        .refused(&format!("join --store member-0 {other}"), "another plan");
+    // Before the agreement.
+    let sign = |more: &str| format!("sign --store member-0 {SIGN} --out decision {more}");
+    people.place.refused(&sign(""), "run `agree` first");
+    people.agree(&[0, 1, 2, 3], "");
+    let log = people.place.get("member-0/guard-0.log");
+    people
+        .place
+        .invalid(&sign("--timeout 4"), "attempt 0: m1 m2 m3");
+    assert_eq!(people.place.get("member-0/guard-0.log"), log);
+    let alone = "join --committee committee --store member-9 --id m9 --members m8,m9 --timeout 0 \
+                 --epoch 9";
+    people.place.invalid(alone, "join of m8");
+}
+
+/// Members with a copy of the shared directory each, and with messages over TCP.
+#[test]
+fn members_on_other_hosts_sign_over_tcp() {
+    let people = People::new("hosts");
+    people.join(&[0, 1, 2, 3]);
+    people.agree(&[0, 1, 2, 3], "");
+    let ports: Vec<u16> = {
+        let listeners: Vec<_> = (0..4)
+            .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+            .collect();
+        let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+        listeners.iter().map(port).collect()
+    };
+    let sign = |n: usize| {
+        let copy = people.place.path(&format!("committee-{n}"));
+        let copied = Command::new("cp")
+            .arg("-r")
+            .arg(people.place.path("committee"))
+            .arg(copy)
+            .status();
+        assert!(copied.unwrap().success());
+        let mut more = format!("--committee committee-{n} {SIGN} --out decision-{n}");
+        for (peer, port) in ports.iter().enumerate() {
+            let option = if peer == n { "--listen" } else { "--peer" };
+            more += &format!(" {option} 127.0.0.1:{port}");
+        }
+        people.start(n, "sign", &more)
+    };
+    let running = [0, 1, 2].map(sign);
+    running.into_iter().for_each(|child| drop(good(child)));
+    let first = people.place.get("decision-0");
+    for n in 1..3 {
+        assert_eq!(people.place.get(&format!("decision-{n}")), first);
+    }
+}

@@ -1,0 +1,220 @@
+package mldsa
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+)
+
+func TestCommittee(t *testing.T) {
+	context := []byte("chain/vote")
+	for _, set := range sets {
+		var keys []*PrivateKey
+		var list []Member
+		for n := range 4 {
+			keys = append(keys, seeded(t, set, n))
+			list = append(list, Member{keys[n].PublicKey(), 1})
+		}
+		committee, err := NewCommittee(set, context, 1, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		message := []byte("block 7")
+		var votes []Vote
+		for n, key := range keys {
+			index, err := committee.Index(key.PublicKey())
+			if err != nil || index != uint32(n) {
+				t.Fatal(index, err)
+			}
+			votes = append(votes, Vote{index, message, signed(t, key, message, context)})
+		}
+		if all, _ := committee.Verify(votes); !all {
+			t.Fatal(set, "valid votes")
+		}
+		bad := append([]Vote(nil), votes...)
+		bad[0].Member, bad[1].Member, bad[2].Signature = 3, 4, nil
+		if all, verdicts := committee.Verify(bad); all || fmt.Sprint(verdicts) != "[false false false true]" {
+			t.Fatal(set, verdicts)
+		}
+		if all, verdicts := committee.Verify(nil); all || len(verdicts) != 0 {
+			t.Fatal(set, "no votes")
+		}
+
+		// A new key twenty times, and a member again.
+		fifth := seeded(t, set, 5)
+		var joining []Member
+		for range 20 {
+			joining = append(joining, Member{fifth.PublicKey(), 2}, list[0])
+		}
+		if _, err := committee.Successor(1, joining); err != ErrCommittee {
+			t.Fatal(err)
+		}
+		next, err := committee.Successor(2, joining)
+		if err != nil || next.Len() != 5 || committee.Len() != 4 || next.Epoch() != 2 {
+			t.Fatal(err)
+		}
+		votes = append(votes, Vote{4, message, signed(t, fifth, message, context)})
+		if all, verdicts := next.Verify(votes); !all {
+			t.Fatal(set, verdicts)
+		}
+		if all, verdicts := committee.Verify(votes); all || verdicts[4] {
+			t.Fatal(set, verdicts)
+		}
+		for _, list := range [][]Member{nil, {{nil, 1}}, {list[0], list[0]}, {{list[0].Key, 0}}} {
+			if _, err := NewCommittee(set, context, 1, list); err == nil {
+				t.Fatal(set, list)
+			}
+		}
+	}
+}
+
+func TestSuccessor(t *testing.T) {
+	message := []byte("block 7")
+	for i, set := range sets {
+		var keys []*PublicKey
+		var votes [][]byte
+		for n := range 6 {
+			key := seeded(t, set, n)
+			keys = append(keys, key.PublicKey())
+			votes = append(votes, signed(t, key, message, nil))
+		}
+		other := seeded(t, sets[(i+1)%3], 1).PublicKey()
+		committee, err := NewCommittee(set, nil, 1, []Member{{keys[0], 1}, {keys[1], 1}, {keys[2], 1}, {keys[3], 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// 1 leaves, 2 gets another weight, 5 and 4 join in this order, 0 was named without a change.
+		changes := []Member{{keys[5], 3}, {keys[1], 0}, {keys[2], 7}, {keys[4], 2}, {keys[0], 1}, {keys[5], 3}}
+		next, err := committee.Successor(2, changes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := next.Successor(3, changes); err != nil || again.Len() != next.Len() {
+			t.Fatal(set, err)
+		}
+		for place, member := range []int{0, 2, 3, 5, 4} {
+			index, err := next.Index(keys[member])
+			if err != nil || index != uint32(place) {
+				t.Fatal(set, member, index, err)
+			}
+			if all, _ := next.Verify([]Vote{{index, message, votes[member]}}); !all {
+				t.Fatal(set, member, "vote")
+			}
+			if all, _ := next.Verify([]Vote{{index, message, votes[(member+1)%6]}}); all {
+				t.Fatal(set, member, "vote of another")
+			}
+		}
+		if _, err := next.Index(keys[1]); err != ErrMember {
+			t.Fatal(set, err)
+		}
+		// The weights are 1, 7, 1, 3, 2: 10 of 14 is a quorum, 9 is not.
+		weight, err := next.Quorum(AnyValid, message, []Vote{{1, nil, votes[2]}, {3, nil, votes[5]}})
+		if err != nil || weight != 10 {
+			t.Fatal(set, weight, err)
+		}
+		if _, err := next.Quorum(AnyValid, message, []Vote{{1, nil, votes[2]}, {4, nil, votes[4]}}); err == nil {
+			t.Fatal(set, "9 of 14")
+		}
+		for _, changes := range [][]Member{
+			{{keys[0], 2}, {keys[0], 3}}, {{nil, 1}}, {{other, 1}},
+			{{keys[0], 0}, {keys[1], 0}, {keys[2], 0}, {keys[3], 0}},
+		} {
+			if _, err := committee.Successor(2, changes); err == nil {
+				t.Fatal(set, changes)
+			}
+		}
+	}
+}
+
+func TestQuorum(t *testing.T) {
+	message := []byte("block 7")
+	var list []Member
+	var votes []Vote
+	for n := range 4 {
+		key := seeded(t, MLDSA44, n)
+		list = append(list, Member{key.PublicKey(), 1 << n})
+		votes = append(votes, Vote{uint32(n), nil, signed(t, key, message, nil)})
+	}
+	committee, err := NewCommittee(MLDSA44, nil, 1, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	third, err := committee.WithThreshold(Threshold{1, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := votes[0]
+	wrong.Signature = votes[1].Signature
+	short := votes[2]
+	short.Signature = short.Signature[1:]
+	all := votes
+	for n, test := range []struct {
+		committee *Committee
+		rule      QuorumRule
+		votes     []Vote
+		weight    uint64
+		vote      int
+		reason    error
+	}{
+		{committee, Certificate, all, 15, 0, nil},
+		{committee, Certificate, []Vote{votes[3], votes[1], votes[0]}, 11, 0, nil},
+		{committee, Certificate, []Vote{votes[3], votes[1]}, 0, -1, ErrInsufficientWeight},
+		{committee, Certificate, nil, 0, -1, ErrInsufficientWeight},
+		{committee, Certificate, []Vote{votes[3], votes[2], wrong}, 0, 2, ErrInvalid},
+		{committee, Certificate, []Vote{votes[3], short}, 0, 1, ErrInvalid},
+		{committee, Certificate, append([]Vote{{4, nil, nil}}, all...), 0, 0, ErrMember},
+		{committee, Certificate, []Vote{votes[3], votes[3], votes[2]}, 0, 1, ErrDuplicateVote},
+		{committee, CertificateWithRepeats, []Vote{votes[3], votes[3], votes[2]}, 12, 0, nil},
+		{committee, CertificateWithRepeats, []Vote{votes[3], votes[3]}, 0, -1, ErrInsufficientWeight},
+		{committee, CertificateWithRepeats, []Vote{votes[3], votes[2], votes[0], wrong}, 0, 3, ErrConflictingVotes},
+		{committee, Certificate, []Vote{votes[3], votes[2], votes[0], wrong}, 0, 3, ErrConflictingVotes},
+		{committee, AnyValid, []Vote{wrong, short, votes[3], {9, nil, nil}, votes[3], votes[2]}, 12, 0, nil},
+		{committee, AnyValid, []Vote{votes[3], votes[3], votes[3]}, 0, -1, ErrInsufficientWeight},
+		{committee, AnyValid, []Vote{wrong, short}, 0, -1, ErrInsufficientWeight},
+		{third, Certificate, []Vote{votes[2], votes[1]}, 6, 0, nil},
+		{third, Certificate, []Vote{votes[2], votes[0]}, 0, -1, ErrInsufficientWeight},
+	} {
+		weight, err := test.committee.Quorum(test.rule, message, test.votes)
+		var reason *QuorumError
+		if test.reason == nil && (err != nil || weight != test.weight) {
+			t.Fatal(n, weight, err)
+		}
+		if test.reason != nil && (!errors.Is(err, test.reason) || !errors.As(err, &reason) || reason.Vote != test.vote) {
+			t.Fatal(n, weight, err)
+		}
+	}
+	if _, err := committee.Quorum(Certificate, []byte("block 8"), all); !errors.Is(err, ErrInvalid) {
+		t.Fatal(err)
+	}
+	if _, err := committee.Quorum(7, message, all); err != ErrOptions {
+		t.Fatal(err)
+	}
+	for _, threshold := range []Threshold{{}, {1, 1}, {4, 3}, {1, 0}} {
+		if _, err := committee.WithThreshold(threshold); err != ErrCommittee {
+			t.Fatal(threshold, err)
+		}
+	}
+	// Sums of weights above 64 bits.
+	for n := range list {
+		list[n].Weight = math.MaxUint64
+	}
+	heavy, err := NewCommittee(MLDSA44, nil, 1, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if weight, err := heavy.Quorum(Certificate, message, all[:3]); err != nil || weight != math.MaxUint64 {
+		t.Fatal(weight, err)
+	}
+	if _, err := heavy.Quorum(AnyValid, message, all[:2]); !errors.Is(err, ErrInsufficientWeight) {
+		t.Fatal(err)
+	}
+	// More forged votes than are verified at once.
+	var many []Vote
+	for range 300 {
+		many = append(many, wrong, short)
+	}
+	if _, err := committee.Quorum(AnyValid, message, append(many, all...)); err != nil {
+		t.Fatal(err)
+	}
+}

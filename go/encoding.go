@@ -1,0 +1,214 @@
+package mldsa
+
+import (
+	"bytes"
+	"crypto/subtle"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/pem"
+)
+
+// PKCS8Form is a form of private keys in RFC 9881.
+type PKCS8Form int
+
+// The forms of private keys.
+const (
+	// PKCS8Seed has the seed alone: 54 bytes.
+	PKCS8Seed PKCS8Form = iota
+	// PKCS8Expanded has the expanded key alone.
+	PKCS8Expanded
+	// PKCS8Both has the seed and the expanded key.
+	PKCS8Both
+)
+
+// Labels of PEM.
+const (
+	privateKeyLabel = "PRIVATE KEY"
+	publicKeyLabel  = "PUBLIC KEY"
+)
+
+// publicKeyInfo is SubjectPublicKeyInfo.
+type publicKeyInfo struct {
+	Algorithm pkix.AlgorithmIdentifier
+	PublicKey asn1.BitString
+}
+
+// privateKeyInfo is OneAsymmetricKey of RFC 5958.
+type privateKeyInfo struct {
+	Version    int
+	Algorithm  pkix.AlgorithmIdentifier
+	PrivateKey []byte
+	Attributes asn1.RawValue  `asn1:"optional,tag:0"`
+	PublicKey  asn1.BitString `asn1:"optional,tag:1"`
+}
+
+// bothKeys is the content of a private key with seed and expanded key.
+type bothKeys struct{ Seed, Expanded []byte }
+
+// The object identifiers are id-ml-dsa-44, 65 and 87.
+func (s Set) algorithm() pkix.AlgorithmIdentifier {
+	last := map[Set]int{MLDSA44: 17, MLDSA65: 18, MLDSA87: 19}[s]
+	return pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 3, last}}
+}
+
+// setOf returns the parameter set of an identifier without parameters.
+func setOf(algorithm pkix.AlgorithmIdentifier) (Set, error) {
+	for _, set := range []Set{MLDSA44, MLDSA65, MLDSA87} {
+		if algorithm.Algorithm.Equal(set.algorithm().Algorithm) && len(algorithm.Parameters.FullBytes) == 0 {
+			return set, nil
+		}
+	}
+	return 0, ErrEncoding
+}
+
+// toDER returns a copy of DER, or the content of PEM with a label.
+func toDER(data []byte, label string) ([]byte, error) {
+	if !bytes.HasPrefix(data, []byte("-----BEGIN")) {
+		return bytes.Clone(data), nil
+	}
+	block, rest := pem.Decode(data)
+	if block == nil || block.Type != label || len(block.Headers) != 0 || len(bytes.TrimSpace(rest)) != 0 ||
+		bytes.Count(data, []byte("-----BEGIN")) != 1 {
+		return nil, ErrEncoding
+	}
+	return block.Bytes, nil
+}
+
+// decode reads DER into value, parts of which may share memory with data. Any other encoding of the
+// value is an error.
+func decode[T any](data []byte, value *T) error {
+	if rest, err := asn1.Unmarshal(data, value); err != nil || len(rest) != 0 {
+		return ErrEncoding
+	}
+	// The package asn1 ignores elements after the last field.
+	again, err := asn1.Marshal(*value)
+	defer clear(again)
+	if err != nil || !bytes.Equal(again, data) {
+		return ErrEncoding
+	}
+	return nil
+}
+
+// ParseSPKI makes a public key from SubjectPublicKeyInfo (RFC 9881), in DER or in PEM. The parameter
+// set is in it.
+func ParseSPKI(data []byte) (*PublicKey, error) {
+	der, err := toDER(data, publicKeyLabel)
+	if err != nil {
+		return nil, err
+	}
+	var info publicKeyInfo
+	if err := decode(der, &info); err != nil {
+		return nil, err
+	}
+	set, err := setOf(info.Algorithm)
+	if err != nil || info.PublicKey.BitLength != 8*set.PublicKeySize() {
+		return nil, ErrEncoding
+	}
+	return ParsePublicKey(set, info.PublicKey.Bytes)
+}
+
+// MarshalSPKI returns SubjectPublicKeyInfo in DER: 1334, 1974 or 2614 bytes.
+func (k *PublicKey) MarshalSPKI() ([]byte, error) {
+	key := asn1.BitString{Bytes: []byte(k.encoded), BitLength: 8 * len(k.encoded)}
+	return asn1.Marshal(publicKeyInfo{k.set.algorithm(), key})
+}
+
+// MarshalText returns SubjectPublicKeyInfo in PEM. It implements encoding.TextMarshaler.
+func (k *PublicKey) MarshalText() ([]byte, error) {
+	der, err := k.MarshalSPKI()
+	return pem.EncodeToMemory(&pem.Block{Type: publicKeyLabel, Bytes: der}), err
+}
+
+// ParsePKCS8 makes a private key from PKCS#8 (RFC 9881: seed, expanded key or both), in DER or in PEM.
+// The parameter set is in it. Every part is checked, an enclosed public key too.
+func ParsePKCS8(data []byte) (*PrivateKey, error) {
+	der, err := toDER(data, privateKeyLabel)
+	defer clear(der)
+	if err != nil {
+		return nil, err
+	}
+	var info privateKeyInfo
+	defer func() { clear(info.PrivateKey) }()
+	if err := decode(der, &info); err != nil {
+		return nil, err
+	}
+	set, err := setOf(info.Algorithm)
+	public := info.PublicKey.BitLength != 0
+	if err != nil || info.Version != 0 && !public || info.Version != 1 && public {
+		return nil, ErrEncoding
+	}
+	key, err := parseChoice(set, info.PrivateKey)
+	if err != nil {
+		return nil, ErrEncoding
+	}
+	if public && (info.PublicKey.BitLength%8 != 0 || string(info.PublicKey.Bytes) != key.public.encoded) {
+		return nil, ErrEncoding
+	}
+	return key, nil
+}
+
+// parseChoice reads one of the three forms.
+func parseChoice(set Set, der []byte) (*PrivateKey, error) {
+	var expanded []byte
+	var both bothKeys
+	defer func() {
+		clear(expanded)
+		clear(both.Seed)
+		clear(both.Expanded)
+	}()
+	if len(der) == 2+SeedSize && der[0] == 0x80 && der[1] == SeedSize {
+		return NewPrivateKey(set, der[2:])
+	}
+	if decode(der, &expanded) == nil {
+		return ParsePrivateKey(set, expanded)
+	}
+	if err := decode(der, &both); err != nil {
+		return nil, err
+	}
+	key, err := NewPrivateKey(set, both.Seed)
+	if err != nil {
+		return nil, err
+	}
+	same, err := key.Expanded()
+	defer clear(same)
+	if err != nil || subtle.ConstantTimeCompare(same, both.Expanded) != 1 {
+		return nil, ErrKey
+	}
+	return key, nil
+}
+
+// MarshalPKCS8 returns PKCS#8 in DER; ErrNoSeed if the form needs a seed that is not known. The
+// result is secret.
+func (k *PrivateKey) MarshalPKCS8(form PKCS8Form) ([]byte, error) {
+	var seed, expanded, choice []byte
+	defer func() {
+		clear(seed)
+		clear(expanded)
+		clear(choice)
+	}()
+	var err error
+	if form != PKCS8Expanded {
+		if seed, err = k.Seed(); err != nil {
+			return nil, err
+		}
+	}
+	if form != PKCS8Seed {
+		if expanded, err = k.Expanded(); err != nil {
+			return nil, err
+		}
+	}
+	switch form {
+	case PKCS8Seed:
+		choice = append([]byte{0x80, SeedSize}, seed...)
+	case PKCS8Expanded:
+		choice, err = asn1.Marshal(expanded)
+	case PKCS8Both:
+		choice, err = asn1.Marshal(bothKeys{seed, expanded})
+	default:
+		err = ErrOptions
+	}
+	if err != nil {
+		return nil, err
+	}
+	return asn1.Marshal(privateKeyInfo{Algorithm: k.Set().algorithm(), PrivateKey: choice})
+}
