@@ -7,7 +7,7 @@ use object::read::elf::ProgramHeader;
 use object::{Object, ObjectSymbol, RelocationFlags, RelocationTarget, elf};
 
 /// One loaded segment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Segment {
     start: u64,
     bytes: Vec<u8>,
@@ -15,7 +15,7 @@ struct Segment {
     executable: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Image {
     segments: Vec<Segment>,
     /// Addresses that relocation filled in, and what they hold.
@@ -122,14 +122,14 @@ impl Image {
         }
     }
 
-    /// Changes one bit, for the fault tests.
-    pub(crate) fn flip(&mut self, address: u64, bit: u8) {
+    /// Changes bits of a byte, for the fault tests.
+    pub(crate) fn change(&mut self, address: u64, bits: u8) {
         for segment in &mut self.segments {
             if let Some(byte) = segment
                 .bytes
                 .get_mut(address.wrapping_sub(segment.start) as usize)
             {
-                *byte ^= 1 << bit;
+                *byte ^= bits;
             }
         }
     }
@@ -166,15 +166,22 @@ impl Image {
         }
     }
 
-    /// The kernel table of that name: a pointer to the name and its length come first in it.
+    /// Addresses of the functions whose mangled names contain a text.
+    pub(crate) fn functions(&self, text: &str) -> Vec<u64> {
+        let named = self.names.iter().filter(|(_, name)| name.contains(text));
+        named.map(|(&at, _)| at).collect()
+    }
+
+    /// The kernel table of that name: a pointer to the name and its length come first in
+    /// it, then functions, of which three are looked at.
     pub(crate) fn table(&self, name: &str) -> Vec<u64> {
         let is_name = |(&address, &text): (&u64, &u64)| {
             let len = self.constant_bytes(address + 8, 8)?;
             let here = self.constant_bytes(text, name.len())?;
-            let entry = self.pointers.get(&(address + 16))?;
+            let mut entries = (2..5).map(|n| self.pointers.get(&(address + 8 * n)));
             (len == name.len().to_le_bytes()
                 && here == name.as_bytes()
-                && self.code(*entry).is_some())
+                && entries.all(|entry| entry.is_some_and(|&at| self.code(at).is_some())))
             .then_some(address)
         };
         self.pointers.iter().filter_map(is_name).collect()
