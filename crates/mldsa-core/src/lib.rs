@@ -18,7 +18,7 @@
 //!
 //! # Stack and heap
 //!
-//! Signing takes at most 43, 64 or 99 kB of stack with a [`SigningKey`] and 19, 22 or 26 kB
+//! Signing takes at most 44, 68 or 101 kB of stack with a [`SigningKey`] and 19, 25 or 28 kB
 //! with a prepared key, key generation 26, 28 or 33 kB, and every verification at most 64
 //! KiB, in optimised builds on every backend. In an unoptimised build each portable call
 //! runs on a thread of 128 KiB. A gate enforces this (`docs/gates.md`); the figures of every

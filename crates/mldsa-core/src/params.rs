@@ -145,13 +145,17 @@ pub trait ParameterSet: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'stat
     /// `[T; K * (L + 1)]`: all such rows.
     #[doc(hidden)]
     type VerifyMatrix<T: Element>: Array<T>;
+    /// Packed masks of a signer: l - gcd(l, n) + n rows for groups of n, the most for which
+    /// signing has stack: 8, 8 and 4.
+    #[doc(hidden)]
+    type MaskRows: Array<u8>;
 }
 
 macro_rules! parameter_set {
     ($(#[$doc:meta])* $set:ident, $feature:literal, $name:literal, category = $category:literal,
      k = $k:literal, l = $l:literal, eta = $eta:literal, tau = $tau:literal, gamma1_bits = $gamma1_bits:literal,
      gamma2 = $gamma2:ident, omega = $omega:literal, lambda = $lambda:literal,
-     pk = $pk:literal, sk = $sk:literal, sig = $sig:literal) => {
+     pk = $pk:literal, sk = $sk:literal, sig = $sig:literal, mask_rows = $mask_rows:literal) => {
         $(#[$doc])*
         #[cfg(feature = $feature)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -178,6 +182,7 @@ macro_rules! parameter_set {
             type Matrix<T: Element> = [T; $k * $l];
             type VerifyRow<T: Element> = [T; $l + 1];
             type VerifyMatrix<T: Element> = [T; $k * ($l + 1)];
+            type MaskRows = [u8; $mask_rows * 32 * (1 + $gamma1_bits)];
         }
 
         #[cfg(feature = $feature)]
@@ -195,23 +200,23 @@ parameter_set!(
     #[allow(unreachable_pub, reason = "the macro makes published sets")]
     LongChallenge, "ml-dsa-44", "long challenge", category = 0,
     k = 4, l = 4, eta = 2, tau = 120, gamma1_bits = 17, gamma2 = GAMMA2_88, omega = 200, lambda = 128,
-    pk = 1312, sk = 2560, sig = 2540
+    pk = 1312, sk = 2560, sig = 2540, mask_rows = 8
 );
 parameter_set!(
     /// ML-DSA-44, category 2: public key 1312 bytes, signature 2420 bytes.
     MlDsa44, "ml-dsa-44", "ML-DSA-44", category = 2,
     k = 4, l = 4, eta = 2, tau = 39, gamma1_bits = 17, gamma2 = GAMMA2_88, omega = 80, lambda = 128,
-    pk = 1312, sk = 2560, sig = 2420
+    pk = 1312, sk = 2560, sig = 2420, mask_rows = 8
 );
 parameter_set!(
     /// ML-DSA-65, category 3: public key 1952 bytes, signature 3309 bytes.
     MlDsa65, "ml-dsa-65", "ML-DSA-65", category = 3,
     k = 6, l = 5, eta = 4, tau = 49, gamma1_bits = 19, gamma2 = GAMMA2_32, omega = 55, lambda = 192,
-    pk = 1952, sk = 4032, sig = 3309
+    pk = 1952, sk = 4032, sig = 3309, mask_rows = 12
 );
 parameter_set!(
     /// ML-DSA-87, category 5: public key 2592 bytes, signature 4627 bytes.
     MlDsa87, "ml-dsa-87", "ML-DSA-87", category = 5,
     k = 8, l = 7, eta = 2, tau = 60, gamma1_bits = 19, gamma2 = GAMMA2_32, omega = 75, lambda = 256,
-    pk = 2592, sk = 4896, sig = 4627
+    pk = 2592, sk = 4896, sig = 4627, mask_rows = 10
 );

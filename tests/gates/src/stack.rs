@@ -23,12 +23,13 @@ const CEILING: usize = 120 * 1024;
 const VERIFICATION: usize = 64 * 1024;
 /// The most that optimised key generation, import and signing take on any backend,
 /// 44, 65 and 87: what they took on the portable one when this was promised, and 1 kB more for
-/// signing since its wipe of kernel frames covers 4 kB.
+/// signing since its wipe of kernel frames covers 4 kB. In 65 and 87 signing keeps packed masks for
+/// later attempts: 3,072 and 1,792 bytes more.
 const SECRET: [(&str, [usize; 3]); 4] = [
     ("keygen", [25_896, 41_256, 69_928]),
     ("import", [26_088, 41_448, 70_120]),
-    ("sign", [44_120, 64_600, 99_352]),
-    ("sign prepared", [19_160, 22_232, 26_328]),
+    ("sign", [44_120, 67_672, 101_144]),
+    ("sign prepared", [19_160, 25_304, 28_120]),
 ];
 
 /// The limits of the low-memory signer, in every parameter set and tier: keygen,
@@ -125,7 +126,7 @@ fn check(bless: bool) -> Result<Verdict, String> {
     // Planted: a byte too many has to be noticed.
     let planted = [
         ("ML-DSA-87 avx2 verify lanes", [0, VERIFICATION + 1, 0]),
-        ("ML-DSA-65 avx512 sign", [0, 0, 64_601]),
+        ("ML-DSA-65 avx512 sign", [0, 0, 67_673]),
         ("ML-DSA-44 portable keygen", [CEILING + 1, 0, 0]),
     ];
     for (name, depths) in planted {

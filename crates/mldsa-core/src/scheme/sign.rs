@@ -119,35 +119,19 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     let mut y_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     let mut w = Secret::<P::Rows<Poly>>::zeroed();
     let mut c_hat = NttPoly::zeroed();
-    // Packed masks, of two attempts where lanes suffice: 7 rows of 640 bytes, or 8 of
-    // 576. Then in the first place those of z, secret until the attempt is accepted.
-    let mut rows = Secret::<[u8; 8 * 576]>::zeroed();
-    let rows = rows.expose_mut();
-    let len = p.l * p.z_poly_len();
-    let in_pairs = backend.kernels().mask_lanes >= 2 * p.l && rows.len() >= 2 * len;
+    let mut rows = Secret::<P::MaskRows>::zeroed();
+    let rows = rows.expose_mut().as_mut();
     let mut hints = Secret::<[u8; 8 * HINT_ROW_LEN]>::zeroed();
     let hints = &mut hints.expose_mut()[..p.k * HINT_ROW_LEN];
 
     for attempt in 0..MAX_SIGN_ATTEMPTS {
         let (y_hat, w) = (y_hat.expose_mut().as_mut(), w.expose_mut().as_mut());
-        let place = if in_pairs { attempt % 2 } else { 0 };
-        let masks = usize::from(place) * len;
-        if place == 0 {
-            let kappa = attempt * p.l as u16;
-            let seeds = [0, 1, 2, 3, 4, 5, 6, 7].map(|n| (rho_pp.expose(), kappa + n));
-            let count = if in_pairs { 2 * p.l } else { p.l };
-            let both = &mut rows[..count * p.z_poly_len()];
-            (backend.kernels().expand_masks)(&seeds[..count], p.z_poly_len(), both);
-        }
-        let masks = &rows[masks..masks + len];
-        for (mask, y_hat) in masks.chunks_exact(p.z_poly_len()).zip(&mut *y_hat) {
-            (backend.kernels().unpack_mask_ntt)(p.gamma1_bits, mask, y_hat);
-        }
+        next_masks(backend, p, rho_pp.expose(), attempt, rows, y_hat);
         let mut c_tilde = [0; CRH_LEN];
         let c_tilde = &mut c_tilde[..p.c_tilde_len];
         commit(backend, p, key.a_hat, y_hat, mu, w, c_tilde);
         challenge(backend, p, c_tilde, &mut c_hat);
-        let z = &mut rows[..len];
+        let z = &mut rows[..p.l * p.z_poly_len()];
         let response = respond(backend, p, key, &c_hat, y_hat, w, z, hints);
         match response {
             Ok(()) => {
@@ -158,6 +142,47 @@ pub(crate) fn sign_internal<P: ParameterSet>(
         }
     }
     Err(SignError::AttemptsExhausted)
+}
+
+/// Lines 11 and 12: the masks of an attempt, transformed. `rows` has memory for packed rows, of
+/// which the first l may be overwritten when this returns: by z.
+///
+/// Mask n of a signature has counter n in all attempts, because kappa grows by l. So a group of
+/// Keccak lanes may belong to several attempts, and no lane is empty. Where `rows` is too short for
+/// that, a group has the masks of one attempt.
+#[inline(never)]
+fn next_masks(
+    backend: Backend,
+    p: &Params,
+    rho_pp: &[u8; CRH_LEN],
+    attempt: u16,
+    rows: &mut [u8],
+    y_hat: &mut [NttPoly],
+) {
+    let (kernels, len) = (backend.kernels(), p.z_poly_len());
+    let lanes = kernels.mask_lanes;
+    // The greatest common divisor of l and `lanes`, a power of two. After every attempt so many
+    // rows of the last group, or a multiple, are used: they may overlap with z.
+    let used = (p.l & p.l.wrapping_neg()).min(lanes);
+    let (first, count, in_stream) = if (p.l - used + lanes) * len <= rows.len() {
+        (p.l - used, lanes, true)
+    } else {
+        (0, p.l, false)
+    };
+    let group = &mut rows[first * len..][..count * len];
+    let kappa = attempt * p.l as u16;
+    for (y_hat, n) in y_hat.iter_mut().zip(kappa..) {
+        let row = usize::from(if in_stream {
+            n & (lanes as u16 - 1)
+        } else {
+            n - kappa
+        });
+        if row == 0 {
+            let seeds = [0, 1, 2, 3, 4, 5, 6, 7].map(|lane| (rho_pp, n + lane));
+            (kernels.expand_masks)(&seeds[..count], len, group);
+        }
+        (kernels.unpack_mask_ntt)(p.gamma1_bits, &group[row * len..][..len], y_hat);
+    }
 }
 
 /// Lines 12 to 15: w = A y and the hash of its high bits.
