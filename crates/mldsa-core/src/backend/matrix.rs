@@ -5,14 +5,16 @@ use crate::memory::array::Element;
 use crate::params::{Params, SEED_LEN};
 use crate::ring::poly::NttPoly;
 
-/// A, row after row, sampled `LANES` entries at a time whatever row they belong
-/// to: rows of 5 or 7 would leave lanes of a backend empty, and A in full takes 16,
+/// A, row after row, sampled as many entries at a time as the backend has Keccak lanes, at most
+/// `LANES`, whatever row they belong to: rows of 5 or 7 would leave lanes of a backend empty, and A in full takes 16,
 /// 30 or 56 KiB. Public data.
 pub(crate) struct MatrixRows<'a, const LANES: usize> {
     kernels: &'static Kernels,
     rho: &'a [u8; SEED_LEN],
     l: usize,
     entries: usize,
+    /// Entries of a group, a power of two.
+    lanes: usize,
     next: usize,
     group: [NttPoly; LANES],
 }
@@ -25,6 +27,7 @@ impl<'a, const LANES: usize> MatrixRows<'a, LANES> {
             rho,
             l: p.l,
             entries: p.k * p.l,
+            lanes: kernels.mask_lanes.min(LANES),
             next: 0,
             group: [const { NttPoly::ZERO }; LANES],
         }
@@ -43,15 +46,24 @@ impl<'a, const LANES: usize> MatrixRows<'a, LANES> {
     /// The same from an expansion that is no entry of the table.
     #[inline]
     pub(crate) fn next_row_of(&mut self, row: &mut [NttPoly], expand_a: &mut ExpandA<'_>) {
-        for entry in row {
-            let place = self.next % LANES;
-            if place == 0 {
-                let count = LANES.min(self.entries.saturating_sub(self.next));
-                let group = &mut self.group[..count];
+        let mut rest = row;
+        while !rest.is_empty() {
+            let place = self.next & (self.lanes - 1);
+            let count = self.lanes.min(self.entries.saturating_sub(self.next));
+            if place == 0 && count <= rest.len() {
+                let (group, later) = rest.split_at_mut(count);
                 expand_a(self.rho, self.l, self.next, group);
+                self.next += count;
+                rest = later;
+                continue;
             }
-            entry.0 = self.group[place].0;
+            if place == 0 {
+                expand_a(self.rho, self.l, self.next, &mut self.group[..count]);
+            }
+            let (entry, later) = rest.split_at_mut(1);
+            entry[0].0 = self.group[place].0;
             self.next += 1;
+            rest = later;
         }
     }
 }
