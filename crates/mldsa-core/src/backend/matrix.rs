@@ -5,16 +5,17 @@ use crate::memory::array::Element;
 use crate::params::{Params, SEED_LEN};
 use crate::ring::poly::NttPoly;
 
-/// A, row after row, sampled as many entries at a time as the backend has Keccak lanes, at most
-/// `LANES`, whatever row they belong to: rows of 5 or 7 would leave lanes of a backend empty, and A in full takes 16,
+/// A, row after row, sampled `LANES` entries at a time, or as many as the backend has Keccak lanes, whatever row they belong to: rows of 5 or 7 would leave lanes of a backend empty, and A in full takes 16,
 /// 30 or 56 KiB. Public data.
 pub(crate) struct MatrixRows<'a, const LANES: usize> {
     kernels: &'static Kernels,
     rho: &'a [u8; SEED_LEN],
     l: usize,
     entries: usize,
-    /// Entries of a group, a power of two.
+    /// Entries of a group.
     lanes: usize,
+    /// Entries of the last group that were used, 0 if all were.
+    used: usize,
     next: usize,
     group: [NttPoly; LANES],
 }
@@ -27,7 +28,12 @@ impl<'a, const LANES: usize> MatrixRows<'a, LANES> {
             rho,
             l: p.l,
             entries: p.k * p.l,
-            lanes: kernels.mask_lanes.min(LANES),
+            // With fewer lanes ExpandA runs on more states than ExpandMask, or on one.
+            lanes: match kernels.mask_lanes {
+                lanes @ 4..=8 => lanes.min(LANES),
+                _ => LANES,
+            },
+            used: 0,
             next: 0,
             group: [const { NttPoly::ZERO }; LANES],
         }
@@ -48,7 +54,7 @@ impl<'a, const LANES: usize> MatrixRows<'a, LANES> {
     pub(crate) fn next_row_of(&mut self, row: &mut [NttPoly], expand_a: &mut ExpandA<'_>) {
         let mut rest = row;
         while !rest.is_empty() {
-            let place = self.next & (self.lanes - 1);
+            let place = self.used;
             let count = self.lanes.min(self.entries.saturating_sub(self.next));
             if place == 0 && count <= rest.len() {
                 let (group, later) = rest.split_at_mut(count);
@@ -63,6 +69,11 @@ impl<'a, const LANES: usize> MatrixRows<'a, LANES> {
             let (entry, later) = rest.split_at_mut(1);
             entry[0].0 = self.group[place].0;
             self.next += 1;
+            self.used = if place + 1 == self.lanes {
+                0
+            } else {
+                place + 1
+            };
             rest = later;
         }
     }
