@@ -11,7 +11,7 @@ use mladsa_aggregate::{
     Aggregate, AgreedRoots, EpochPlan, Error, MasterSeed, Member, MemberId, MemoryWriteOnceStore,
     OneTimeKeyJournal, PinnedRoots, QuorumRule, Registry, SigningTask, TaskId,
 };
-use mldsa_core::Randomness;
+use mldsa_core::{MlDsa87, ParameterSet as _, Randomness};
 
 /// The sizes of the published figures.
 pub(crate) const SIZES: [usize; 5] = [1, 4, 16, 64, 128];
@@ -28,11 +28,21 @@ pub(crate) fn member(n: usize) -> Member {
     Member::new(id, member, &seed)
 }
 
+/// How members know of whom a message is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Channels {
+    /// By signatures.
+    Signed,
+    /// By the channel.
+    Authenticated,
+}
+
 /// A committee with one task.
 #[derive(Debug)]
 pub(crate) struct Committee {
     /// Its members.
     pub(crate) members: Vec<Member>,
+    authenticated: Vec<Member>,
     /// Rounds with open commitments for it.
     pub(crate) open: OpenCommitments,
     agreed: AgreedRoots,
@@ -90,13 +100,20 @@ impl Committee {
         // An attempt that succeeds, with new journals for each.
         let mut attempt = 0;
         let mut round = open(attempt)?;
-        while interactive(&members, &agreed, &round).is_err_and(|error| error.is_miss()) {
+        let run = |round: &Arc<Round>| {
+            let mut journals = journals_for(&members, &agreed, round)?;
+            interactive(&members, &mut journals, round)
+        };
+        while run(&round).is_err_and(|error| error.is_miss()) {
             attempt += 1;
             round = open(attempt)?;
         }
         Ok(Self {
             open: OpenCommitments::new(&registry, 1),
             agreed,
+            authenticated: (0..n)
+                .map(|n| member(n).with_authenticated_channels())
+                .collect(),
             members,
             opening_len: plan.opening_len(),
             opening_message_len,
@@ -104,10 +121,23 @@ impl Committee {
         })
     }
 
-    /// Both steps of all members, each with its own product, check and recomputation, and the
+    /// Journals of all members before the commitment.
+    pub(crate) fn journals(&self) -> Result<Vec<OneTimeKeyJournal>, Error> {
+        Ok(journals_for(&self.members, &self.agreed, &self.round)?)
+    }
+
+    /// All steps of all members, each with its own product, check and recomputation, and the
     /// combination: offset commitments, one thread.
-    pub(crate) fn interactive(&self) -> Result<Aggregate, Error> {
-        Ok(interactive(&self.members, &self.agreed, &self.round)?)
+    pub(crate) fn interactive(
+        &self,
+        channels: Channels,
+        journals: &mut [OneTimeKeyJournal],
+    ) -> Result<Aggregate, Error> {
+        let members = match channels {
+            Channels::Signed => &self.members,
+            Channels::Authenticated => &self.authenticated,
+        };
+        Ok(interactive(members, journals, &self.round)?)
     }
 
     /// The aggregate with open commitments when one party holds all secrets.
@@ -136,12 +166,7 @@ impl Committee {
     /// Bytes of the messages that a member sends in one attempt, without its opening.
     pub(crate) fn sent(&self) -> usize {
         let envelope = self.opening_message_len - self.opening_len;
-        3 * envelope + 64 + Commitment::LEN + Response::LEN
-    }
-
-    /// A journal in the state before the commitment.
-    pub(crate) fn journal(&self, member: &Member) -> Result<OneTimeKeyJournal, Error> {
-        Ok(journal(member, &self.agreed, &self.round)?)
+        3 * envelope + 64 + MlDsa87::SIG_LEN + Commitment::LEN + Response::LEN
     }
 
     /// The open round.
@@ -169,21 +194,29 @@ fn journal(
     Ok(journal)
 }
 
-fn interactive(
+fn journals_for(
     members: &[Member],
     agreed: &AgreedRoots,
+    round: &Round,
+) -> Result<Vec<OneTimeKeyJournal>, RoundError> {
+    let journals = members.iter().map(|member| journal(member, agreed, round));
+    journals.collect()
+}
+
+fn interactive(
+    members: &[Member],
+    journals: &mut [OneTimeKeyJournal],
     round: &Arc<Round>,
 ) -> Result<Aggregate, RoundError> {
     let mut set = CommitmentSet::new(round);
     let mut pending = Vec::with_capacity(members.len());
-    for member in members {
-        let mut journal = journal(member, agreed, round)?;
-        let (response, hash) = member.commit(round, &mut journal)?;
+    for (member, journal) in members.iter().zip(&mut *journals) {
+        let (response, hash) = member.commit(round, journal)?;
         set.add(&hash)?;
-        pending.push((response, journal));
+        pending.push(response);
     }
     let mut commitments = Vec::with_capacity(members.len());
-    for (member, (response, journal)) in members.iter().zip(&mut pending) {
+    for ((member, response), journal) in members.iter().zip(&pending).zip(&mut *journals) {
         commitments.push(member.reveal(response, &set, journal)?);
     }
     for commitment in &commitments {
@@ -191,8 +224,8 @@ fn interactive(
     }
     let challenge = set.challenge()?;
     let mut combiner = Combiner::new(&challenge);
-    for (member, (response, mut journal)) in members.iter().zip(pending) {
-        combiner.add(&member.respond(response, &challenge, &mut journal)?)?;
+    for ((member, response), journal) in members.iter().zip(pending).zip(journals) {
+        combiner.add(&member.respond(response, &challenge, journal)?)?;
     }
     combiner.finish()
 }

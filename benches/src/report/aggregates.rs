@@ -15,7 +15,7 @@ use mldsa_core::{MlDsa87, ParameterSet as _, Randomness};
 
 use super::table::Table;
 use super::{Run, Section};
-use crate::committee::{Committee, SIZES, member};
+use crate::committee::{Channels, Committee, SIZES, member};
 use crate::{cells, heap};
 
 /// Number of calls of which the least and the median are given.
@@ -53,10 +53,20 @@ pub fn section(run: &Run) -> Result<Section, Box<dyn Error>> {
         row(&mut calls, &format!("one party, open, n = {n}"), || {
             committee.one_party(&payload).map(drop)
         })?;
-        row(&mut calls, &format!("interactive, offset, n = {n}"), || {
-            committee.interactive().map(drop)
-        })?;
-        let aggregate = committee.interactive()?.to_bytes().len();
+        for (name, channels) in [
+            ("signed", Channels::Signed),
+            ("authenticated channels", Channels::Authenticated),
+        ] {
+            let name = format!("interactive, {name}, n = {n}");
+            row_with(
+                &mut calls,
+                &name,
+                || committee.journals(),
+                |journals| committee.interactive(channels, journals).map(drop),
+            )?;
+        }
+        let aggregate = committee.interactive(Channels::Signed, &mut committee.journals()?)?;
+        let aggregate = aggregate.to_bytes().len();
         let (sent, opening) = (committee.sent(), committee.opening_len());
         wire.push(cells![
             n,
@@ -74,7 +84,9 @@ pub fn section(run: &Run) -> Result<Section, Box<dyn Error>> {
         parts: vec![
             "ML-ADSA-87 on one thread, CPU time. `bytes` and `allocations` are cumulative over a call. One \
              party that holds all secrets, and a committee whose members all run in this process, with \
-             journals in memory; proofs of possession and tree signatures are not included."
+             journals in memory: the work of all members from the commitment to the aggregate, with signed \
+             hashes of commitments or on authenticated channels. Openings, acknowledgements, proofs of \
+             possession, tree signatures and the verification of received signatures are not included."
                 .into(),
             calls.into(),
             "One-time-key journal in files, wall clock.".into(),
@@ -93,14 +105,26 @@ fn row(
     name: &str,
     mut call: impl FnMut() -> Result<(), AggregateError>,
 ) -> Result<(), AggregateError> {
+    row_with(table, name, || Ok(()), |()| call())
+}
+
+/// A row of calls with an input that is made outside of the measurement.
+fn row_with<T>(
+    table: &mut Table,
+    name: &str,
+    input: impl Fn() -> Result<T, AggregateError>,
+    mut call: impl FnMut(&mut T) -> Result<(), AggregateError>,
+) -> Result<(), AggregateError> {
     let mut times = Vec::new();
     for _ in 0..CALLS {
+        let mut input = input()?;
         let start = ThreadTime::now();
-        call()?;
+        call(&mut input)?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
     times.sort_by(f64::total_cmp);
-    let (result, heap) = heap(call);
+    let mut input = input()?;
+    let (result, heap) = heap(|| call(&mut input));
     result?;
     let (least, median) = (times[0], times[CALLS / 2]);
     table.push(cells![
@@ -143,18 +167,23 @@ fn parts(table: &mut Table) -> Result<(), AggregateError> {
         Ok(member(n).register(Randomness::Deterministic).map(drop)?)
     })?;
     let committee = Committee::new(1)?;
-    let (round, aggregate) = (committee.round(), committee.interactive()?);
+    let aggregate = committee.interactive(Channels::Signed, &mut committee.journals()?)?;
+    let round = committee.round();
     row(table, "Verify", || {
         let verdict = round
             .aggregate_key()
             .verify_mu(round.mu(), aggregate.signature().as_ref());
         verdict.map_err(|_| RoundError::Fault.into())
     })?;
-    row(table, "commit", || {
-        let member = &committee.members[0];
-        let mut journal = committee.journal(member)?;
-        Ok(member.commit(round, &mut journal).map(drop)?)
-    })
+    row_with(
+        table,
+        "commit",
+        || committee.journals(),
+        |journals| {
+            let member = &committee.members[0];
+            Ok(member.commit(round, &mut journals[0]).map(drop)?)
+        },
+    )
 }
 
 /// Records in files. Most of the time is spent waiting for the disk.

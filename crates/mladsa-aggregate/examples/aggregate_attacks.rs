@@ -215,7 +215,7 @@ fn two_responses_to_one_nonce_reveal_the_key() -> Result<(), Box<dyn Error>> {
     let evidence = Equivocation::new(&its_hash, &other_hash).ok_or("no evidence")?;
     let evidence = Equivocation::from_bytes(&evidence.to_bytes(), &registry)?;
     assert_eq!(evidence.id(), mallory.id());
-    println!("   the two signed commitments name {}", evidence.id());
+    println!("   the two signed hashes name {}", evidence.id());
     Ok(())
 }
 
@@ -280,15 +280,6 @@ fn rogue_key_signs_for_all() -> Result<(), Box<dyn Error>> {
         "   its opening against the agreed root: {}",
         expect(result, RoundError::InvalidOpening)
     );
-    // It has no proof of possession of that key.
-    let proof = rogue.prove_one_time_key(&registry, 1, &attempt, &[3; 64])?;
-    let public_key = OneTimePublicKey::from_bytes(&public_key)?;
-    let proof = proof.as_ref();
-    let result = registry.verify_one_time_key(1, rogue.id(), &attempt, &public_key, proof);
-    println!(
-        "   its proof of the one-time key: {}",
-        expect(result, RoundError::InvalidKeyProof)
-    );
     Ok(())
 }
 
@@ -344,13 +335,20 @@ fn hash_of(round: &Round, member: &Member, body: &[u8]) -> Result<[u8; 64], Box<
     let mu = round.mu().as_bytes();
     // R of two signers.
     let width = 4096u32.to_be_bytes();
+    let mut hashes = Vec::new();
+    for part in body.chunks(body.len() / K) {
+        let mut digest = [0; 64];
+        let permutation = Backend::detect().permutation();
+        Shake256::digest(permutation, &[b"F.commit", part], &mut digest);
+        hashes.extend(digest);
+    }
     let parts = [
         &b"F.commit"[..],
         member.id().as_bytes(),
         b"offset",
         mu,
         &width,
-        body,
+        &hashes,
     ];
     hash(&parts)
 }
@@ -374,9 +372,8 @@ fn signed(
     agreed: &AgreedRoots,
 ) -> Result<SignedMessage, Box<dyn Error>> {
     let mut bytes = message.to_bytes();
-    let end = bytes.len() - MlDsa87::SIG_LEN;
-    bytes.truncate(end);
-    let at = end - body.len();
+    let at = 125 + message.id().as_bytes().len() + message.attempt_id().as_bytes().len();
+    bytes.truncate(at + body.len());
     bytes[at..].copy_from_slice(body);
     bytes[at - 68..at - 4].copy_from_slice(about);
     let digest = hash(&[b"F.msg", &bytes])?;

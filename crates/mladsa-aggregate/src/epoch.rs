@@ -12,4 +12,5 @@ pub(crate) mod message;
 pub(crate) mod agreed;
 pub(crate) mod equivocation;
 pub(crate) mod authenticate;
+#[cfg(any(test, feature = "insecure-open-commitments"))]
 pub(crate) mod proof;

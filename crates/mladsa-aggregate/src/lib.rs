@@ -82,7 +82,9 @@ pub mod errors {
 pub mod test_util {
     pub use crate::epoch::tree::Opening;
     pub use crate::keys::matrix::Matrix;
+    pub use crate::keys::nonce::SIGMA_OFFSET;
     pub use crate::round::combine::Response;
     pub use crate::round::commitment::Commitment;
+    pub use crate::round::definition::offset_width;
     pub use crate::wire::signer_set::SignerSet;
 }

@@ -72,13 +72,14 @@ impl Member {
         journal.check_roots(agreed.plan().epoch(), agreed.digest())?;
         let opening = self.opening(tree, attempt)?;
         let opening = opening.ok_or(RoundError::InvalidOpening)?;
-        let subject = agreed.subject(attempt);
-        self.seal(MessageKind::Opening, subject, &[0; 64], opening.to_bytes())
+        let (subject, body) = (agreed.subject(attempt), opening.to_bytes());
+        Ok(self.message(MessageKind::Opening, subject, &[0; 64], body))
     }
 }
 
 impl AgreedRoots {
-    /// Decodes a message of a member and verifies its signature, epoch and list of roots.
+    /// Decodes a message of a member and verifies its signature, epoch and list of roots. Hashes of
+    /// commitments and announcements of signers must have a signature.
     ///
     /// # Errors
     /// [`RoundError::Encoding`], [`RoundError::UnknownMember`], [`RoundError::InvalidMessage`];
@@ -87,8 +88,22 @@ impl AgreedRoots {
         self.accept(Unverified::from_bytes(bytes)?)
     }
 
+    /// [`Self::receive`] for a message that arrived on a channel which authenticates `peer`. The
+    /// messages of the peer itself need no signature:
+    /// [`Member::with_authenticated_channels`].
+    ///
+    /// # Errors
+    /// As [`Self::receive`].
+    pub fn receive_from(&self, peer: &MemberId, bytes: &[u8]) -> Result<SignedMessage, RoundError> {
+        let message = Unverified::from_bytes(bytes)?;
+        self.check_subject(message.verify_from(peer, self.registry())?)
+    }
+
     pub(crate) fn accept(&self, message: Unverified) -> Result<SignedMessage, RoundError> {
-        let message = message.verify(self.registry())?;
+        self.check_subject(message.verify(self.registry())?)
+    }
+
+    fn check_subject(&self, message: SignedMessage) -> Result<SignedMessage, RoundError> {
         self.is_subject_of(&message)
             .then_some(message)
             .ok_or(RoundError::OtherRound)
@@ -105,13 +120,11 @@ impl AgreedRoots {
     /// [`RoundError::InvalidOpening`], [`RoundError::OtherRound`] for another kind of message,
     /// [`RoundError::Roots`], [`RoundError::Encoding`].
     pub fn authenticate(&self, message: &SignedMessage) -> Result<AuthenticatedKey, RoundError> {
-        if message.kind() != MessageKind::Opening || !self.is_subject_of(message) {
-            return Err(RoundError::OtherRound);
-        }
-        self.authenticate_opening(message.id(), message.attempt_id(), message.body())
+        let mut keys = self.authenticate_each(core::slice::from_ref(message));
+        keys.pop().ok_or(RoundError::InvalidOpening)?
     }
 
-    /// [`Self::authenticate`] for an opening without a signature: its path authenticates it.
+    /// [`Self::authenticate`] for an opening without a message: its path authenticates it.
     pub(crate) fn authenticate_opening(
         &self,
         id: &MemberId,
@@ -130,8 +143,11 @@ impl AgreedRoots {
         messages: &[SignedMessage],
     ) -> Vec<Result<AuthenticatedKey, RoundError>> {
         let opened = |message: &SignedMessage| {
-            let opening = self.opening(message)?;
-            Ok::<_, RoundError>((self.label(message.attempt_id()), opening))
+            if message.kind() != MessageKind::Opening || !self.is_subject_of(message) {
+                return Err(RoundError::OtherRound);
+            }
+            let opening = Opening::from_bytes(message.body())?;
+            Ok((self.label(message.attempt_id()), opening))
         };
         let openings: Vec<_> = messages.iter().map(opened).collect();
         let parts: Vec<_> = messages
@@ -156,13 +172,6 @@ impl AgreedRoots {
     fn label(&self, attempt: &AttemptId) -> EpochLabel {
         let scope = self.registry().scope(self.plan().epoch());
         scope.label(attempt.as_bytes())
-    }
-
-    fn opening(&self, message: &SignedMessage) -> Result<Opening, RoundError> {
-        if message.kind() != MessageKind::Opening || !self.is_subject_of(message) {
-            return Err(RoundError::OtherRound);
-        }
-        Ok(Opening::from_bytes(message.body())?)
     }
 
     fn check_opening(

@@ -1,10 +1,10 @@
-//! Signed messages between members, and evidence of equivocation.
+//! Messages between members, and evidence of equivocation.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{MlDsa87, Randomness, Signature};
+use mldsa_core::{MlDsa87, Signature};
 
 use crate::epoch::merkle::Node;
 use crate::epoch::registry::Registry;
@@ -38,6 +38,11 @@ impl MessageKind {
         Self::Signers,
     ];
 
+    /// Whether the step that uses a message of this kind also authenticates it.
+    fn authenticates_itself(self) -> bool {
+        matches!(self, Self::Opening | Self::Commitment | Self::Response)
+    }
+
     fn code(self) -> u8 {
         match self {
             Self::Opening => 1,
@@ -58,8 +63,12 @@ pub(crate) struct Subject {
     pub(crate) attempt: AttemptId,
 }
 
-/// A message of a member with a verified signature. It names sender, attempt, epoch, list of
-/// roots and what it answers. Cheap to clone.
+/// A message of a member. It names sender, attempt, epoch, list of roots and what it answers.
+/// Cheap to clone.
+///
+/// The signature of a value of this type is verified. Openings, commitments and responses need
+/// none: the step that uses them verifies the Merkle path, the signed hash, or the response
+/// against commitment and key. Without a signature they prove no fault of the named sender.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignedMessage(Arc<Content>);
 
@@ -70,10 +79,10 @@ struct Content {
     subject: Subject,
     about: [u8; 64],
     body: Vec<u8>,
-    signature: Signature<MlDsa87>,
+    signature: Option<Signature<MlDsa87>>,
 }
 
-const MESSAGE: &[u8; 8] = b"MLADSAM3";
+const MESSAGE: &[u8; 8] = b"MLADSAM4";
 
 impl SignedMessage {
     /// The content type.
@@ -112,25 +121,53 @@ impl SignedMessage {
         &self.0.subject
     }
 
-    /// Encodes as `"MLADSAM3" || kind || lp(id, C) || BE64(epoch) || roots || about || lp(body)
-    /// || signature`.
+    /// Whether the message has a signature.
+    pub(crate) fn is_signed(&self) -> bool {
+        self.0.signature.is_some()
+    }
+
+    /// The error for a wrong message: `fault` of the sender if it has signed the message.
+    pub(crate) fn blame(&self, fault: RoundError) -> RoundError {
+        if self.is_signed() {
+            fault
+        } else {
+            RoundError::InvalidMessage
+        }
+    }
+
+    /// Encodes as `"MLADSAM4" || kind || lp(id, C) || BE64(epoch) || roots || about || lp(body)`,
+    /// followed by the signature if there is one.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let content = &*self.0;
-        let mut out = signed_part(
-            content.kind,
-            &content.id,
-            &content.subject,
-            &content.about,
-            &content.body,
-        );
-        out.extend_from_slice(content.signature.as_bytes());
+        let mut out = self.0.unsigned_bytes();
+        if let Some(signature) = &self.0.signature {
+            out.extend_from_slice(signature.as_bytes());
+        }
         out
     }
 
     /// Decodes a message and verifies its signature.
     pub(crate) fn receive(bytes: &[u8], registry: &Registry) -> Result<Self, RoundError> {
         Unverified::from_bytes(bytes)?.verify(registry)
+    }
+}
+
+impl Content {
+    fn unsigned_bytes(&self) -> Vec<u8> {
+        let mut out = MESSAGE.to_vec();
+        out.push(self.kind.code());
+        let attempt = self.subject.attempt.as_bytes();
+        out.extend(lp(&[self.id.as_bytes(), attempt]));
+        out.extend_from_slice(&self.subject.epoch.to_be_bytes());
+        out.extend_from_slice(&self.subject.roots);
+        out.extend_from_slice(&self.about);
+        out.extend(lp(&[&self.body]));
+        out
+    }
+
+    /// The signed value.
+    fn digest(&self) -> [u8; 64] {
+        hash_lp(&[], &[b"F.msg", &self.unsigned_bytes()])
     }
 }
 
@@ -157,7 +194,10 @@ impl Unverified {
             },
             about: reader.array()?,
             body: reader.part()?.into(),
-            signature: reader.signature()?,
+            signature: match reader.is_empty() {
+                true => None,
+                false => Some(reader.signature()?),
+            },
         };
         reader.end()?;
         Ok(Self(SignedMessage(Arc::new(content))))
@@ -173,45 +213,29 @@ impl Unverified {
         &self.0
     }
 
+    /// Verifies the signature. A message without one must be of a kind that needs none.
     pub(crate) fn verify(self, registry: &Registry) -> Result<SignedMessage, RoundError> {
         let content = &*self.0.0;
         let key = registry.key(&content.id).ok_or(RoundError::UnknownMember)?;
-        let Content {
-            kind,
-            id,
-            subject,
-            about,
-            body,
-            signature,
-        } = content;
-        let digest = digest(&signed_part(*kind, id, subject, about, body));
-        if !is_signed(key, b"F.msg", &digest, signature.as_ref()) {
-            return Err(RoundError::InvalidMessage);
+        let valid = match &content.signature {
+            Some(signature) => is_signed(key, b"F.msg", &content.digest(), signature.as_ref()),
+            None => content.kind.authenticates_itself(),
+        };
+        valid.then_some(self.0).ok_or(RoundError::InvalidMessage)
+    }
+
+    /// [`Self::verify`] for a message that arrived from `peer` on an authenticated channel.
+    pub(crate) fn verify_from(
+        self,
+        peer: &MemberId,
+        registry: &Registry,
+    ) -> Result<SignedMessage, RoundError> {
+        if self.0.is_signed() || self.0.id() != peer {
+            return self.verify(registry);
         }
+        registry.key(peer).ok_or(RoundError::UnknownMember)?;
         Ok(self.0)
     }
-}
-
-/// A message without its signature.
-fn signed_part(
-    kind: MessageKind,
-    id: &MemberId,
-    subject: &Subject,
-    about: &[u8; 64],
-    body: &[u8],
-) -> Vec<u8> {
-    let mut out = MESSAGE.to_vec();
-    out.push(kind.code());
-    out.extend(lp(&[id.as_bytes(), subject.attempt.as_bytes()]));
-    out.extend_from_slice(&subject.epoch.to_be_bytes());
-    out.extend_from_slice(&subject.roots);
-    out.extend_from_slice(about);
-    out.extend(lp(&[body]));
-    out
-}
-
-fn digest(signed_part: &[u8]) -> [u8; 64] {
-    hash_lp(&[], &[b"F.msg", signed_part])
 }
 
 impl fmt::Debug for SignedMessage {
@@ -221,28 +245,45 @@ impl fmt::Debug for SignedMessage {
 }
 
 impl Member {
-    /// Signs a message deterministically, because a message that is sent again must have the
-    /// same bytes. Verifies the signature before release, against faults.
-    pub(crate) fn seal(
+    /// A message without a signature.
+    pub(crate) fn message(
         &self,
         kind: MessageKind,
         subject: Subject,
         about: &[u8; 64],
         body: Vec<u8>,
-    ) -> Result<SignedMessage, RoundError> {
-        let digest = digest(&signed_part(kind, &self.id, &subject, about, &body));
-        let key = self.registration_key.verifying_key();
-        let signature = self
-            .sign(b"F.msg", &digest, Randomness::Deterministic)
-            .filter(|signature| is_signed(key, b"F.msg", &digest, signature.as_ref()));
-        Ok(SignedMessage(Arc::new(Content {
+    ) -> SignedMessage {
+        SignedMessage(Arc::new(Content {
             kind,
             id: self.id,
             subject,
             about: *about,
             body,
-            signature: signature.ok_or(RoundError::Fault)?,
-        })))
+            signature: None,
+        }))
+    }
+
+    /// Signs a message of this member deterministically, because a message that is sent again must
+    /// have the same bytes. Verifies the signature before release, against faults.
+    pub(crate) fn seal(&self, message: &SignedMessage) -> Result<SignedMessage, RoundError> {
+        let Content {
+            kind,
+            subject,
+            about,
+            body,
+            ..
+        } = &*message.0;
+        let mut content = Content {
+            kind: *kind,
+            id: self.id,
+            subject: subject.clone(),
+            about: *about,
+            body: body.clone(),
+            signature: None,
+        };
+        let signature = self.sign_verified(b"F.msg", &content.digest());
+        content.signature = Some(signature.ok_or(RoundError::Fault)?);
+        Ok(SignedMessage(Arc::new(content)))
     }
 }
 
@@ -257,12 +298,14 @@ pub struct Equivocation {
 const EQUIVOCATION: &[u8; 8] = b"MLADSAE1";
 
 impl Equivocation {
-    /// Evidence from two messages with the same sender, kind, epoch and attempt, but another
-    /// body, another answer or another list of roots. `None` for other messages.
+    /// Evidence from two signed messages with the same sender, kind, epoch and attempt, but
+    /// another body, another answer or another list of roots. `None` for other messages.
     #[must_use]
     pub fn new(first: &SignedMessage, second: &SignedMessage) -> Option<Self> {
         let (a, b) = (&*first.0, &*second.0);
-        let conflict = a.kind == b.kind
+        let conflict = first.is_signed()
+            && second.is_signed()
+            && a.kind == b.kind
             && a.id == b.id
             && a.subject.epoch == b.subject.epoch
             && a.subject.attempt == b.subject.attempt

@@ -1,46 +1,29 @@
-//! Proof of a one-time key: an ordinary ML-DSA-87 signature made with the key itself, for
-//! applications in which roots cannot be fixed before openings.
+//! Proof of a one-time key: an ordinary ML-DSA-87 signature made with the key itself, for rounds in
+//! which roots are not fixed before openings.
 
 use mldsa_core::internals::{Secret, Zeroed, keygen_from_rho_p, sign_mu_encoded, tr};
 use mldsa_core::{Context, MlDsa87, MuBuilder, ParameterSet, Randomness, Signature};
 
-use crate::epoch::registry::Registry;
 use crate::error::RoundError;
 use crate::keys::matrix::{K, Matrix, encode_key, vector};
 use crate::keys::member::{Member, is_signed};
-use crate::keys::one_time_key::{OneTimeKey, OneTimePublicKey};
+use crate::keys::one_time_key::{OneTimePublicKey, key_seed};
 use crate::keys::scope::EpochLabel;
 use crate::member_id::MemberId;
 use crate::wire::framing::hash_lp;
-use crate::wire::task::AttemptId;
 
 impl Member {
-    /// Signs the one-time public key of `attempt` in `epoch` with the key itself. `rnd` is 64
+    /// Signs the one-time public key of `label` with the key itself. `rnd` is 64
     /// fresh random bytes: half of them replace K, half are the rnd of FIPS 204, so that the
     /// mask depends on all of them.
-    ///
-    /// # Errors
-    /// [`RoundError::Fault`].
-    pub fn prove_one_time_key(
-        &self,
-        registry: &Registry,
-        epoch: u64,
-        attempt: &AttemptId,
-        rnd: &[u8; 64],
-    ) -> Result<Signature<MlDsa87>, RoundError> {
-        let label = registry.scope(epoch).label(attempt.as_bytes());
-        self.prove(registry.matrix(), &label, rnd)
-            .ok_or(RoundError::Fault)
-    }
-
     pub(crate) fn prove(
         &self,
         matrix: &Matrix,
         label: &EpochLabel,
         rnd: &[u8; 64],
     ) -> Option<Signature<MlDsa87>> {
-        let rho_p = OneTimeKey::seed(&self.seed, label);
-        let public_key = OneTimeKey::derive(matrix, &self.seed, label).public_key;
+        let rho_p = key_seed(&self.seed, label);
+        let public_key = OneTimePublicKey::derive(matrix, &self.seed, label);
         let (k_seed, rnd) = (rnd.first_chunk()?, rnd.last_chunk()?);
         let mut pk = [0; MlDsa87::PK_LEN];
         let mut sk = Secret::<[u8; MlDsa87::SK_LEN]>::zeroed();
@@ -62,26 +45,12 @@ impl Member {
     }
 }
 
-impl Registry {
-    /// Verifies a proof made by [`Member::prove_one_time_key`].
-    ///
-    /// # Errors
-    /// [`RoundError::InvalidKeyProof`].
-    pub fn verify_one_time_key(
-        &self,
-        epoch: u64,
-        id: &MemberId,
-        attempt: &AttemptId,
-        public_key: &OneTimePublicKey,
-        proof: &[u8],
-    ) -> Result<(), RoundError> {
-        let label = self.scope(epoch).label(attempt.as_bytes());
-        verify(self.matrix(), id, &label, public_key, proof)
-    }
-}
-
 const TAG: &[u8] = b"F.cpop";
 
+/// Verifies a proof made by [`Member::prove`].
+///
+/// # Errors
+/// [`RoundError::InvalidKeyProof`].
 pub(crate) fn verify(
     matrix: &Matrix,
     id: &MemberId,

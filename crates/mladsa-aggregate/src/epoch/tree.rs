@@ -8,7 +8,7 @@ use crate::epoch::plan::EpochPlan;
 use crate::epoch::registry::Registry;
 use crate::error::{EncodingError, RootsError};
 use crate::keys::member::Member;
-use crate::keys::one_time_key::{OneTimeKey, OneTimePublicKey, derive_each};
+use crate::keys::one_time_key::{OneTimePublicKey, derive_each};
 use crate::keys::scope::EpochLabel;
 use crate::keys::seed::KEYS_TOGETHER;
 use crate::member_id::MemberId;
@@ -135,12 +135,12 @@ impl Member {
         let index = tree.plan.index(attempt)?;
         let label = tree.registry.scope(tree.plan.epoch());
         let label = label.label(attempt.as_bytes());
-        let key = OneTimeKey::derive(tree.registry.matrix(), &self.seed, &label);
-        let own = leaf(&leaf_parts(&self.id, &label, &key.public_key));
+        let public_key = OneTimePublicKey::derive(tree.registry.matrix(), &self.seed, &label);
+        let own = leaf(&leaf_parts(&self.id, &label, &public_key));
         let path = tree.levels.path(index as usize);
         let is_own = tree.levels.leaf(index) == Some(&own);
         Ok(path.filter(|_| is_own).map(|path| Opening {
-            public_key: key.public_key,
+            public_key,
             index,
             path,
         }))

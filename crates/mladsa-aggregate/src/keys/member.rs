@@ -2,16 +2,22 @@
 
 use core::fmt;
 
-use mldsa_core::{Context, MlDsa87, Randomness, Signature, SigningKey, VerifyingKey};
+use mldsa_core::{
+    Context, MlDsa87, PreparedSigningKey, PreparedVerifyingKey, Randomness, Signature, SigningKey,
+    VerifyingKey,
+};
 
 use crate::keys::seed::MasterSeed;
 use crate::member_id::MemberId;
 
-/// Secrets of a member: its name, its master seed and its registration key.
+/// Secrets of a member: its name, its master seed and its registration key. 144 KiB on the heap:
+/// the registration key is expanded for signing and for the check of each signature.
 pub struct Member {
     pub(crate) id: MemberId,
     pub(crate) seed: MasterSeed,
-    pub(crate) registration_key: SigningKey<MlDsa87>,
+    pub(crate) registration_key: PreparedSigningKey<MlDsa87>,
+    own_key: PreparedVerifyingKey<MlDsa87>,
+    pub(crate) authenticated_channels: bool,
 }
 
 impl Member {
@@ -21,11 +27,25 @@ impl Member {
     /// [`Equivocation`](crate::steps::Equivocation).
     #[must_use]
     pub fn new(id: MemberId, seed: MasterSeed, xi: &[u8; 32]) -> Self {
+        let key = SigningKey::from_seed(xi);
         Self {
             id,
             seed,
-            registration_key: SigningKey::from_seed(xi),
+            registration_key: key.prepare(),
+            own_key: key.verifying_key().prepare(),
+            authenticated_channels: false,
         }
+    }
+
+    /// The same member for channels that authenticate their endpoints: it does not sign the
+    /// messages of rounds. Receivers use
+    /// [`AgreedRoots::receive_from`](crate::AgreedRoots::receive_from). Without signatures there is
+    /// no [`Equivocation`](crate::steps::Equivocation): a receiver knows that a peer is faulty, but
+    /// cannot prove it.
+    #[must_use]
+    pub fn with_authenticated_channels(mut self) -> Self {
+        self.authenticated_channels = true;
+        self
     }
 
     /// The name.
@@ -49,6 +69,20 @@ impl Member {
     ) -> Option<Signature<MlDsa87>> {
         let ctx = Context::new(tag).ok()?;
         self.registration_key.sign(digest, ctx, hedge).ok()
+    }
+
+    /// [`Self::sign`] without randomness. The signature is verified: a fault in a deterministic
+    /// signature would reveal the key.
+    pub(crate) fn sign_verified(
+        &self,
+        tag: &'static [u8],
+        digest: &[u8; 64],
+    ) -> Option<Signature<MlDsa87>> {
+        let signature = self.sign(tag, digest, Randomness::Deterministic)?;
+        let verdict = self
+            .own_key
+            .verify(digest, Context::new(tag).ok()?, signature.as_ref());
+        verdict.is_ok().then_some(signature)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::wire::framing::lp;
 #[cfg(any(test, feature = "insecure-open-commitments"))]
 pub(crate) const SIGMA_BASE: u32 = 1440;
 /// Half-width of a nonce with offset commitments: 3 beta.
-pub(crate) const SIGMA_OFFSET: u32 = 360;
+pub const SIGMA_OFFSET: u32 = 360;
 
 /// DeriveNonce: l polynomials in [-sigma, sigma], for open commitments.
 #[cfg(any(test, feature = "insecure-open-commitments"))]

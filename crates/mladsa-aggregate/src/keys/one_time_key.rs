@@ -86,50 +86,46 @@ pub(crate) fn unpack_vec(bytes: &[u8], polys: &mut [Poly]) -> bool {
         })
 }
 
-/// One-time key pair. Zeroized on drop.
-pub(crate) struct OneTimeKey {
-    pub(crate) s1_hat: Secret<Box<[NttPoly]>>,
-    pub(crate) public_key: OneTimePublicKey,
-}
-
-impl OneTimeKey {
+impl OneTimePublicKey {
     /// ContentKeyDerive. Constant time except for the positions of rejected half-bytes in
     /// ExpandS.
     pub(crate) fn derive(matrix: &Matrix, seed: &MasterSeed, content: &EpochLabel) -> Self {
-        let mut memory = KeyMemory::new(matrix);
-        let public_key = memory.derive(Self::seed(seed, content).expose());
-        Self {
-            s1_hat: memory.s1_hat,
-            public_key,
-        }
-    }
-
-    /// Only s1, in NTT form.
-    pub(crate) fn derive_s1(
-        matrix: &Matrix,
-        seed: &MasterSeed,
-        content: &EpochLabel,
-    ) -> Secret<Box<[NttPoly]>> {
-        let mut memory = KeyMemory::new(matrix);
-        memory.expand(Self::seed(seed, content).expose());
-        memory.s1_hat
-    }
-
-    /// The seed rho' of the key's ExpandS.
-    pub(crate) fn seed(seed: &MasterSeed, content: &EpochLabel) -> Secret<[u8; 64]> {
-        let mut rho_p = Secret::<[u8; 64]>::zeroed();
-        let framed = lp(&[b"F.key", content.as_bytes()]);
-        shake256_lanes(Backend::detect(), [seed.prf(&framed, rho_p.expose_mut())]);
-        rho_p
+        KeyMemory::new(matrix).derive(key_seed(seed, content).expose())
     }
 }
 
-/// ContentKeyDerive for many keys: calls `each` with s1 in NTT form and the public half of
-/// every key in order.
+/// s1 of a one-time key, in NTT form.
+pub(crate) fn derive_s1(
+    backend: Backend,
+    seed: &MasterSeed,
+    content: &EpochLabel,
+) -> Secret<Box<[NttPoly]>> {
+    let mut s1 = Secret::new(vector(L));
+    let mut s1_hat = Secret::new(ntt_vector(L));
+    vectors::expand_s(
+        backend,
+        P,
+        key_seed(seed, content).expose(),
+        s1.expose_mut(),
+    );
+    vectors::ntt(backend, s1.expose(), s1_hat.expose_mut());
+    s1_hat
+}
+
+/// The seed rho' of a key's ExpandS.
+pub(crate) fn key_seed(seed: &MasterSeed, content: &EpochLabel) -> Secret<[u8; 64]> {
+    let mut rho_p = Secret::<[u8; 64]>::zeroed();
+    let framed = lp(&[b"F.key", content.as_bytes()]);
+    shake256_lanes(Backend::detect(), [seed.prf(&framed, rho_p.expose_mut())]);
+    rho_p
+}
+
+/// ContentKeyDerive for many keys: calls `each` with s1 and s2, and with the public half of every
+/// key, in order.
 pub(crate) fn derive_each(
     matrix: &Matrix,
     keys: &[(&MasterSeed, &EpochLabel)],
-    mut each: impl FnMut(&[NttPoly], OneTimePublicKey),
+    mut each: impl FnMut(&[Poly], OneTimePublicKey),
 ) {
     let mut memory = KeyMemory::new(matrix);
     let mut rho_p = Secret::<[[u8; 64]; KEYS_TOGETHER]>::zeroed();
@@ -143,7 +139,7 @@ pub(crate) fn derive_each(
         shake256_lanes(matrix.backend(), hashes);
         for rho_p in rho_p.expose().iter().take(group.len()) {
             let public_key = memory.derive(rho_p);
-            each(memory.s1_hat.expose(), public_key);
+            each(memory.s.expose(), public_key);
         }
     }
 }
@@ -166,27 +162,20 @@ impl<'m> KeyMemory<'m> {
         }
     }
 
-    /// s1 and s2 from rho', and s1 in NTT form.
-    fn expand(&mut self, rho_p: &[u8; 64]) {
-        let backend = self.matrix.backend();
-        vectors::expand_s(backend, P, rho_p, self.s.expose_mut());
-        let (s1, _) = self.s.expose().split_at(L);
-        vectors::ntt(backend, s1, self.s1_hat.expose_mut());
-    }
-
-    /// The public half of the key of rho'.
+    /// The public half of the key of rho', whose s1 and s2 stay in the memory.
     fn derive(&mut self, rho_p: &[u8; 64]) -> OneTimePublicKey {
-        self.expand(rho_p);
-        let (_, s2) = self.s.expose().split_at(L);
-        vectors::full_t(
-            self.matrix.backend(),
-            self.matrix.a_hat(),
-            self.s1_hat.expose(),
-            s2,
-            &mut self.t,
-        );
+        vectors::expand_s(self.matrix.backend(), P, rho_p, self.s.expose_mut());
+        let s1_hat = self.s1_hat.expose_mut();
+        full_t(self.matrix, self.s.expose(), s1_hat, &mut self.t);
         OneTimePublicKey::pack(&self.t)
     }
+}
+
+/// `t = A s1 + s2` of s1 and then s2, with s1 in NTT form.
+pub(crate) fn full_t(matrix: &Matrix, s: &[Poly], s1_hat: &mut [NttPoly], t: &mut [Poly]) {
+    let (s1, s2) = s.split_at(L);
+    vectors::ntt(matrix.backend(), s1, s1_hat);
+    vectors::full_t(matrix.backend(), matrix.a_hat(), s1_hat, s2, t);
 }
 
 #[cfg(test)]
@@ -233,17 +222,14 @@ mod tests {
             let keys: Vec<(&MasterSeed, &EpochLabel)> =
                 seeds.iter().zip(contents.iter().cycle()).take(n).collect();
             let mut derived = keys.iter();
-            derive_each(&matrix, &keys, |s1_hat, public_key| {
+            derive_each(&matrix, &keys, |s, public_key| {
                 let (seed, content) = derived.next().unwrap();
-                let key = OneTimeKey::derive(&matrix, seed, content);
-                assert!(key.public_key == public_key);
-                assert!(
-                    key.s1_hat
-                        .expose()
-                        .iter()
-                        .zip(s1_hat)
-                        .all(|(a, b)| a.0 == b.0)
-                );
+                assert!(OneTimePublicKey::derive(&matrix, seed, content) == public_key);
+                let mut s1_hat = ntt_vector(L);
+                vectors::ntt(matrix.backend(), &s[..L], &mut s1_hat);
+                let single = derive_s1(matrix.backend(), seed, content);
+                let mut pairs = single.expose().iter().zip(&s1_hat);
+                assert!(pairs.all(|(a, b)| a.0 == b.0));
             });
             assert!(derived.next().is_none());
         }

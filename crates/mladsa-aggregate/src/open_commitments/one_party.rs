@@ -9,7 +9,7 @@ use crate::error::RoundError;
 use crate::keys::matrix::{K, L, Matrix, ntt_vector, vector};
 use crate::keys::member::Member;
 use crate::keys::nonce::{SIGMA_BASE, add_nonces};
-use crate::keys::one_time_key::derive_each;
+use crate::keys::one_time_key::{derive_each, full_t};
 use crate::keys::seed::MasterSeed;
 use crate::open_commitments::scope::OpenCommitments;
 use crate::round::aggregate::Aggregate;
@@ -37,16 +37,19 @@ impl OpenCommitments {
             let id = self.attempt_id(task, attempt)?;
             let label = self.label(&id);
             let seed_labels: Vec<_> = seeds.iter().map(|seed| (*seed, &label)).collect();
-            let mut s1_hat = Secret::new(ntt_vector(L));
+            // Sums over the integers, far below q.
+            let mut s = Secret::new(vector(L + K));
             let mut public_keys = Vec::with_capacity(members.len());
-            derive_each(matrix, &seed_labels, |s1, public_key| {
-                vectors::add_ntt(s1_hat.expose_mut(), s1);
+            derive_each(matrix, &seed_labels, |secrets, public_key| {
+                vectors::add_integers(s.expose_mut(), secrets);
                 public_keys.push(public_key);
             });
+            let (mut s1_hat, mut t) = (Secret::new(ntt_vector(L)), vector(K));
+            full_t(matrix, s.expose(), s1_hat.expose_mut(), &mut t);
             let mut y = Secret::new(vector(L));
             add_nonces(&seeds, &label, SIGMA_BASE, y.expose_mut());
             let keys = self.own_keys(&id, members.iter().map(Member::id), public_keys);
-            let round = self.round(task, attempt, keys)?;
+            let round = self.round_with(task, attempt, keys, Some(&t))?;
             match finish(&round, matrix, s1_hat.expose(), y.expose_mut()) {
                 Err(error) if error.is_miss() => {}
                 result => return result,

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
+use mldsa_core::internals::Poly;
 use mldsa_core::{MlDsa87, Randomness, Signature};
 
 use crate::epoch::authenticate::AuthenticatedKey;
@@ -17,7 +18,7 @@ use crate::epoch::write_once::WriteOnceStore;
 use crate::error::{EncodingError, RoundError, StorageError, VerifyError};
 use crate::journal::one_time::OneTimeKeyJournal;
 use crate::keys::member::{Member, is_signed};
-use crate::keys::one_time_key::{OneTimeKey, OneTimePublicKey};
+use crate::keys::one_time_key::OneTimePublicKey;
 use crate::keys::scope::{EpochLabel, Scope};
 use crate::member_id::MemberId;
 use crate::round::aggregate::Aggregate;
@@ -157,14 +158,26 @@ impl OpenCommitments {
         attempt: u8,
         keys: impl IntoIterator<Item = AuthenticatedKey>,
     ) -> Result<Arc<Round>, RoundError> {
+        self.round_with(task, attempt, keys.into_iter().collect(), None)
+    }
+
+    /// [`Self::round`] with the known sum of all t.
+    pub(crate) fn round_with(
+        &self,
+        task: &SigningTask,
+        attempt: u8,
+        keys: Vec<AuthenticatedKey>,
+        t: Option<&[Poly]>,
+    ) -> Result<Arc<Round>, RoundError> {
         let setting = Setting {
             registry: &self.registry,
             scope: self.scope(),
             subject: self.subject(&self.attempt_id(task, attempt)?),
             mode: CommitmentMode::Open,
             width: None,
+            t,
         };
-        Round::assemble(setting, &self.bind(task), keys.into_iter().collect())
+        Round::assemble(setting, &self.bind(task), keys)
     }
 
     /// Verifies that a quorum signed the expected task, and consumes the task: another payload
@@ -234,7 +247,7 @@ impl Member {
         let source = open.source();
         journal.acknowledge(open.epoch, &source, &source)?;
         let (matrix, label) = (open.registry.matrix(), open.label(attempt));
-        let public_key = OneTimeKey::derive(matrix, &self.seed, &label).public_key;
+        let public_key = OneTimePublicKey::derive(matrix, &self.seed, &label);
         let message = message(&self.id, &label, &public_key);
         let signature = self.sign(b"F.ck", &message, hedge);
         let proof = self.prove(matrix, &label, rnd);

@@ -102,8 +102,9 @@ impl Combiner {
     /// # Errors
     /// [`RoundError::UnknownMember`] for a sender that is no signer; [`RoundError::OtherRound`]
     /// for a response to another challenge: a member, not necessarily the sender, has sent two
-    /// commitments; [`RoundError::InvalidContribution`] for a response that is provably wrong,
-    /// [`RoundError::Equivocation`] for a second, different one.
+    /// hashes of commitments; [`RoundError::InvalidContribution`] for a signed response that is
+    /// wrong, [`RoundError::Equivocation`] for a second, different one;
+    /// [`RoundError::InvalidMessage`] for a wrong one without a signature, which can be of anyone.
     pub fn add(&mut self, message: &SignedMessage) -> Result<(), RoundError> {
         let (id, challenge) = (message.id(), &self.challenge);
         let round = challenge.round();
@@ -112,14 +113,16 @@ impl Combiner {
         let slot = slot.ok_or(RoundError::UnknownMember)?;
         if let Some((known, _)) = slot {
             let same = known.body() == message.body();
-            return same.then_some(()).ok_or(RoundError::Equivocation(*id));
+            let second = message.blame(RoundError::Equivocation(*id));
+            return same.then_some(()).ok_or(second);
         }
+        let invalid = || message.blame(RoundError::InvalidContribution(*id));
         let response = Response::from_bytes(round, message.body());
-        let response = response.map_err(|_| RoundError::InvalidContribution(*id))?;
+        let response = response.map_err(|_| invalid())?;
         let mut z = vector(L);
         response.unpack(&mut z);
         if !challenge.is_answered_by(at, &challenge.c_hat, &z) {
-            return Err(RoundError::InvalidContribution(*id));
+            return Err(invalid());
         }
         *slot = Some((message.clone(), response));
         Ok(())

@@ -7,7 +7,7 @@ use core::{fmt, slice};
 
 use mldsa_core::internals::pack::{unpack_full, unpack_signed, unpack_w1};
 use mldsa_core::internals::vectors::{self, ResponseHat};
-use mldsa_core::internals::{Element, NttPoly, Poly};
+use mldsa_core::internals::{Element, LaneHash, NttPoly, Poly, shake256_lanes};
 
 use crate::epoch::message::{MessageKind, SignedMessage};
 use crate::error::{EncodingError, RoundError};
@@ -67,14 +67,6 @@ impl Commitment {
         &self.0
     }
 
-    /// The hash that `id` publishes before it reveals the commitment. It contains the name, so
-    /// that a member cannot repeat the hash of another one.
-    pub(crate) fn hash(&self, round: &Round, id: &MemberId) -> [u8; 64] {
-        let (mu, width) = (round.mu().as_bytes(), round.width().to_be_bytes());
-        let (mode, id) = (round.mode().name(), id.as_bytes());
-        hash_lp(&[], &[b"F.commit", id, mode, mu, &width, &self.0])
-    }
-
     /// The committed w, canonical. With offsets its low bits are not exact.
     fn w(&self, mode: CommitmentMode, w: &mut [Poly]) {
         match mode {
@@ -101,6 +93,26 @@ impl fmt::Debug for Commitment {
     }
 }
 
+/// The hash that `id` publishes before it reveals its commitment. It contains the name, so that a
+/// member cannot repeat the hash of another one. The commitment is hashed in eight parts, in lanes.
+pub(crate) fn commitment_hash(
+    round: &Round,
+    id: &MemberId,
+    commitment: &[u8; Commitment::LEN],
+) -> [u8; 64] {
+    let mut parts = [[0; 64]; K];
+    let hashes = commitment.chunks(Commitment::LEN / K).zip(&mut parts);
+    let hashes = hashes.map(|(part, output)| LaneHash {
+        input: [b"F.commit", part],
+        output,
+    });
+    shake256_lanes(round.matrix().backend(), hashes);
+    let (mu, width) = (round.mu().as_bytes(), round.width().to_be_bytes());
+    let (mode, id) = (round.mode().name(), id.as_bytes());
+    let parts = parts.as_flattened();
+    hash_lp(&[], &[b"F.commit", id, mode, mu, &width, parts])
+}
+
 /// Received commitments of a round: first the hashes of all of them, in any order, then the
 /// commitments, in any order.
 ///
@@ -111,6 +123,8 @@ pub struct CommitmentSet {
     round: Arc<Round>,
     // by position of the signer
     hashes: Vec<Option<SignedMessage>>,
+    // digest of the hashes when all are known
+    digest: Option<[u8; 64]>,
     commitments: Vec<Option<(SignedMessage, Commitment)>>,
 }
 
@@ -121,6 +135,7 @@ impl CommitmentSet {
         Self {
             round: Arc::clone(round),
             hashes: round.ids().map(|_| None).collect(),
+            digest: None,
             commitments: round.ids().map(|_| None).collect(),
         }
     }
@@ -132,8 +147,10 @@ impl CommitmentSet {
     /// [`RoundError::UnknownMember`] for a sender that is no signer; [`RoundError::OtherRound`]
     /// for a message of another round, or a commitment that answers other hashes, which does not
     /// prove a fault of its sender; [`RoundError::Incomplete`] for a commitment before all
-    /// hashes; [`RoundError::InvalidContribution`] for a malformed message, or a commitment with
-    /// another hash; [`RoundError::Equivocation`] for a second, different one, which
+    /// hashes; [`RoundError::InvalidContribution`] for a malformed hash, a malformed commitment
+    /// with the signed hash, or a signed commitment with another hash;
+    /// [`RoundError::InvalidMessage`] for a commitment without a signature that has another hash:
+    /// it is not of its sender; [`RoundError::Equivocation`] for a second, different hash, which
     /// [`Equivocation::new`](crate::steps::Equivocation::new) of it and [`Self::get`] proves to
     /// others.
     pub fn add(&mut self, message: &SignedMessage) -> Result<(), RoundError> {
@@ -143,19 +160,22 @@ impl CommitmentSet {
         let (id, round) = (message.id(), &self.round);
         let hashes = self.hashes()?;
         let at = round.position_of(message, MessageKind::Commitment, &hashes)?;
-        let invalid = || RoundError::InvalidContribution(*id);
-        let commitment = Commitment::from_bytes(round, message.body());
-        let commitment = commitment.map_err(|_| invalid())?;
+        let invalid = RoundError::InvalidContribution(*id);
         let hash = self.hashes.get(at).and_then(Option::as_ref);
-        if hash.is_none_or(|hash| *hash.body() != commitment.hash(round, id)) {
-            return Err(invalid());
-        }
         let slot = self.commitments.get_mut(at);
-        match slot.ok_or(RoundError::UnknownMember)? {
-            slot @ None => *slot = Some((message.clone(), commitment)),
-            Some((_, known)) if *known == commitment => {}
-            Some(_) => return Err(RoundError::Equivocation(*id)),
+        let (hash, slot) = hash.zip(slot).ok_or(RoundError::UnknownMember)?;
+        if slot
+            .as_ref()
+            .is_some_and(|(known, _)| known.body() == message.body())
+        {
+            return Ok(());
         }
+        let body = message.body().try_into();
+        if !body.is_ok_and(|body| *hash.body() == commitment_hash(round, id, body)) {
+            return Err(message.blame(invalid));
+        }
+        let commitment = Commitment::from_bytes(round, message.body());
+        *slot = Some((message.clone(), commitment.map_err(|_| invalid)?));
         Ok(())
     }
 
@@ -172,6 +192,11 @@ impl CommitmentSet {
             Some(known) if known.body() == message.body() => {}
             Some(_) => return Err(RoundError::Equivocation(*id)),
         }
+        if self.hashes.iter().all(Option::is_some) {
+            let mut parts: Vec<&[u8]> = alloc::vec![b"F.hashes", mu];
+            parts.extend(self.hashes.iter().flatten().map(SignedMessage::body));
+            self.digest = Some(hash_lp(&[], &parts));
+        }
         Ok(())
     }
 
@@ -180,11 +205,7 @@ impl CommitmentSet {
     /// # Errors
     /// [`RoundError::Incomplete`].
     pub(crate) fn hashes(&self) -> Result<[u8; 64], RoundError> {
-        let mut parts: Vec<&[u8]> = alloc::vec![b"F.hashes", self.round.mu().as_bytes()];
-        for hash in &self.hashes {
-            parts.push(hash.as_ref().ok_or(RoundError::Incomplete)?.body());
-        }
-        Ok(hash_lp(&[], &parts))
+        self.digest.ok_or(RoundError::Incomplete)
     }
 
     /// Whether the set has this member's hash of this commitment.
@@ -212,7 +233,7 @@ impl CommitmentSet {
     /// The signers whose hash is not in the set; if there are none, the signers whose commitment
     /// is not in it.
     pub fn missing(&self) -> impl Iterator<Item = &MemberId> {
-        let all_hashes = self.hashes.iter().all(Option::is_some);
+        let all_hashes = self.digest.is_some();
         let slots = self
             .round
             .ids()

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::internals::vectors;
+use mldsa_core::internals::{Poly, vectors};
 use mldsa_core::{Context, MlDsa87, Mu, MuBuilder, VerifyingKey};
 
 use crate::epoch::agreed::AgreedRoots;
@@ -59,7 +59,7 @@ impl CommitmentMode {
 
 /// Width R(n) of the offsets: the largest power of two that is at most 4,096 with
 /// R^2 n <= 2^26; `None` where that is below 64, and for no signers.
-pub(crate) fn offset_width(n: usize) -> Option<u32> {
+pub fn offset_width(n: usize) -> Option<u32> {
     let fits = |width: &u32| u64::from(width * width).saturating_mul(n as u64) <= 1 << 26 && n > 0;
     (6..=12).rev().map(|bits| 1 << bits).find(fits)
 }
@@ -92,6 +92,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) mode: CommitmentMode,
     /// Replaces the width of [`offset_width`], for published vectors only.
     pub(crate) width: Option<u32>,
+    /// The sum of all t, if it is known.
+    pub(crate) t: Option<&'a [Poly]>,
 }
 
 impl Round {
@@ -118,6 +120,7 @@ impl Round {
             subject: agreed.subject(&task.id().attempt(attempt)?),
             mode: CommitmentMode::Offset,
             width: None,
+            t: None,
         };
         Self::assemble(setting, task, keys)
     }
@@ -133,6 +136,7 @@ impl Round {
             subject,
             mode,
             width,
+            t,
         } = setting;
         if keys.len() > mode.max_signers() {
             return Err(RoundError::TooManySigners);
@@ -161,7 +165,10 @@ impl Round {
                 offset_width(keys.len()).ok_or(RoundError::TooManySigners)?
             }
         };
-        let aggregate_key = aggregate_key(registry.matrix(), &keys)?;
+        let aggregate_key = match t {
+            Some(t) => encode_key(registry.matrix(), t)?,
+            None => aggregate_key(registry.matrix(), &keys)?,
+        };
         let (context, message) = match task.kind() {
             TaskKind::Consensus => {
                 let context = [task.domain(), &participants_root].concat();

@@ -187,12 +187,8 @@ impl Session {
                     let missing = session.missing();
                     session.abandon(missing, now, journal, events)
                 }
-                _ => {
-                    if now >= session.resend_at {
-                        session.send_again(now, events);
-                    }
-                    Ok(())
-                }
+                _ if now >= session.resend_at => session.send_again(now, events),
+                _ => Ok(()),
             }
         })
     }

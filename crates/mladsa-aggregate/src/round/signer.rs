@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use core::fmt;
 
 use mldsa_core::internals::pack::{pack_signed, w1_encode};
-use mldsa_core::internals::{NttPoly, Poly, Secret, declassify, declassify_in_place, vectors};
+use mldsa_core::internals::{NttPoly, Poly, Secret, declassify_in_place, vectors};
 
 use crate::epoch::agreed::AgreedRoots;
 use crate::epoch::message::{MessageKind, SignedMessage};
@@ -18,11 +18,12 @@ use crate::keys::member::Member;
 #[cfg(feature = "insecure-open-commitments")]
 use crate::keys::nonce::{SIGMA_BASE, derive_nonce};
 use crate::keys::nonce::{derive_nonce_bound, derive_offset};
-use crate::keys::one_time_key::{OneTimeKey, pack_vec};
+use crate::keys::one_time_key::{derive_s1, pack_vec};
 use crate::member_id::MemberId;
 use crate::round::combine::Response;
 use crate::round::commitment::{
     Challenge, Commitment, CommitmentSet, HI_LEN, HI_POLY_LEN, Q_POLY_LEN, challenge_polynomial,
+    commitment_hash,
 };
 use crate::round::definition::{CommitmentMode, Round};
 use crate::wire::task::AttemptId;
@@ -30,15 +31,16 @@ use crate::wire::task::AttemptId;
 impl Member {
     /// Commits to a nonce for `round` and returns the hash of the commitment, which
     /// [`Self::reveal`] reveals. The journal has recorded the commitment when this returns. A
-    /// repeated call for the same round returns the same hash, also after it was answered. There is no commitment to another payload of the same task, and none
-    /// before every earlier attempt is retired.
+    /// repeated call for the same round returns the same hash, also after it was answered. There
+    /// is no commitment to another payload of the same task, and none before every earlier attempt
+    /// is retired.
     ///
-    /// Constant time in the secrets.
+    /// The hash is signed, unless this member uses
+    /// [authenticated channels](Member::with_authenticated_channels). Constant time in the secrets.
     ///
     /// # Errors
-    /// [`RoundError::UnknownMember`] if this member is no signer, [`RoundError::OtherKey`] if
-    /// the round has another key under its name; [`RoundError::Journal`] if the seed has not
-    /// acknowledged the list of roots, the key was used, or the journal failed.
+    /// [`RoundError::UnknownMember`] if this member is no signer; [`RoundError::Journal`] if the
+    /// seed has not acknowledged the list of roots, the key was used, or the journal failed.
     pub fn commit(
         &self,
         round: &Arc<Round>,
@@ -49,8 +51,8 @@ impl Member {
         journal.commit(&attempt, &pending.digest(), &task)?;
         let (subject, mu) = (round.subject().clone(), round.mu().as_bytes());
         let body = pending.hash.to_vec();
-        let message = self.seal(MessageKind::CommitmentHash, subject, mu, body)?;
-        Ok((pending, message))
+        let message = self.message(MessageKind::CommitmentHash, subject, mu, body);
+        Ok((pending, self.seal_for_channel(message)?))
     }
 
     /// Reveals the commitment after the hashes of all commitments are known. The journal has
@@ -77,7 +79,7 @@ impl Member {
         journal.reveal(&round.attempt(journal), &pending.digest(), &hashes)?;
         let body = pending.commitment.as_bytes().to_vec();
         let subject = round.subject().clone();
-        self.seal(MessageKind::Commitment, subject, &hashes, body)
+        Ok(self.message(MessageKind::Commitment, subject, &hashes, body))
     }
 
     /// Resumes a round after a restart, for a commitment that the journal contains. Records
@@ -96,20 +98,21 @@ impl Member {
     }
 
     /// Responds to the challenge of the commitments whose hashes this member has answered with
-    /// its own commitment ([`Self::reveal`]). The journal has recorded the challenge before the response is
-    /// computed. A repeated call with the same challenge returns the same response; a response
-    /// to another challenge is never released, also not after a restart.
+    /// its own commitment ([`Self::reveal`]). The journal has recorded the challenge before the
+    /// response is computed. A repeated call with the same challenge returns the same response; a
+    /// response to another challenge is never released, also not after a restart.
     ///
-    /// The response is computed twice, the second time from the seed and from the hash of the
-    /// challenge, and then verified against commitment and key: a fault in a deterministic
-    /// nonce would reveal the key. Constant time in the secrets.
+    /// A fault in a deterministic nonce would reveal the key. So the nonce is derived a second time,
+    /// and the packed response is verified against the commitment to the first one, with the
+    /// challenge computed again from its hash. Constant time in the secrets.
     ///
     /// # Errors
     /// [`RoundError::OtherRound`] if the challenge belongs to another round or does not contain
-    /// this signer's own commitment, [`RoundError::Journal`], [`RoundError::Fault`].
+    /// this signer's own commitment, [`RoundError::Journal`]; [`RoundError::Fault`], also if the
+    /// round has another key under the name of this member.
     pub fn respond(
         &self,
-        mut pending: PendingResponse,
+        pending: PendingResponse,
         challenge: &Challenge,
         journal: &mut OneTimeKeyJournal,
     ) -> Result<SignedMessage, RoundError> {
@@ -124,32 +127,22 @@ impl Member {
         journal.check_seed(&self.seed)?;
         let (hashes, c_tilde) = (&challenge.hashes, &challenge.c_tilde);
         journal.respond(&round.attempt(journal), &pending.digest(), hashes, c_tilde)?;
-        let matrix = round.matrix();
-        let respond = |c_hat: &NttPoly, s1_hat: &[NttPoly], y: &mut [Poly]| {
-            vectors::respond(matrix.backend(), c_hat, s1_hat, y);
-        };
-        let y = pending.y.expose_mut();
-        respond(&challenge.c_hat, pending.s1_hat.expose(), y);
-        let c_hat = challenge_polynomial(round, &challenge.c_tilde);
-        let mut again = nonce(self, round);
-        let s1_hat = OneTimeKey::derive_s1(matrix, &self.seed, round.attempt_label());
-        respond(&c_hat, s1_hat.expose(), again.expose_mut());
-        let z = pending.y.expose();
-        let difference = z.iter().zip(again.expose()).fold(0, |sum, (a, b)| {
-            a.0.iter().zip(&b.0).fold(sum, |sum, (a, b)| sum | (a ^ b))
-        });
-        if declassify(difference != 0, "verdict of the comparison before release") {
-            return Err(RoundError::Fault);
-        }
-        let response = Response::pack(round, z)?;
-        let mut z = vector(L);
-        response.unpack(&mut z);
-        if !challenge.is_answered_by(at, &c_hat, &z) {
-            return Err(RoundError::Fault);
-        }
+        let s1_hat = derive_s1(round.matrix().backend(), &self.seed, round.attempt_label());
+        let response = answer(challenge, at, nonce(self, round), s1_hat.expose())?;
         let body = response.as_bytes().to_vec();
         let subject = round.subject().clone();
-        self.seal(MessageKind::Response, subject, &challenge.c_tilde, body)
+        Ok(self.message(MessageKind::Response, subject, c_tilde, body))
+    }
+
+    /// Signs a message whose content does not authenticate it, unless the channel does.
+    pub(crate) fn seal_for_channel(
+        &self,
+        message: SignedMessage,
+    ) -> Result<SignedMessage, RoundError> {
+        match self.authenticated_channels {
+            true => Ok(message),
+            false => self.seal(&message),
+        }
     }
 
     /// Whether the journal has retired an attempt.
@@ -190,8 +183,7 @@ fn journal_entry(agreed: &AgreedRoots, id: &AttemptId, journal: &OneTimeKeyJourn
     }
 }
 
-/// State of a signer between commitment and response: nonce and one-time key. Zeroized on drop
-/// and consumed by [`Member::respond`], so that a second use does not compile:
+/// State of a signer between commitment and response. It contains no secrets, and is consumed by [`Member::respond`], so that a second use does not compile:
 ///
 /// ```compile_fail,E0382
 /// # use mladsa_aggregate::{*, steps::*};
@@ -206,8 +198,6 @@ pub struct PendingResponse {
     round: Arc<Round>,
     commitment: Commitment,
     hash: [u8; 64],
-    y: Secret<Box<[Poly]>>,
-    s1_hat: Secret<Box<[NttPoly]>>,
 }
 
 impl PendingResponse {
@@ -220,15 +210,13 @@ impl PendingResponse {
         journal.check_seed(&member.seed)?;
         let subject = round.subject();
         journal.check_roots(subject.epoch, &subject.roots)?;
+        let position = round.position(&member.id);
+        position.ok_or(RoundError::UnknownMember)?;
+        Ok(Self::with_nonce(member, round, &nonce(member, round)))
+    }
+
+    fn with_nonce(member: &Member, round: &Arc<Round>, y: &Secret<Box<[Poly]>>) -> Self {
         let matrix = round.matrix();
-        let at = round.position(&member.id);
-        let own = at.and_then(|at| round.key(at));
-        let own = own.ok_or(RoundError::UnknownMember)?;
-        let key = OneTimeKey::derive(matrix, &member.seed, round.attempt_label());
-        if key.public_key != own.public_key {
-            return Err(RoundError::OtherKey);
-        }
-        let y = nonce(member, round);
         let mut bytes = [0; Commitment::LEN];
         let mut w = Secret::new(vector(K));
         matrix.apply(y.expose(), w.expose_mut());
@@ -249,21 +237,37 @@ impl PendingResponse {
             }
         }
         declassify_in_place(&mut bytes, "the published commitment");
-        let commitment = Commitment::new(bytes);
-        Ok(Self {
+        Self {
             id: member.id,
             round: Arc::clone(round),
-            hash: commitment.hash(round, &member.id),
-            commitment,
-            y,
-            s1_hat: key.s1_hat,
-        })
+            hash: commitment_hash(round, &member.id, &bytes),
+            commitment: Commitment::new(bytes),
+        }
     }
 
     /// The digest that a journal stores: the first half of the hash.
     fn digest(&self) -> Digest {
         *self.hash.first_chunk().unwrap_or(&[0; 32])
     }
+}
+
+/// The response of the signer at position `at`, verified before it is returned.
+fn answer(
+    challenge: &Challenge,
+    at: usize,
+    mut y: Secret<Box<[Poly]>>,
+    s1_hat: &[NttPoly],
+) -> Result<Response, RoundError> {
+    let (round, y) = (challenge.round(), y.expose_mut());
+    vectors::respond(round.matrix().backend(), &challenge.c_hat, s1_hat, y);
+    let response = Response::pack(round, y)?;
+    let mut z = vector(L);
+    response.unpack(&mut z);
+    let c_hat = challenge_polynomial(round, &challenge.c_tilde);
+    challenge
+        .is_answered_by(at, &c_hat, &z)
+        .then_some(response)
+        .ok_or(RoundError::Fault)
 }
 
 /// The nonce of a member for `round`. Rounds with open commitments exist only with their
@@ -289,7 +293,6 @@ impl fmt::Debug for PendingResponse {
 #[cfg(test)]
 mod tests {
     use alloc::vec;
-    use core::mem;
 
     use mldsa_core::Randomness;
 
@@ -327,56 +330,79 @@ mod tests {
         (member, journal, round)
     }
 
-    /// Both computations of a response must not share the transformed challenge: with a fault in
-    /// it they would agree, and responses to two challenges reveal the key.
-    #[test]
-    fn fault_in_the_challenge_is_detected() {
-        let (member, mut journal, round) = single_signer();
-        let (pending, hash) = member.commit(&round, &mut journal).unwrap();
-        let mut set = CommitmentSet::new(&round);
-        set.add(&hash).unwrap();
-        let message = member.reveal(&pending, &set, &mut journal).unwrap();
-        set.add(&message).unwrap();
-        let mut challenge = set.challenge().unwrap();
-        let faulty = Arc::get_mut(&mut challenge).unwrap();
-        faulty.c_hat.0[77] ^= 1;
-        let result = member.respond(pending, &challenge, &mut journal);
-        assert_eq!(result.unwrap_err(), RoundError::Fault);
-        // Without the fault the response is released.
-        let correct = set.challenge().unwrap();
-        let pending = member.resume(&round, &journal).unwrap();
-        assert!(member.respond(pending, &correct, &mut journal).is_ok());
-        // A one-time key that is not the opened one.
-        let mut pending = member.resume(&round, &journal).unwrap();
-        let other = MasterSeed::from_bytes(&[9; 32]);
-        let s1_hat = OneTimeKey::derive_s1(round.matrix(), &other, round.attempt_label());
-        drop(mem::replace(&mut pending.s1_hat, s1_hat));
-        let result = member.respond(pending, &correct, &mut journal);
-        assert_eq!(result.unwrap_err(), RoundError::Fault);
+    fn pending(member: &Member, round: &Arc<Round>) -> PendingResponse {
+        PendingResponse::with_nonce(member, round, &nonce(member, round))
     }
 
-    /// A fault that both computations share: a commitment to another nonce.
-    #[test]
-    fn fault_in_the_commitment_is_detected() {
-        let (member, mut journal, round) = single_signer();
-        let mut pending = PendingResponse::derive(&member, &round, &journal).unwrap();
-        let mut bytes: [u8; Commitment::LEN] = pending.commitment.as_bytes().try_into().unwrap();
-        bytes[77] ^= 1;
-        pending.commitment = Commitment::new(bytes);
-        pending.hash = pending.commitment.hash(&round, &member.id);
-        let attempt = round.attempt(&journal);
-        journal
-            .commit(&attempt, &pending.digest(), &round.task().digest())
-            .unwrap();
+    /// All steps of a single signer before the challenge.
+    fn committed(
+        member: &Member,
+        pending: &PendingResponse,
+        journal: &mut OneTimeKeyJournal,
+    ) -> CommitmentSet {
+        let round = &pending.round;
+        let (attempt, task) = (round.attempt(journal), round.task().digest());
+        journal.commit(&attempt, &pending.digest(), &task).unwrap();
         let (subject, mu) = (round.subject().clone(), round.mu().as_bytes());
         let body = pending.hash.to_vec();
-        let hash = member.seal(MessageKind::CommitmentHash, subject, mu, body);
-        let mut set = CommitmentSet::new(&round);
-        set.add(&hash.unwrap()).unwrap();
-        let message = member.reveal(&pending, &set, &mut journal).unwrap();
-        set.add(&message).unwrap();
+        let hash = member.message(MessageKind::CommitmentHash, subject, mu, body);
+        let mut set = CommitmentSet::new(round);
+        set.add(&hash).unwrap();
+        let commitment = member.reveal(pending, &set, journal).unwrap();
+        set.add(&commitment).unwrap();
+        set
+    }
+
+    /// A fault in each input of a response.
+    #[test]
+    fn fault_before_the_response_is_detected() {
+        let (member, mut journal, round) = single_signer();
+        let set = committed(&member, &pending(&member, &round), &mut journal);
         let challenge = set.challenge().unwrap();
-        let result = member.respond(pending, &challenge, &mut journal);
-        assert_eq!(result.unwrap_err(), RoundError::Fault);
+        let (backend, label) = (round.matrix().backend(), round.attempt_label());
+        let s1_hat = || derive_s1(backend, &member.seed, label);
+        let answer = |challenge: &Challenge, y, s1_hat: Secret<Box<[NttPoly]>>| {
+            super::answer(challenge, 0, y, s1_hat.expose()).map(drop)
+        };
+        let y = || nonce(&member, &round);
+        assert_eq!(answer(&challenge, y(), s1_hat()), Ok(()));
+        let fault = Err(RoundError::Fault);
+        let mut faulty = set.challenge().unwrap();
+        Arc::get_mut(&mut faulty).unwrap().c_hat.0[77] ^= 1;
+        assert_eq!(answer(&faulty, y(), s1_hat()), fault);
+        let mut changed = y();
+        changed.expose_mut()[3].0[77] ^= 1;
+        assert_eq!(answer(&challenge, changed, s1_hat()), fault);
+        // The response would be c s1.
+        let zero = Secret::new(vector(L));
+        assert_eq!(answer(&challenge, zero, s1_hat()), fault);
+        let mut changed = s1_hat();
+        changed.expose_mut()[6].0[255] ^= 1;
+        assert_eq!(answer(&challenge, y(), changed), fault);
+        let other = MasterSeed::from_bytes(&[9; 32]);
+        let other = derive_s1(backend, &other, label);
+        assert_eq!(answer(&challenge, y(), other), fault);
+    }
+
+    /// A fault in the commitment, and in the nonce of the commitment.
+    #[test]
+    fn fault_in_the_commitment_is_detected() {
+        for zero_nonce in [false, true] {
+            let (member, mut journal, round) = single_signer();
+            let mut faulty = pending(&member, &round);
+            if zero_nonce {
+                faulty = PendingResponse::with_nonce(&member, &round, &Secret::new(vector(L)));
+            } else {
+                let mut bytes: [u8; Commitment::LEN] =
+                    faulty.commitment.as_bytes().try_into().unwrap();
+                bytes[77] ^= 1;
+                faulty.hash = commitment_hash(&round, &member.id, &bytes);
+                faulty.commitment = Commitment::new(bytes);
+            }
+            let set = committed(&member, &faulty, &mut journal);
+            let challenge = set.challenge().unwrap();
+            let result = member.respond(faulty, &challenge, &mut journal);
+            assert_eq!(result.unwrap_err(), RoundError::Fault);
+        }
     }
 }

@@ -49,7 +49,7 @@ pub fn message(
     body: &[u8],
     agreed: &AgreedRoots,
 ) -> SignedMessage {
-    let mut bytes = b"MLADSAM3".to_vec();
+    let mut bytes = b"MLADSAM4".to_vec();
     bytes.push(kind);
     bytes.extend(lp(&[id.as_bytes(), attempt.as_bytes()]));
     bytes.extend(agreed.plan().epoch().to_be_bytes());
@@ -93,6 +93,19 @@ pub fn with_body(
         agreed,
     )
 }
+
+/// The same message without its signature, and with another first byte in its body. Anyone can make
+/// it.
+pub fn without_signature(message: &SignedMessage, agreed: &AgreedRoots) -> SignedMessage {
+    let mut bytes = message.to_bytes();
+    let at = MESSAGE_HEAD + message.id().as_bytes().len() + message.attempt_id().as_bytes().len();
+    bytes.truncate(at + message.body().len());
+    bytes[at] ^= 1;
+    agreed.receive(&bytes).unwrap()
+}
+
+/// Bytes of a message before its body, without sender and attempt.
+const MESSAGE_HEAD: usize = 8 + 1 + 4 + 4 + 8 + 32 + 64 + 4;
 
 /// A second commitment, or hash of one, to the same round.
 pub fn other_commitment(

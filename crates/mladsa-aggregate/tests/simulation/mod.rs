@@ -65,6 +65,8 @@ pub struct Simulation {
     loss: u64,
     random: u64,
     pub now: u64,
+    /// Sends changed copies of all messages that have no signature.
+    pub forging: bool,
     pub completed: Vec<Option<Certificate>>,
     pub events: Vec<(usize, SessionEvent)>,
     pub messages: u64,
@@ -96,6 +98,7 @@ impl Simulation {
             loss,
             random: 0x9e37_79b9_7f4a_7c15,
             now: 1,
+            forging: false,
             completed: vec![None; n],
             events: Vec::new(),
             messages: 0,
@@ -166,6 +169,7 @@ impl Simulation {
                             0
                         };
                         let at = self.now + 1 + self.draw(10) + late;
+                        self.forge(to, &bytes);
                         self.in_transit.insert((at, self.messages), (to, bytes));
                     }
                 }
@@ -174,6 +178,22 @@ impl Simulation {
                 }
                 other => self.events.push((from, other)),
             }
+        }
+    }
+
+    /// A changed copy that arrives before the message.
+    fn forge(&mut self, to: usize, bytes: &[u8]) {
+        let message = self.agreed.receive(bytes);
+        if self.forging
+            && let Ok(message) = message
+            && matches!(
+                message.kind(),
+                MessageKind::Opening | MessageKind::Commitment | MessageKind::Response
+            )
+        {
+            let forged = hostile::without_signature(&message, &self.agreed);
+            let key = (self.now, 1 << 32 | self.messages);
+            self.in_transit.insert(key, (to, forged.to_bytes()));
         }
     }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use mladsa_aggregate::errors::{JournalError, RootsError, RoundError, VerifyError};
 use mladsa_aggregate::steps::*;
-use mladsa_aggregate::test_util::Opening;
 use mladsa_aggregate::*;
 use mldsa_core::internals::{NttPoly, Poly, Q, keygen_from_rho_p, vectors};
 use mldsa_core::{Backend, Context, MlDsa87, ParameterSet, Randomness, SigningKey};
@@ -259,25 +258,6 @@ fn forgery_succeeds_if_roots_are_agreed_on_after_openings() {
     assert_eq!(result.unwrap_err(), RoundError::InvalidOpening);
     let result = forged.verify(&committee.agreed, &keys, &expected);
     assert_eq!(result.unwrap_err(), VerifyError::MissingKey);
-}
-
-#[test]
-fn rogue_key_cannot_be_proven() {
-    let committee = Committee::new(4, &["x"]);
-    let attempt = attempt_id("x", 0);
-    let forgery = forge(&committee, 3, &[0, 1, 2]);
-    let rogue = Opening::from_bytes(&forgery.opening).unwrap();
-    let registry = committee.agreed.registry();
-    let proof = committee.members[3].prove_one_time_key(registry, EPOCH, &attempt, &[5; 64]);
-    let proof = proof.unwrap();
-    let own = Opening::from_bytes(committee.open(3, &attempt).body()).unwrap();
-    let verify = |epoch, opening: &Opening| {
-        let key = opening.public_key();
-        registry.verify_one_time_key(epoch, &id(3), &attempt, key, proof.as_ref())
-    };
-    assert_eq!(verify(EPOCH, &own), Ok(()));
-    assert_eq!(verify(EPOCH, &rogue), Err(RoundError::InvalidKeyProof));
-    assert_eq!(verify(EPOCH + 1, &own), Err(RoundError::InvalidKeyProof));
 }
 
 /// Attempts of one task were not bound to one payload: two valid aggregates for two blocks of one

@@ -101,23 +101,24 @@ fn contributions_are_verified_and_attributed() {
     let second = hostile::other_commitment(&committee.members[0], &hashes[0], &agreed);
     assert_eq!(set.add(&second), Err(RoundError::Equivocation(id(0))));
     let (mut set, commitments) = committee.reveal(&[0, 1, 2], &pending, &round, &hashes);
-    // A commitment before all hashes; one with another hash.
+    // A commitment before all hashes; one with another hash, of its sender or of anyone.
     let mut incomplete = hashed(&round, &hashes[..2]);
     assert_eq!(incomplete.add(&commitments[0]), Err(RoundError::Incomplete));
     let unhashed = hostile::other_commitment(&committee.members[1], &commitments[1], &agreed);
     assert_eq!(set.add(&unhashed), invalid);
+    let forged = hostile::without_signature(&commitments[1], &agreed);
+    assert_eq!(set.add(&forged), Err(RoundError::InvalidMessage));
     assert!(set.missing().eq(&[id(0), id(1), id(2)]));
-    set.add(&commitments[0]).unwrap();
-    // Two different commitments prove a fault of the sender to any verifier.
-    let second = hostile::other_commitment(&committee.members[0], &commitments[0], &agreed);
+    // Two different hashes prove a fault of the sender to any verifier.
     let evidence = Equivocation::new(set.get(&id(0)).unwrap(), &second).unwrap();
+    set.add(&commitments[0]).unwrap();
     let registry = agreed.registry();
     let read = Equivocation::from_bytes(&evidence.to_bytes(), registry).unwrap();
     assert_eq!((read.id(), &read), (&id(0), &evidence));
-    for second in [0, 1] {
-        let none = Equivocation::new(&commitments[0], &commitments[second]);
-        assert_eq!(none, None);
+    for (first, second) in [(&hashes[0], &hashes[0]), (&hashes[0], &hashes[1])] {
+        assert_eq!(Equivocation::new(first, second), None);
     }
+    assert_eq!(Equivocation::new(&commitments[1], &unhashed), None);
     let mut bytes = evidence.to_bytes();
     let at = bytes.len() - 4627 - 100;
     bytes[at] ^= 1;
@@ -149,12 +150,16 @@ fn contributions_are_verified_and_attributed() {
     body[0] ^= 1;
     let changed = hostile::with_body(m1, &responses[1], &body, &agreed);
     assert_eq!(combiner.add(&changed), invalid);
+    let forged = hostile::without_signature(&responses[1], &agreed);
+    assert_eq!(forged.body(), changed.body());
+    assert_eq!(combiner.add(&forged), Err(RoundError::InvalidMessage));
     for n in [0, 0, 1] {
         combiner.add(&responses[n]).unwrap();
     }
     let result = combiner.add(&changed);
     assert_eq!(result, Err(RoundError::Equivocation(id(1))));
-    assert!(Equivocation::new(&responses[1], &changed).is_some());
+    assert!(Equivocation::new(&copied, &changed).is_some());
+    assert_eq!(combiner.add(&forged), Err(RoundError::InvalidMessage));
     assert!(combiner.missing().eq(&[id(2)]));
     assert_eq!(combiner.finish().unwrap_err(), RoundError::Incomplete);
 
@@ -165,4 +170,37 @@ fn contributions_are_verified_and_attributed() {
     let foreign = Committee::new(3, &["blame"]);
     let result = foreign.agreed.receive(&responses[2].to_bytes());
     assert_eq!(result.unwrap_err(), RoundError::OtherRound);
+}
+
+/// Without signatures, messages are of the peer of an authenticated channel, or authenticated by
+/// their content.
+#[test]
+fn signatures_are_required_where_nothing_else_authenticates() {
+    let members = (0..2).map(|n| member(n).with_authenticated_channels());
+    let mut committee = Committee::of(members.collect(), &["x"]);
+    let round = committee.round(&[0, 1], &attempt_id("x", 0), b"payload");
+    let (pending, hashes) = committee.commit(&round, &[0, 1]);
+    let agreed = committee.agreed.clone();
+    let bytes = hashes[0].to_bytes();
+    let invalid = Err(RoundError::InvalidMessage);
+    assert_eq!(agreed.receive(&bytes), invalid);
+    assert_eq!(agreed.receive_from(&id(1), &bytes), invalid);
+    let received = agreed.receive_from(&id(0), &bytes).unwrap();
+    assert_eq!(received, hashes[0]);
+    let stranger = agreed.receive_from(&id(2), &bytes);
+    assert_eq!(stranger, invalid);
+    let second = hostile::other_commitment(&committee.members[0], &hashes[0], &agreed);
+    let mut set = hashed(&round, &[received, hashes[1].clone()]);
+    assert_eq!(set.add(&second), Err(RoundError::Equivocation(id(0))));
+    // A third party cannot verify that the first message is of its sender.
+    assert_eq!(Equivocation::new(&hashes[0], &second), None);
+    let (mut set, commitments) = committee.reveal(&[0, 1], &pending, &round, &hashes);
+    for commitment in &commitments {
+        set.add(&agreed.receive(&commitment.to_bytes()).unwrap())
+            .unwrap();
+    }
+    // An earlier version of the messages, named in its first bytes.
+    let mut old = commitments[0].to_bytes();
+    old[7] = b'3';
+    assert!(agreed.receive(&old).is_err());
 }

@@ -34,6 +34,17 @@ fn every_honest_member_completes() {
     }
 }
 
+/// Anyone can send messages without a signature under the name of a member. They stop nothing, and
+/// no member is blamed for them.
+#[test]
+fn forged_messages_without_signatures_stop_nothing() {
+    for faults in [&[Honest][..], &[Withholding]] {
+        let mut simulation = Simulation::new(&with_faults(4, faults), 0);
+        simulation.forging = true;
+        simulation.run();
+    }
+}
+
 /// A member loses its session at every time of an attempt, and continues with its journal.
 #[test]
 fn restarted_session_continues() {
@@ -65,7 +76,7 @@ fn foreign_messages_are_ignored() {
     // An outcome of another task is not one of this.
     let outcome = |simulation: &mut Simulation| {
         let session = simulation.sessions[0].as_mut().unwrap();
-        let message = b"MLADSAM3";
+        let message = b"MLADSAM4";
         let events = session.receive(message, 9_999, &mut simulation.journals[0]);
         assert_eq!(events.unwrap(), []);
     };

@@ -14,7 +14,7 @@ use crate::epoch::tree::leaf_parts;
 use crate::errors::RoundError;
 use crate::keys::matrix::{K, L, P, vector};
 use crate::keys::nonce::{SIGMA_BASE, derive_nonce, derive_nonce_bound, derive_offset};
-use crate::keys::one_time_key::OneTimeKey;
+use crate::keys::one_time_key::OneTimePublicKey;
 use crate::keys::scope::Scope;
 use crate::round::combine::Response;
 use crate::round::commitment::Commitment;
@@ -127,8 +127,7 @@ fn run(
     };
     let epoch_label = scope.label(attempt.as_bytes());
     let public_keys = members.iter().map(|member| {
-        let public_key =
-            OneTimeKey::derive(registry.matrix(), &member.seed, &epoch_label).public_key;
+        let public_key = OneTimePublicKey::derive(registry.matrix(), &member.seed, &epoch_label);
         AuthenticatedKey {
             id: member.id,
             attempt: attempt.clone(),
@@ -154,6 +153,7 @@ fn run(
         },
         mode,
         width: file["R"].as_u64().map(|width| width as u32),
+        t: None,
     };
     assert_eq!(file.number("sigma"), mode.sigma() as u64);
     let round = Round::assemble(setting, &task, public_keys.collect())?;

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::keys::matrix::{K, L, Matrix, P, encode_key, vector};
 use crate::keys::nonce::{SIGMA_BASE, derive_nonce};
-use crate::keys::one_time_key::{OneTimeKey, pack_vec};
+use crate::keys::one_time_key::{OneTimePublicKey, key_seed, pack_vec};
 use crate::keys::scope::{EpochLabel, Scope};
 use crate::steps::*;
 use crate::*;
@@ -88,7 +88,7 @@ fn vec(polys: &[Poly]) -> Vec<u8> {
 
 fn secrets(seed: &MasterSeed, content: &EpochLabel) -> alloc::boxed::Box<[Poly]> {
     let mut s = vector(L + K);
-    let r = OneTimeKey::seed(seed, content);
+    let r = key_seed(seed, content);
     vectors::expand_s(Backend::detect(), P, r.expose(), &mut s);
     s
 }
@@ -130,9 +130,7 @@ fn published_digests() {
     let key_of = |seeds: &[MasterSeed], content: &[u8]| {
         let (mut sum, mut t) = (vector(K), vector(K));
         for seed in seeds {
-            OneTimeKey::derive(&matrix, seed, &published(content))
-                .public_key
-                .unpack(&mut t);
+            OneTimePublicKey::derive(&matrix, seed, &published(content)).unpack(&mut t);
             vectors::add(&mut sum, &t);
         }
         *encode_key(&matrix, &sum).unwrap().as_bytes()
@@ -141,7 +139,7 @@ fn published_digests() {
     let seed = MasterSeed::from_bytes(b"ml-adsa-kat-master-seed-00000000");
     let label = &published(b"kat/content/0");
     expected.is_digest_of("expand_s", &vec(&secrets(&seed, label)));
-    let public_key = OneTimeKey::derive(&matrix, &seed, label).public_key;
+    let public_key = OneTimePublicKey::derive(&matrix, &seed, label);
     expected.is_digest_of("content_key_t", public_key.as_bytes());
     let y = derive_nonce(&seed, label, SIGMA_BASE);
     expected.is_digest_of("derive_nonce", &vec(y.expose()));

@@ -14,7 +14,7 @@ use crate::errors::RoundError;
 use crate::journal::record::task_key;
 use crate::keys::matrix::{K, L, Matrix, P, vector};
 use crate::keys::nonce::{SIGMA_BASE, derive_nonce, derive_nonce_bound, derive_offset};
-use crate::keys::one_time_key::{OneTimeKey, OneTimePublicKey};
+use crate::keys::one_time_key::OneTimePublicKey;
 use crate::keys::scope::EpochLabel;
 use crate::round::definition::offset_width;
 use crate::wire::framing::{absorb_lp, hash_lp, lp};
@@ -55,16 +55,16 @@ pub(super) fn primitives() {
     let a: Vec<Poly> = matrix.a_hat().iter().map(|a| Poly(a.0)).collect();
     file.is_digest_of("expand_a_sha256", &vec(&a));
 
-    let key = OneTimeKey::derive(&matrix, &seed, label);
+    let public_key = OneTimePublicKey::derive(&matrix, &seed, label);
     let s = secrets(&seed, label);
     let expected = &file["content_key"];
     expected.is_digest_of("s1_sha256", &vec(&s[..L]));
     expected.is_digest_of("s2_sha256", &vec(&s[L..]));
     expected.is_digest_of("s1_s2_sha256", &vec(&s));
-    expected.is_digest_of("t_sha256", key.public_key.as_bytes());
+    expected.is_digest_of("t_sha256", public_key.as_bytes());
     assert_eq!(s[0].0[..8], first8(&expected["s1_0_first8"]));
     let mut t = vector(K);
-    key.public_key.unpack(&mut t);
+    public_key.unpack(&mut t);
     assert_eq!(t[0].0[..8], first8(&expected["t_0_first8"]));
 
     let expected = &file["nonce"];
@@ -177,7 +177,7 @@ pub(super) fn labels_trees_and_registration() {
         .collect();
     let public_keys: Vec<OneTimePublicKey> = epoch_labels
         .iter()
-        .map(|label| OneTimeKey::derive(registry.matrix(), &member.seed, label).public_key)
+        .map(|label| OneTimePublicKey::derive(registry.matrix(), &member.seed, label))
         .collect();
     let leaves: Vec<Node> = epoch_labels
         .iter()

@@ -34,17 +34,26 @@ impl Session {
         self.inbox.insert(key, message);
     }
 
-    /// Sends the messages of this member again, and those of another one, in turn.
-    pub(super) fn send_again(&mut self, now: u64, events: &mut Vec<SessionEvent>) {
+    /// Sends the messages of this member again, signed, and those of another one, in turn.
+    pub(super) fn send_again(
+        &mut self,
+        now: u64,
+        events: &mut Vec<SessionEvent>,
+    ) -> Result<(), RoundError> {
         self.schedule_resend(now);
         self.resends += 1;
         let n = self.ids.len().max(1);
         let other = self.ids.get((self.position() + self.resends) % n);
-        for ((attempt, _, id), message) in &self.inbox {
-            if *attempt == self.attempt && (id == self.member.id() || Some(id) == other) {
+        for ((attempt, _, id), message) in &mut self.inbox {
+            let is_own = id == self.member.id();
+            if *attempt == self.attempt && (is_own || Some(id) == other) {
+                if is_own && !message.is_signed() {
+                    *message = self.member.seal(message)?;
+                }
                 events.push(SessionEvent::Send(message.to_bytes()));
             }
         }
+        Ok(())
     }
 
     /// The certificate, for a member that still sends messages and so has none. A third of the
@@ -62,7 +71,8 @@ impl Session {
     }
 
     /// Stores a relevant message. A copy of a stored message is recognised before its signature
-    /// is verified.
+    /// is verified. A message without a signature can be of anyone: it replaces none, and a signed
+    /// one replaces it, unless it is an authentic opening.
     pub(super) fn store(&mut self, message: &[u8], events: &mut Vec<SessionEvent>) {
         if message.len() > MAX_MESSAGE_LEN {
             return;
@@ -87,10 +97,19 @@ impl Session {
         let Ok(message) = self.agreed.accept(message) else {
             return;
         };
-        let heard = self.heard.entry(id).or_default();
-        *heard = number.max(*heard);
+        let is_authentic = |message| self.agreed.authenticate(message).is_ok();
+        if message.is_signed() || is_authentic(&message) {
+            let heard = self.heard.entry(id).or_default();
+            *heard = number.max(*heard);
+        } else if id == *self.member.id() {
+            return;
+        }
         match known {
-            Some(known) => {
+            Some(known)
+                if known.is_signed()
+                    || !message.is_signed()
+                    || (known.body() != message.body() && is_authentic(known)) =>
+            {
                 if let Some(evidence) = Equivocation::new(known, &message)
                     && self.faulty.insert(id)
                 {
@@ -98,8 +117,8 @@ impl Session {
                     events.push(SessionEvent::Equivocation(Box::new(evidence)));
                 }
             }
-            None if number - self.attempt <= LOOKAHEAD => drop(self.inbox.insert(key, message)),
-            None => {}
+            _ if number - self.attempt <= LOOKAHEAD => drop(self.inbox.insert(key, message)),
+            _ => {}
         }
     }
 

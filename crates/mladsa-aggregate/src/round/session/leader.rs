@@ -60,8 +60,8 @@ impl Session {
                 if is_leader {
                     let (subject, body) = (round.subject().clone(), round.signer_set().as_bytes());
                     let kind = MessageKind::Signers;
-                    let signers = self.member.seal(kind, subject, &[0; 64], body.to_vec())?;
-                    self.send(signers, events);
+                    let signers = self.member.message(kind, subject, &[0; 64], body.to_vec());
+                    self.send(self.member.seal_for_channel(signers)?, events);
                 }
                 self.send(hash, events);
             }

@@ -236,6 +236,11 @@ impl Session {
                 Step::Ended => Ok(()),
             };
             if let Err(error) = taken {
+                if !message.is_signed() {
+                    // Another one can be the message of this member.
+                    self.inbox.remove(&(self.attempt, kind, id));
+                    continue;
+                }
                 self.rejected.insert((kind, id));
                 // Neither a message for another round nor a member that has not acknowledged the
                 // roots, as far as this one knows, proves a fault: it counts as silent.

@@ -88,7 +88,7 @@ fn steps_make_an_aggregate() {
 
     let commitment = place.get(&message(2, "commitment"));
     let mut changed = commitment.clone();
-    let at = changed.len() - 6144 - 4627;
+    let at = changed.len() - 6144;
     changed[at] ^= 1;
     place.put(&message(2, "commitment"), &changed);
     place.refused(&member("respond", 0, ""), "not signed");
@@ -100,7 +100,7 @@ fn steps_make_an_aggregate() {
     place.put(&message(1, "response"), &place.get(&message(0, "response")));
     place.refused(&combine, "not signed");
     let mut forged = response.clone();
-    let body = forged.len() - 2688 - 4627;
+    let body = forged.len() - 2688;
     forged[body] ^= 1;
     place.put(&message(1, "response"), &forged);
     place.refused(&combine, "not signed");
