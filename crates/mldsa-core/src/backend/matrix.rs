@@ -5,8 +5,9 @@ use crate::memory::array::Element;
 use crate::params::{Params, SEED_LEN};
 use crate::ring::poly::NttPoly;
 
-/// A, row after row, sampled `LANES` entries at a time, or as many as the backend has Keccak lanes, whatever row they belong to: rows of 5 or 7 would leave lanes of a backend empty, and A in full takes 16,
-/// 30 or 56 KiB. Public data.
+/// A, row after row, sampled `LANES` entries at a time, or as many as the backend has Keccak
+/// lanes, whatever row they belong to: rows of 5 or 7 would leave lanes of a backend empty, and A
+/// in full takes 16, 30 or 56 KiB. Public data.
 pub(crate) struct MatrixRows<'a, const LANES: usize> {
     kernels: &'static Kernels,
     rho: &'a [u8; SEED_LEN],
@@ -53,7 +54,7 @@ impl<'a, const LANES: usize> MatrixRows<'a, LANES> {
     #[inline]
     pub(crate) fn next_row_of(&mut self, row: &mut [NttPoly], expand_a: &mut ExpandA<'_>) {
         let mut rest = row;
-        while !rest.is_empty() {
+        while !rest.is_empty() && self.next < self.entries {
             let place = self.used;
             let count = self.lanes.min(self.entries.saturating_sub(self.next));
             if place == 0 && count <= rest.len() {
