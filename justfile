@@ -62,4 +62,3 @@ integrations:
     cargo run --release --manifest-path integrations/Cargo.toml --bin bft-simplex -- --net sim --validators 4 --views 20 --set 65
     cargo run --release --manifest-path integrations/Cargo.toml --bin bft-malachite -- --validators 4 --heights 10 --set 65
     cargo run --release --manifest-path integrations/Cargo.toml --bin bft-alephbft -- --validators 4
-    cargo run --release --manifest-path integrations/Cargo.toml --bin checkpoint

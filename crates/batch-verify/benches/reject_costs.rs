@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use batch_verify::{
-    BatchVerifier, Committee, Item, KeyStorage, RejectReason, Report, Threads, Vote,
+    BatchVerifier, Committee, Item, KeyStorage, QuorumRule, RejectReason, Report, Threads, Vote,
 };
 use mldsa_core::{
     Backend, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey,
@@ -17,6 +17,8 @@ use mldsa_core::{
 const ITEMS: usize = 256;
 /// Keys.
 const KEYS: usize = 8;
+/// Votes and members of the quorum over malformed votes.
+const MALFORMED: usize = 20_000;
 
 type Row = (&'static str, [f64; 3]);
 
@@ -45,7 +47,41 @@ fn main() -> Result<(), Box<dyn Error>> {
             row.0, row.1[0], row.1[1], row.1[2]
         );
     }
+    let ratio = malformed_quorum()?;
+    println!("\nA quorum over {MALFORMED} malformed votes takes {ratio:.2} times a batch of them.");
     Ok(())
+}
+
+/// Time of a quorum over votes with malformed hints, as a multiple of the time of a batch of
+/// them. All are in the name of the heaviest member, so that the quorum stays possible up to the
+/// last one.
+fn malformed_quorum() -> Result<f64, Box<dyn Error>> {
+    let members = (0..MALFORMED).map(|n| {
+        let mut seed = [0; 32];
+        seed[..8].copy_from_slice(&n.to_le_bytes());
+        let key = SigningKey::<MlDsa44>::from_seed(&seed);
+        let weight = if n == 0 { 10 * MALFORMED as u64 } else { 1 };
+        (*key.verifying_key().as_bytes(), weight)
+    });
+    let builder = Committee::<MlDsa44>::builder(b"").key_storage(KeyStorage::Compact);
+    let committee = builder.build(members)?;
+    let heaviest = committee.member(0).ok_or("no member")?;
+    let mut signatures = vec![[0xff; 2420]; MALFORMED];
+    for (n, signature) in signatures.iter_mut().enumerate() {
+        signature[..8].copy_from_slice(&n.to_le_bytes());
+    }
+    let votes: Vec<_> = signatures.iter().map(|s| (heaviest, &s[..])).collect();
+    let verifier = BatchVerifier::builder().threads(Threads::Inline);
+    let verifier = verifier.build_for(committee)?;
+    let batch = least(MALFORMED, || {
+        let report = verifier.verify(votes.iter().map(|(m, s)| Vote::new(*m, b"block", s)));
+        assert_eq!(report.rejected().count(), MALFORMED);
+    });
+    let quorum = least(MALFORMED, || {
+        let report = verifier.verify_quorum(b"block", &votes, QuorumRule::AnyValid);
+        assert!(report.is_err());
+    });
+    Ok(quorum / batch)
 }
 
 /// An item's parts: signer, public key, message, signature.

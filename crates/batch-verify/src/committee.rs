@@ -59,7 +59,7 @@ struct Inner<P: ParameterSet> {
     total_weight: u128,
     epoch: u64,
     threshold: Threshold,
-    /// At most 255 bytes.
+    /// Length, then at most 255 bytes.
     context: Box<[u8]>,
     digest: [u8; 32],
 }
@@ -112,8 +112,8 @@ impl<P: ParameterSet> Committee<P> {
         absorb(P::NAME.as_bytes());
         absorb(&epoch.to_le_bytes());
         absorb(&threshold.to_bytes());
-        absorb(&[context.len() as u8]);
-        absorb(context);
+        let context = [&[context.len() as u8], context].concat();
+        absorb(&context);
         absorb(&(table.len() as u64).to_le_bytes());
         for (index, weight) in (0..).zip(&*weights) {
             absorb(table.key(index).tr());
@@ -210,7 +210,7 @@ impl<P: ParameterSet> Committee<P> {
             weights.into(),
             epoch,
             inner.threshold,
-            &inner.context,
+            self.context(),
         )
     }
 
@@ -287,6 +287,11 @@ impl<P: ParameterSet> Committee<P> {
     /// Context of all signatures.
     #[must_use]
     pub fn context(&self) -> &[u8] {
+        &self.0.context[1..]
+    }
+
+    /// Length of the context in one byte, then the context.
+    pub(crate) fn framed_context(&self) -> &[u8] {
         &self.0.context
     }
 
@@ -331,7 +336,7 @@ impl<P: ParameterSet> Committee<P> {
 
     pub(crate) fn core_context(&self) -> Context<'_> {
         // The length was checked when the committee was made.
-        Context::new(&self.0.context).unwrap_or(Context::EMPTY)
+        Context::new(self.context()).unwrap_or(Context::EMPTY)
     }
 
     fn id(&self, index: u32) -> MemberId {

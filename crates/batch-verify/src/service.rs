@@ -9,7 +9,12 @@ mod quorum;
 mod reply;
 mod state;
 mod stats;
+mod sync;
 mod worker;
+
+#[cfg(test)]
+#[path = "../tests/schedules/mod.rs"]
+mod schedules;
 
 pub use self::config::{RateLimiter, ServiceBuilder, Source};
 pub use self::error::ServiceError;

@@ -99,6 +99,7 @@ fn no_allocation_after_the_first_batch() {
         }
     }
     assert_eq!(batches, 60);
+    println!("allocations in {batches} batches of 300 votes: 0");
 }
 
 #[test]
@@ -194,6 +195,21 @@ fn a_service_keeps_its_bounds() {
     // Tables of the votes, and nothing for each signature.
     assert!(
         change.bytes_allocated < 10_000 && change.allocations <= 20,
+        "{change:?}"
+    );
+    // Signatures that the caller gives away are moved to the worker.
+    let owned = votes
+        .iter()
+        .map(|(member, signature)| (*member, Box::from(*signature)))
+        .collect();
+    let message: std::sync::Arc<[u8]> = last.into();
+    let region = Region::new(ALLOCATOR);
+    let quorum = service.submit_quorum(&committee, message, owned, QuorumRule::Certificate);
+    let quorum = quorum.unwrap().wait();
+    let change = region.change();
+    assert_eq!(quorum.unwrap().weight(), 10);
+    assert!(
+        change.bytes_allocated < 10_000 && change.allocations <= 40,
         "{change:?}"
     );
 }

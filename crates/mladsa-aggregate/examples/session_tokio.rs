@@ -4,9 +4,10 @@
 //!
 //! A node replaces the channels by its network, and stores journals and lists in files.
 
-use std::error::Error;
+use core::error::Error;
+use core::time::Duration;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mladsa_aggregate::{
     AgreedRoots, Certificate, EpochPlan, EpochTree, MasterSeed, Member, MemberId,
@@ -16,7 +17,7 @@ use mladsa_aggregate::{
 use mldsa_core::Randomness::Deterministic;
 use tokio::sync::{broadcast, mpsc};
 
-type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+type Result<T> = core::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Milliseconds of an attempt.
 const TIMEOUT: u64 = 8_000;
@@ -87,7 +88,7 @@ fn committee(n: u8) -> Result<(Vec<Signer>, AgreedRoots)> {
     };
     let members: Vec<Member> = (0..n).map(member).collect::<Result<_>>()?;
     let entries = members.iter().map(|member| member.register(Deterministic));
-    let entries = entries.collect::<std::result::Result<Vec<_>, _>>()?;
+    let entries = entries.collect::<core::result::Result<Vec<_>, _>>()?;
     let registry = Registry::new(&[7; 32], entries, &QuorumRule::TwoThirds)?;
     let plan = EpochPlan::with_attempts(1, vec![TaskId::new(b"block 77")?], 16)?;
     let (mut signers, mut roots, mut acknowledgements) = (Vec::new(), Vec::new(), Vec::new());

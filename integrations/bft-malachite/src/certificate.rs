@@ -3,15 +3,15 @@
 
 use arc_malachitebft_core_consensus::ThresholdParams;
 use arc_malachitebft_core_types::{
-    CertificateError, CommitCertificate, ExtendedCommitCertificate, NilOrVal, PolkaCertificate,
-    RoundCertificate, RoundCertificateType, ThresholdParam, ValidatorSet as _, VoteType,
+    CertificateError, CommitCertificate, CommitSignature, ExtendedCommitCertificate, NilOrVal,
+    PolkaCertificate, PolkaSignature, RoundCertificate, RoundCertificateType, ThresholdParam,
+    ValidatorSet as _, VoteType,
 };
 use mldsa_core::ParameterSet;
 
 use crate::admission::VoteAdmission;
-use crate::chain::{Address, Chain, Height};
+use crate::chain::{Chain, Height};
 use crate::message::{Signed, vote_bytes};
-use crate::scheme::Signature;
 
 type Verdict<P> = Result<(), CertificateError<Chain<P>>>;
 
@@ -25,13 +25,12 @@ impl<P: ParameterSet> VoteAdmission<P> {
         let (height, signatures) = (certificate.height, &certificate.commit_signatures);
         let value = NilOrVal::Val(certificate.value_id);
         let bytes = vote_bytes(VoteType::Precommit, height, certificate.round, value);
-        let votes = signatures.iter().map(|s| (s.address, &s.signature));
-        self.certificate(
-            height,
-            &of_one(height, &bytes, votes),
-            thresholds.quorum,
-            |vote| CertificateError::InvalidCommitSignature(signatures[vote].clone()),
-        )
+        let vote =
+            |s: &CommitSignature<_>| Signed::new(s.address, height, bytes.clone(), &s.signature);
+        let votes: Vec<_> = signatures.iter().map(vote).collect();
+        self.certificate(height, &votes, thresholds.quorum, |vote| {
+            CertificateError::InvalidCommitSignature(signatures[vote].clone())
+        })
     }
 
     /// Verifies precommits with extensions, which this chain does not have.
@@ -56,13 +55,12 @@ impl<P: ParameterSet> VoteAdmission<P> {
         let (height, signatures) = (certificate.height, &certificate.polka_signatures);
         let value = NilOrVal::Val(certificate.value_id);
         let bytes = vote_bytes(VoteType::Prevote, height, certificate.round, value);
-        let votes = signatures.iter().map(|s| (s.address, &s.signature));
-        self.certificate(
-            height,
-            &of_one(height, &bytes, votes),
-            thresholds.quorum,
-            |vote| CertificateError::InvalidPolkaSignature(signatures[vote].clone()),
-        )
+        let vote =
+            |s: &PolkaSignature<_>| Signed::new(s.address, height, bytes.clone(), &s.signature);
+        let votes: Vec<_> = signatures.iter().map(vote).collect();
+        self.certificate(height, &votes, thresholds.quorum, |vote| {
+            CertificateError::InvalidPolkaSignature(signatures[vote].clone())
+        })
     }
 
     /// Verifies votes of one round for any values: precommits of a quorum, which end the round, or
@@ -123,15 +121,4 @@ impl<P: ParameterSet> VoteAdmission<P> {
         self.first_invalid(votes)
             .map_or(Ok(()), |vote| Err(invalid(vote)))
     }
-}
-
-/// Votes for one message.
-fn of_one<'a>(
-    height: Height,
-    bytes: &[u8],
-    votes: impl Iterator<Item = (Address, &'a Signature)>,
-) -> Vec<Signed> {
-    votes
-        .map(|(by, signature)| Signed::new(by, height, bytes.to_vec(), signature))
-        .collect()
 }

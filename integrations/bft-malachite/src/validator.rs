@@ -198,23 +198,19 @@ impl<P: ParameterSet> Host<P> {
             }
             Effect::VerifyCommitCertificate(certificate, _, thresholds, r) => {
                 let verdict = self.admission.commit(&certificate, thresholds);
-                self.counts.count(0, verdict.is_ok());
-                r.resume_with(verdict)
+                r.resume_with(self.counts.count(0, verdict))
             }
             Effect::VerifyExtendedCommitCertificate(certificate, _, thresholds, _, r) => {
                 let verdict = self.admission.extended_commit(&certificate, thresholds);
-                self.counts.count(0, verdict.is_ok());
-                r.resume_with(verdict)
+                r.resume_with(self.counts.count(0, verdict))
             }
             Effect::VerifyPolkaCertificate(certificate, _, thresholds, r) => {
                 let verdict = self.admission.polka(&certificate, thresholds);
-                self.counts.count(1, verdict.is_ok());
-                r.resume_with(verdict)
+                r.resume_with(self.counts.count(1, verdict))
             }
             Effect::VerifyRoundCertificate(certificate, _, thresholds, r) => {
                 let verdict = self.admission.round(&certificate, thresholds);
-                self.counts.count(2, verdict.is_ok());
-                r.resume_with(verdict)
+                r.resume_with(self.counts.count(2, verdict))
             }
             Effect::SignVote(vote, r) => {
                 let bytes = vote_bytes(vote.kind, vote.height, vote.round, vote.value);
@@ -299,10 +295,9 @@ impl<P: ParameterSet> Host<P> {
         self.counts.synced += 1;
         let certificate = &response.certificate;
         // The bytes come from the peer; the certificate names the decided value.
-        let validity = if response.value_bytes[..] == certificate.value_id.0.to_le_bytes() {
-            Validity::Valid
-        } else {
-            Validity::Invalid
+        let validity = match response.value_bytes[..] == certificate.value_id.0.to_le_bytes() {
+            true => Validity::Valid,
+            false => Validity::Invalid,
         };
         let value = ProposedValue {
             height: certificate.height,
@@ -318,9 +313,10 @@ impl<P: ParameterSet> Host<P> {
 }
 
 impl Counts {
-    fn count(&mut self, kind: usize, valid: bool) {
+    fn count<E>(&mut self, kind: usize, verdict: Result<(), E>) -> Result<(), E> {
         self.certificates[kind] += 1;
-        self.rejected += u64::from(!valid);
+        self.rejected += u64::from(verdict.is_err());
+        verdict
     }
 }
 

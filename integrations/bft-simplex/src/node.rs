@@ -30,8 +30,7 @@ use commonware_utils::{
 };
 use rand_core::CryptoRng;
 
-use crate::Block;
-use crate::observer::{Event, Reports};
+use crate::observer::{Block, Event, Reports};
 
 /// Clock of the runtime; virtual in the simulator.
 pub(crate) type Now = Arc<dyn Fn() -> SystemTime + Send + Sync>;

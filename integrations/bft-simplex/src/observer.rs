@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{bail, ensure};
-use commonware_cryptography::ed25519::PublicKey as Identity;
+use commonware_cryptography::{ed25519::PublicKey as Identity, sha256::Digest};
 use commonware_runtime::Clock;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::future::{BoxFuture, Either, FutureExt as _, select};
@@ -14,10 +14,23 @@ use harness::{Finality, Row, Run, Stopwatch};
 use mldsa_core::ParameterSet;
 use parking_lot::Mutex;
 
+use crate::Options;
 use crate::members::Members;
-use crate::{Block, Hook, Options};
 
 const ENGINE: &str = "commonware-consensus 2026.10.0 simplex";
+
+/// Block finalised by a validator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    /// Validator, numbered in the order in which the members were created.
+    pub(crate) node: usize,
+    /// Epoch, from 1.
+    pub(crate) epoch: u64,
+    /// View, from 1. Views without a finalised block are absent.
+    pub(crate) view: u64,
+    /// Block digest, equal at all validators.
+    pub(crate) payload: Digest,
+}
 
 /// Event at a validator.
 pub(crate) enum Event {
@@ -37,7 +50,6 @@ pub(crate) enum Event {
 #[derive(Clone)]
 pub(crate) struct Reports {
     events: UnboundedSender<Event>,
-    hook: Hook,
     /// Proposal times by (epoch, view).
     proposed: Arc<Mutex<HashMap<(u64, u64), SystemTime>>>,
 }
@@ -48,7 +60,6 @@ impl Reports {
     }
 
     pub(crate) fn finalized(&self, block: Block, certificate_bytes: usize, now: SystemTime) {
-        (self.hook)(&block);
         let proposed = self.proposed.lock();
         let proposed = proposed.get(&(block.epoch, block.view)).copied();
         let latency = proposed.map(|proposed| now.duration_since(proposed).unwrap_or_default());
@@ -127,13 +138,11 @@ impl<'a, P: ParameterSet> Observer<'a, P> {
     pub(crate) fn new(
         options: &'a Options,
         members: &'a Members<P>,
-        hook: &Hook,
         clock: &impl Clock,
     ) -> (Reports, Self) {
         let (sender, events) = unbounded();
         let reports = Reports {
             events: sender,
-            hook: hook.clone(),
             proposed: Arc::default(),
         };
         let observer = Self {
@@ -270,14 +279,12 @@ impl<'a, P: ParameterSet> Observer<'a, P> {
             finality_ms: outcome.finality.quantiles(),
             certificate_bytes: Some(outcome.certificate_bytes),
             journal_bytes,
-            blocked: self.blocked(),
+            blocked: outcome
+                .blocked
+                .keys()
+                .map(|n| format!("member {n}"))
+                .collect(),
             ..Row::new(&run, self.stopwatch, &self.members.meter)
         }
-    }
-
-    /// Members blocked by honest members, as named in rows.
-    pub(crate) fn blocked(&self) -> Vec<String> {
-        let name = |n: &usize| format!("member {n}");
-        self.outcome.blocked.keys().map(name).collect()
     }
 }

@@ -1,7 +1,6 @@
 //! Command line.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::{Parser, ValueEnum};
@@ -14,8 +13,6 @@ pub enum Net {
     Sim,
     /// TCP on localhost, all validators in one process.
     Tcp,
-    /// TCP on localhost, one process per validator.
-    Procs,
 }
 
 impl fmt::Display for Net {
@@ -23,7 +20,6 @@ impl fmt::Display for Net {
         f.write_str(match self {
             Self::Sim => "sim",
             Self::Tcp => "tcp",
-            Self::Procs => "procs",
         })
     }
 }
@@ -45,7 +41,7 @@ pub struct Options {
     /// floods, malformed votes, unknown signers, replays (sim)
     #[arg(long, default_value_t = 0)]
     pub attackers: usize,
-    /// Stop the last member after a third of the views and restart it from its journal (sim, procs)
+    /// Stop the last member after a third of the views and restart it from its journal (sim)
     #[arg(long)]
     pub crash: bool,
     /// Run a second epoch: one member leaves, one joins, the order changes (sim)
@@ -62,21 +58,15 @@ pub struct Options {
     /// Latency of each link in milliseconds (sim)
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(..=60_000))]
     pub latency_ms: u64,
-    /// Verification threads; `us` columns show the calling thread only (tcp, procs)
+    /// Verification threads; `us` columns show the calling thread only (tcp)
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub workers: u32,
-    /// First port (tcp, procs)
+    /// First port (tcp)
     #[arg(long, default_value_t = 41_000)]
     pub port: u16,
     /// Seconds after which a run has failed; virtual in the simulator
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub seconds: u64,
-    /// Number of the validator that this process runs
-    #[arg(long, hide = true)]
-    pub node: Option<usize>,
-    /// Journal directory of this process
-    #[arg(long, hide = true)]
-    pub storage: Option<PathBuf>,
 }
 
 impl Options {
@@ -113,22 +103,18 @@ impl Options {
             "--port: no port is left for the last validator"
         );
         ensure!(
-            self.node.is_none_or(|node| node < validators),
-            "--node: no such validator"
-        );
-        ensure!(
             !self.hedged || validators >= 4,
             "--hedged: needs at least 4 validators"
         );
-        for (used, option, nets) in [
-            (self.attackers > 0, "--attackers", &[Net::Sim][..]),
-            (self.epoch, "--epoch", &[Net::Sim]),
-            (self.hedged, "--hedged", &[Net::Sim]),
-            (self.mbit.is_some(), "--mbit", &[Net::Sim]),
-            (self.crash, "--crash", &[Net::Sim, Net::Procs]),
+        for (used, option) in [
+            (self.attackers > 0, "--attackers"),
+            (self.epoch, "--epoch"),
+            (self.hedged, "--hedged"),
+            (self.mbit.is_some(), "--mbit"),
+            (self.crash, "--crash"),
         ] {
             ensure!(
-                !used || nets.contains(&self.net),
+                !used || self.net == Net::Sim,
                 "{option} cannot be combined with --net {}",
                 self.net
             );

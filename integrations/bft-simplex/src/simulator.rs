@@ -22,12 +22,12 @@ use commonware_utils::{NZUsize, probability};
 use harness::Row;
 use mldsa_core::ParameterSet;
 
+use crate::Options;
 use crate::attack::Attack;
 use crate::members::Members;
 use crate::metered::Metered;
 use crate::node::{self, Application};
 use crate::observer::{Observer, Outcome, Reports};
-use crate::{Hook, Options};
 
 type Network = Oracle<Identity, Context>;
 
@@ -60,20 +60,16 @@ impl Receiver for Unshared {
     }
 }
 
-pub(crate) fn run<P: ParameterSet>(
-    options: &Options,
-    members: &Members<P>,
-    hook: &Hook,
-) -> anyhow::Result<Row> {
+pub(crate) fn run<P: ParameterSet>(options: &Options, members: &Members<P>) -> anyhow::Result<Row> {
     let run = |hedged| {
         // No limit here: the runtime would panic instead of returning an error.
         let runner = deterministic::Runner::new(deterministic::Config::new());
         runner.start(|context| async move {
             let simulation = Simulation::new(context, options, members, hedged).await?;
             if options.hedged {
-                simulation.retry(hook).await
+                simulation.retry().await
             } else {
-                simulation.run(hook).await
+                simulation.run().await
             }
         })
     };
@@ -143,10 +139,9 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         })
     }
 
-    async fn run(&self, hook: &Hook) -> anyhow::Result<Row> {
+    async fn run(&self) -> anyhow::Result<Row> {
         let validators = self.options.validators();
-        let (reports, mut observer) =
-            Observer::new(self.options, self.members, hook, &self.context);
+        let (reports, mut observer) = Observer::new(self.options, self.members, &self.context);
         let mut running = Vec::new();
         for n in 0..validators {
             running.push(self.start(n, 1, &self.members.first, &reports).await?);
@@ -170,9 +165,8 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
 
     /// Starts too few members for a quorum, so that they nullify a view repeatedly. Repeated
     /// nullify votes with equal bytes must not block any member; hedged ones block honest members.
-    async fn retry(&self, hook: &Hook) -> anyhow::Result<Row> {
-        let (reports, mut observer) =
-            Observer::new(self.options, self.members, hook, &self.context);
+    async fn retry(&self) -> anyhow::Result<Row> {
+        let (reports, mut observer) = Observer::new(self.options, self.members, &self.context);
         for n in 0..self.options.validators() / 2 {
             self.start(n, 1, &self.members.first, &reports).await?;
         }

@@ -1,13 +1,11 @@
 //! Validators over TCP on localhost, with real sockets and timers.
 
-use std::fs::{self, File, TryLockError};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use commonware_consensus::simplex::max_payload_size;
 use commonware_cryptography::{ChaCha20Poly1305, ed25519::PublicKey as Identity, sha256::Digest};
 use commonware_mldsa::Scheme;
@@ -24,70 +22,36 @@ use commonware_utils::{NZU32, NZUsize, ordered::Map};
 use harness::Row;
 use mldsa_core::ParameterSet;
 
+use crate::Options;
 use crate::members::Members;
 use crate::metered::Metered;
 use crate::node::{self, Application};
 use crate::observer::{Observer, Reports};
 use crate::simulator::journal_bytes;
-use crate::{Hook, Options};
 
-/// Runs the validators of this process. After the last view `linger` is called, during which the
-/// validators keep running; the assertions include events of that time.
-pub(crate) fn run<P: ParameterSet>(
-    options: &Options,
-    members: &Members<P>,
-    hook: &Hook,
-    linger: impl FnOnce() -> anyhow::Result<()>,
-) -> anyhow::Result<Row> {
-    let temporary = tempfile::tempdir()?;
-    let storage = options.storage.as_deref().unwrap_or(temporary.path());
-    let _lock = lock(storage)?;
+pub(crate) fn run<P: ParameterSet>(options: &Options, members: &Members<P>) -> anyhow::Result<Row> {
+    let storage = tempfile::tempdir()?;
     let config = tokio::Config::new()
         .with_worker_threads(2)
         .with_tcp_nodelay(Some(true))
-        .with_storage_directory(storage);
-    let mine: Vec<usize> = match options.node {
-        Some(node) => vec![node],
-        None => (0..options.validators()).collect(),
-    };
+        .with_storage_directory(storage.path());
     tokio::Runner::new(config).start(|context| async move {
-        for &n in &mine {
+        for n in 0..options.validators() {
             // Checked here because the network panics if a port is in use.
             let address = address(options, n);
             TcpListener::bind(address).with_context(|| format!("{address}, see --port"))?;
         }
-        let (reports, mut observer) = Observer::new(options, members, hook, &context);
-        for &n in &mine {
+        let (reports, mut observer) = Observer::new(options, members, &context);
+        for n in 0..options.validators() {
             start(&context, options, members, n, &reports)?;
         }
-        let honest: Vec<usize> = mine
-            .into_iter()
-            .filter(|n| *n >= options.faulty())
-            .collect();
+        let honest: Vec<usize> = (options.faulty()..options.validators()).collect();
         let guilty = (0..options.faulty()).collect();
         observer.until_blocked(1, &honest, &guilty).await?;
-        let mut row = observer.row(journal_bytes(&context.encode()));
-        linger()?;
-        observer.drain();
         observer.assert_safety(&guilty)?;
-        if !honest.is_empty() {
-            observer.assert_rejections(&guilty)?;
-        }
-        row.blocked = observer.blocked();
-        Ok(row)
+        observer.assert_rejections(&guilty)?;
+        Ok(observer.row(journal_bytes(&context.encode())))
     })
-}
-
-/// Locks a journal directory until the file is closed: two processes that continue from one
-/// journal would vote twice.
-fn lock(storage: &Path) -> anyhow::Result<File> {
-    fs::create_dir_all(storage)?;
-    let file = File::create(storage.join("lock"))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => bail!("another process uses {}", storage.display()),
-        Err(TryLockError::Error(error)) => Err(error.into()),
-    }
 }
 
 fn address(options: &Options, n: usize) -> SocketAddr {

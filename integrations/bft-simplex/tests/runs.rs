@@ -1,19 +1,10 @@
 //! Small runs of every network and fault. Each run asserts its own outcome and fails otherwise; the
 //! tests here look at the rows.
 
-use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex};
-
-use bft_simplex::{Block, Hook, Options, run};
+use bft_simplex::{Options, run};
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use harness::{Row, hang_limit};
-
-fn no_hook() -> Hook {
-    Arc::new(|_| {})
-}
 
 /// A committee of four with ML-DSA-44 and one strategy unless `words` say otherwise.
 fn parse(words: &str) -> Result<Options, clap::Error> {
@@ -30,7 +21,7 @@ fn options(words: &str) -> Options {
 }
 
 fn rows(words: &str) -> Vec<Row> {
-    run(&options(words), &no_hook()).unwrap_or_else(|error| panic!("{words}: {error}"))
+    run(&options(words)).unwrap_or_else(|error| panic!("{words}: {error}"))
 }
 
 #[test]
@@ -105,118 +96,10 @@ fn committee_of_one_finalises() {
 }
 
 #[test]
-fn hook_receives_each_block_once_per_validator() {
-    let heard: Arc<Mutex<BTreeMap<(usize, u64), Block>>> = Arc::default();
-    let hook: Hook = {
-        let heard = heard.clone();
-        Arc::new(move |block: &Block| {
-            let before = heard
-                .lock()
-                .expect("no panic")
-                .insert((block.node, block.view), *block);
-            assert_eq!(before, None);
-        })
-    };
-    run(&options(""), &hook).expect("a run");
-    let heard = heard.lock().expect("no panic");
-    for node in 0..4 {
-        assert!(heard.keys().any(|(who, view)| *who == node && *view >= 6));
-    }
-    for ((_, view), block) in heard.iter() {
-        assert!(
-            heard
-                .values()
-                .all(|other| other.view != *view || other.payload == block.payload)
-        );
-    }
-}
-
-#[test]
-fn hook_is_not_called_by_the_warm_up() {
-    let heard: Arc<Mutex<BTreeMap<(usize, u64), usize>>> = Arc::default();
-    let hook: Hook = {
-        let heard = heard.clone();
-        Arc::new(move |block: &Block| {
-            let mut heard = heard.lock().expect("no panic");
-            *heard.entry((block.node, block.view)).or_default() += 1;
-        })
-    };
-    run(&options("--strategy batched,per-vote"), &hook).expect("two runs");
-    let heard = heard.lock().expect("no panic");
-    assert!(heard.len() >= 4 * 6 && heard.values().all(|times| *times == 2));
-}
-
-#[test]
 fn byzantine_signer_is_blocked_over_tcp() {
     let row = rows("--net tcp --port 41100 --byzantine 1").remove(0);
     assert_eq!(row.blocked, ["member 0"]);
     assert!(row.invalid > 0);
-}
-
-/// The program with one process per validator.
-fn program(words: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bft-simplex"));
-    command.args(["--net", "procs", "--set", "44", "--strategy", "batched"]);
-    command.args(words.split_whitespace());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    command
-}
-
-fn rows_of_processes(words: &str) -> Vec<Row> {
-    let output = program(words).output().expect("a program");
-    assert!(output.status.success(), "{words}");
-    let lines = String::from_utf8(output.stdout).expect("text");
-    let row = |line| serde_json::from_str(line).expect("a row");
-    lines.lines().map(row).collect()
-}
-
-#[test]
-fn killed_process_recovers() {
-    let words = "--json --validators 4 --views 12 --port 41200 --crash";
-    let rows = rows_of_processes(words);
-    assert_eq!(rows.len(), 4);
-    assert!(rows.iter().all(|row| row.blocked.is_empty()));
-}
-
-#[test]
-fn byzantine_signer_is_blocked_by_each_process() {
-    let words = "--json --validators 4 --views 12 --port 41300 --byzantine 1";
-    let rows = rows_of_processes(words);
-    assert_eq!(rows.len(), 3);
-    assert!(rows.iter().all(|row| row.blocked == ["member 0"]));
-}
-
-#[test]
-fn journal_is_locked() {
-    let folder = tempfile::tempdir().expect("a folder");
-    // The output has to stay open while the process runs.
-    let first = || {
-        let storage = folder.path().display();
-        let words = format!("--validators 1 --port 41400 --node 0 --storage {storage}");
-        let mut child = program(&words).spawn().expect("a program");
-        let mut output = BufReader::new(child.stdout.take().expect("piped output"));
-        let mut line = String::new();
-        output.read_line(&mut line).expect("a line");
-        assert!(line.starts_with("finalized "), "{line}");
-        (child, output)
-    };
-    let stop = |(mut child, output): (Child, BufReader<ChildStdout>)| {
-        child.kill().expect("the process runs");
-        child.wait().expect("the process ends");
-        drop(output);
-    };
-    let running = first();
-    let second = Options {
-        storage: Some(folder.path().into()),
-        node: Some(0),
-        ..options("--net procs --validators 1 --port 41500")
-    };
-    let error = run(&second, &no_hook())
-        .expect_err("a locked journal")
-        .to_string();
-    assert!(error.contains("another process"), "{error}");
-    stop(running);
-    stop(first());
 }
 
 #[test]
@@ -226,13 +109,10 @@ fn invalid_options_are_rejected() {
         ("--byzantine 1 --crash", "tolerate 1"),
         ("--net tcp --crash", "--crash cannot"),
         ("--net tcp --attackers 1", "--attackers cannot"),
-        ("--net procs --epoch", "--epoch cannot"),
+        ("--net tcp --epoch", "--epoch cannot"),
         ("--port 65534", "--port"),
-        ("--node 4", "--node"),
     ] {
-        let error = run(&options(words), &no_hook())
-            .expect_err(words)
-            .to_string();
+        let error = run(&options(words)).expect_err(words).to_string();
         assert!(error.contains(message), "{words}: {error}");
     }
     for words in ["--validators 0", "--views 0", "--workers 0", "--mbit 0"] {
@@ -246,7 +126,7 @@ fn invalid_options_are_rejected() {
 #[test]
 fn run_fails_after_its_time_limit() {
     // One virtual second.
-    let error = run(&options("--views 1000 --seconds 1"), &no_hook()).expect_err("too slow");
+    let error = run(&options("--views 1000 --seconds 1")).expect_err("too slow");
     assert!(error.to_string().ends_with("after 1 s"), "{error}");
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use cpu_time::ProcessTime;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{KindCounters, Meter, Strategy};
@@ -67,7 +67,7 @@ pub struct Run<'a> {
 }
 
 /// Cost of one run. Times are CPU times unless the name says otherwise.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Row {
     /// Engine and version.
     pub engine: String,

@@ -5,11 +5,12 @@ use core::mem::size_of;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::RandomState;
 use std::process;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, PoisonError, TryLockError};
 
 use lru::LruCache;
 use mldsa_core::ParameterSet;
 
+use super::sync::{Mutex, MutexGuard};
 use crate::{Committee, Message, Vote};
 
 /// Positive verdicts on votes of members. Rejections are never cached.
@@ -19,20 +20,24 @@ use crate::{Committee, Message, Vote};
 ///
 /// When the cache is full, the member with most bytes loses its least recently used vote: a
 /// member that signs for heights that are never reached displaces only its own votes.
-pub(super) struct VerdictCache {
+pub(super) struct VerdictCache<P: ParameterSet> {
     max_bytes: usize,
-    hasher: RandomState,
+    /// Secret keys of the hash.
+    keys: [u64; 2],
     process: u32,
-    state: Mutex<State>,
+    state: Mutex<State<P>>,
 }
 
-#[derive(Default)]
-struct State {
-    members: HashMap<u64, Share, BuildHasherDefault<Identity>>,
+struct State<P: ParameterSet> {
+    /// The committees of the service, so that a hit takes one lock.
+    committees: Arc<[Committee<P>]>,
+    members: Members,
     /// Shares by size.
     by_bytes: BTreeSet<(usize, u64)>,
     bytes: usize,
     hits: u64,
+    /// Of these, those of [`VerdictCache::answer`].
+    answered: u64,
 }
 
 /// Votes of one member.
@@ -41,12 +46,8 @@ struct Share {
     bytes: usize,
 }
 
-/// A valid vote.
-struct Entry {
-    /// `tr`, length of the context, context, message.
-    signed: Box<[u8]>,
-    signature: Box<[u8]>,
-}
+/// A valid vote: signature, `tr`, length of the context, context, message.
+struct Entry(Box<[u8]>);
 
 /// Bytes of an entry and its place in the tables, without its content.
 const ENTRY_BYTES: usize = size_of::<(u64, Entry)>() + 64;
@@ -54,7 +55,7 @@ const ENTRY_BYTES: usize = size_of::<(u64, Entry)>() + 64;
 impl Entry {
     /// Bytes with the place in the tables.
     fn bytes(&self) -> usize {
-        ENTRY_BYTES + self.signed.len() + self.signature.len()
+        ENTRY_BYTES + self.0.len()
     }
 }
 
@@ -83,6 +84,8 @@ struct Lookup<'a> {
     member: u64,
     hash: u64,
     tr: &'a [u8; 64],
+    /// With its length. Never empty: `memcmp` of no bytes at the address of an empty slice costs
+    /// 40 ns where masked loads of unmapped addresses are slow.
     context: &'a [u8],
     message: &'a Message<'a>,
     signature: &'a [u8],
@@ -94,45 +97,49 @@ pub(super) struct CacheStats {
     pub(super) entries: usize,
     pub(super) bytes: usize,
     pub(super) hits: u64,
+    pub(super) answered: u64,
 }
 
 /// Look-ups while the lock is held.
 const LOOKUPS: usize = 64;
 
 impl Lookup<'_> {
-    /// Passes everything that makes the vote but the signature, in the order of [`Entry`].
+    /// Passes everything that makes the vote, in the order of [`Entry`].
     fn pieces(&self, mut act: impl FnMut(&[u8])) {
+        act(self.signature);
         act(self.tr);
-        // At most 255.
-        act(&[self.context.len() as u8]);
         act(self.context);
         self.message.pieces(act);
     }
 
     fn equals(&self, entry: &Entry) -> bool {
-        let mut left = Some(&*entry.signed);
+        let mut left = Some(&*entry.0);
         self.pieces(|piece| left = left.and_then(|left| left.strip_prefix(piece)));
-        left.is_some_and(<[u8]>::is_empty) && *entry.signature == *self.signature
+        left.is_some_and(<[u8]>::is_empty)
     }
 }
 
-impl VerdictCache {
-    pub(super) fn new(max_bytes: usize) -> Self {
+impl<P: ParameterSet> VerdictCache<P> {
+    pub(super) fn new(max_bytes: usize, committees: Arc<[Committee<P>]>) -> Self {
+        let random = RandomState::new();
         Self {
             max_bytes,
-            hasher: RandomState::new(),
+            keys: [0, 1].map(|n| random.hash_one(n)),
             process: process::id(),
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                committees,
+                members: HashMap::default(),
+                by_bytes: BTreeSet::new(),
+                bytes: 0,
+                hits: 0,
+                answered: 0,
+            }),
         }
     }
 
     /// `None` for a vote that is never cached: by no member of the committees, with a wrong
     /// length, or pre-hashed, whose rules may differ.
-    fn lookup<'a, P: ParameterSet>(
-        &self,
-        committees: &'a [Committee<P>],
-        vote: &'a Vote<'_>,
-    ) -> Option<Lookup<'a>> {
+    fn lookup<'a>(&self, committees: &'a [Committee<P>], vote: &'a Vote<'_>) -> Option<Lookup<'a>> {
         if self.max_bytes == 0
             || vote.signature.len() != P::SIG_LEN
             || matches!(vote.message, Message::PreHashed { .. })
@@ -140,36 +147,55 @@ impl VerdictCache {
             return None;
         }
         let mut committees = committees.iter();
-        let committee = committees.find(|committee| committee.contains(vote.member))?;
-        let tr = committee.key(vote.member)?.tr();
-        // 16 bytes of the challenge, a hash of everything that is signed.
-        let challenge: &[u8; 16] = vote.signature.first_chunk()?;
+        let (tr, context) = committees.find_map(|committee| {
+            let key = committee.key(vote.member)?;
+            Some((key.tr(), committee.framed_context()))
+        })?;
         Some(Lookup {
             member: member(tr),
-            hash: self.hasher.hash_one(u128::from_ne_bytes(*challenge)),
+            hash: self.hash(vote.signature.first_chunk()?),
             tr,
-            context: committee.context(),
+            context,
             message: &vote.message,
             signature: vote.signature,
         })
     }
 
+    /// Hash of the first 16 bytes of a challenge, which is a hash of everything that is signed:
+    /// a multiplication with secret keys spreads challenges that a member has searched for.
+    fn hash(&self, challenge: &[u8; 16]) -> u64 {
+        let both = u128::from_le_bytes(*challenge);
+        let [low, high] = [
+            both as u64 ^ self.keys[0],
+            (both >> 64) as u64 ^ self.keys[1],
+        ];
+        let product = u128::from(low) * u128::from(high);
+        product as u64 ^ (product >> 64) as u64
+    }
+
+    /// Whether the vote is cached as one of a member of the service's committees. Counts a hit.
+    pub(super) fn answer(&self, vote: &Vote<'_>) -> bool {
+        let Some(mut state) = self.lock() else {
+            return false;
+        };
+        let state = &mut *state;
+        let Some(lookup) = self.lookup(&state.committees, vote) else {
+            return false;
+        };
+        let hit = State::<P>::find(&mut state.members, &lookup);
+        state.hits += u64::from(hit);
+        state.answered += u64::from(hit);
+        hit
+    }
+
     /// Whether the vote is cached. Counts a hit.
-    pub(super) fn get<P: ParameterSet>(
-        &self,
-        committees: &[Committee<P>],
-        vote: &Vote<'_>,
-    ) -> bool {
+    pub(super) fn get(&self, committees: &[Committee<P>], vote: &Vote<'_>) -> bool {
         let lookup = self.lookup(committees, vote);
         lookup.is_some_and(|lookup| self.lock().is_some_and(|mut state| state.get(&lookup)))
     }
 
     /// Indices of the votes that are not cached. Counts hits.
-    pub(super) fn misses<P: ParameterSet>(
-        &self,
-        committees: &[Committee<P>],
-        votes: &[Vote<'_>],
-    ) -> Vec<usize> {
+    pub(super) fn misses(&self, committees: &[Committee<P>], votes: &[Vote<'_>]) -> Vec<usize> {
         let mut misses = Vec::new();
         for (n, part) in votes.chunks(LOOKUPS).enumerate() {
             let mut state = self.lock();
@@ -185,11 +211,7 @@ impl VerdictCache {
     }
 
     /// Whether the vote is cached. Changes nothing.
-    pub(super) fn contains<P: ParameterSet>(
-        &self,
-        committees: &[Committee<P>],
-        vote: &Vote<'_>,
-    ) -> bool {
+    pub(super) fn contains(&self, committees: &[Committee<P>], vote: &Vote<'_>) -> bool {
         let cached = || {
             let lookup = self.lookup(committees, vote)?;
             let state = self.lock()?;
@@ -204,21 +226,18 @@ impl VerdictCache {
     }
 
     /// Caches a valid vote.
-    pub(super) fn insert<P: ParameterSet>(&self, committees: &[Committee<P>], vote: &Vote<'_>) {
+    pub(super) fn insert(&self, committees: &[Committee<P>], vote: &Vote<'_>) {
         let Some(lookup) = self.lookup(committees, vote) else {
             return;
         };
         let mut len = 0;
         lookup.pieces(|piece| len += piece.len());
-        if ENTRY_BYTES + len + lookup.signature.len() > self.max_bytes {
+        if ENTRY_BYTES + len > self.max_bytes {
             return;
         }
-        let mut signed = Vec::with_capacity(len);
-        lookup.pieces(|piece| signed.extend_from_slice(piece));
-        let entry = Entry {
-            signed: signed.into(),
-            signature: lookup.signature.into(),
-        };
+        let mut bytes = Vec::with_capacity(len);
+        lookup.pieces(|piece| bytes.extend_from_slice(piece));
+        let entry = Entry(bytes.into());
         // Freed without the lock.
         let mut evicted = Vec::new();
         let Some(mut state) = self.lock() else { return };
@@ -242,8 +261,8 @@ impl VerdictCache {
         drop(state);
     }
 
-    /// Drops votes of members that are in none of the committees.
-    pub(super) fn retain<P: ParameterSet>(&self, committees: &[Committee<P>]) {
+    /// Replaces the committees, and drops votes of members that are in none of them.
+    pub(super) fn retain(&self, committees: &Arc<[Committee<P>]>) {
         let keys = committees.iter().flat_map(|committee| {
             let keys = committee
                 .members()
@@ -252,6 +271,7 @@ impl VerdictCache {
         });
         let keys: HashSet<u64> = keys.collect();
         let Some(mut state) = self.lock() else { return };
+        state.committees = Arc::clone(committees);
         let gone: Vec<u64> = state.members.keys().copied().collect();
         for member in gone.into_iter().filter(|member| !keys.contains(member)) {
             if let Some(share) = state.members.remove(&member) {
@@ -261,17 +281,18 @@ impl VerdictCache {
     }
 
     pub(super) fn stats(&self) -> CacheStats {
-        let stats = |state: MutexGuard<'_, State>| CacheStats {
+        let stats = |state: MutexGuard<'_, State<P>>| CacheStats {
             entries: state.members.values().map(|share| share.votes.len()).sum(),
             bytes: state.bytes,
             hits: state.hits,
+            answered: state.answered,
         };
         self.lock().map(stats).unwrap_or_default()
     }
 
     /// `None` in a child process, if a thread of the parent held the lock at the fork: it is
     /// never released there.
-    fn lock(&self) -> Option<MutexGuard<'_, State>> {
+    fn lock(&self) -> Option<MutexGuard<'_, State<P>>> {
         match self.state.try_lock() {
             Ok(state) => Some(state),
             Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
@@ -283,11 +304,18 @@ impl VerdictCache {
     }
 }
 
-impl State {
-    fn get(&mut self, lookup: &Lookup<'_>) -> bool {
-        let share = self.members.get_mut(&lookup.member);
+/// Shares by member.
+type Members = HashMap<u64, Share, BuildHasherDefault<Identity>>;
+
+impl<P: ParameterSet> State<P> {
+    fn find(members: &mut Members, lookup: &Lookup<'_>) -> bool {
+        let share = members.get_mut(&lookup.member);
         let entry = share.and_then(|share| share.votes.get(&lookup.hash));
-        let hit = entry.is_some_and(|entry| lookup.equals(entry));
+        entry.is_some_and(|entry| lookup.equals(entry))
+    }
+
+    fn get(&mut self, lookup: &Lookup<'_>) -> bool {
+        let hit = Self::find(&mut self.members, lookup);
         self.hits += u64::from(hit);
         hit
     }

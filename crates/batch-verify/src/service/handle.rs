@@ -1,13 +1,14 @@
 //! Handle of a service: submission, synchronous verification, epochs.
 
 use core::fmt;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 
 use mldsa_core::ParameterSet;
 
 use super::queue::Push;
 use super::state::{QueuedVote, queued_bytes};
+use super::sync::AtomicBool;
 use super::worker::{Shared, Worker};
 use super::{Pending, ServiceBuilder, ServiceError, ServiceStats, Source};
 use crate::batch::{Mode, Request, Resolved};
@@ -106,6 +107,8 @@ impl<P: ParameterSet> VerificationService<P> {
     /// Makes `next` the current committee. Earlier ones are retained up to
     /// [`ServiceBuilder::retained_committees`]; queued votes are verified by their own.
     pub fn set_committee(&self, next: Committee<P>) {
+        #[cfg(feature = "tracing")]
+        let _span = tracing::debug_span!("set_committee", epoch = next.epoch()).entered();
         let shared = self.shared();
         let mut committees = shared
             .committees
@@ -231,13 +234,11 @@ impl<P: ParameterSet> VerificationService<P> {
     /// The reason of the rejection.
     pub fn verify(&self, vote: &Vote<'_>) -> Result<(), RejectReason> {
         let shared = self.shared();
-        shared.votes.fetch_add(1, Ordering::Relaxed);
-        let read = shared.read_committees();
-        if shared.cache.get(&read, vote) {
+        if shared.cache.answer(vote) {
             return Ok(());
         }
-        let committees = Arc::clone(&read);
-        drop(read);
+        shared.votes.fetch_add(1, Ordering::Relaxed);
+        let committees = shared.committees();
         let resolved = Resolved::vote(&committees, vote, false);
         let verdict = resolved.and_then(|vote| shared.engine.lanes.verify_one(&vote));
         if verdict.is_ok() {
@@ -251,6 +252,8 @@ impl<P: ParameterSet> VerificationService<P> {
     /// threads. No limit applies.
     pub fn verify_votes<'a>(&self, votes: impl IntoIterator<Item = Vote<'a>>) -> Report {
         let votes: Vec<Vote<'a>> = votes.into_iter().collect();
+        #[cfg(feature = "tracing")]
+        let _span = tracing::debug_span!("verify_votes", votes = votes.len()).entered();
         self.report(&self.shared().committees(), Mode::Full, &votes)
     }
 

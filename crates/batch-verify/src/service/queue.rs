@@ -39,6 +39,8 @@ pub(super) enum Push<T> {
     Full(T),
 }
 
+/// Peers without items that may be left in the tables, together with one for each item.
+const SPARE_PEERS: usize = 64;
 /// Turns between two items of suspected peers while others wait.
 const SUSPECTED_TURN: u8 = 8;
 
@@ -122,9 +124,21 @@ impl<T> FairQueue<T> {
             .split_off(keep)
             .into_iter()
             .map(|(_, item)| item);
+        let evicted = evicted.collect();
         self.items -= count;
         self.resize(Some(peer), longest, longest - freed);
-        Some(evicted.collect())
+        if self.peers.len() > 2 * self.items + SPARE_PEERS {
+            self.forget_idle_peers();
+        }
+        Some(evicted)
+    }
+
+    /// Forgets peers whose items were all evicted.
+    fn forget_idle_peers(&mut self) {
+        self.peers.retain(|_, queue| !queue.items.is_empty());
+        for ring in [&mut self.ring, &mut self.suspected_ring] {
+            ring.retain(|peer| self.peers.contains_key(peer));
+        }
     }
 
     /// The next item in turn. `is_suspected` tells whether a peer's last item was rejected.
@@ -192,5 +206,25 @@ impl<T> FairQueue<T> {
         if after > 0 {
             self.by_bytes.insert((after, number));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Evicted peers take no memory beyond the bound: each newcomer sends a little less than the
+    /// one that it displaces, and nothing is served.
+    #[test]
+    fn evicted_peers_are_forgotten() {
+        let mut queue = FairQueue::new(10_000);
+        for n in 0..9_000 {
+            let _ = queue.push(Some(n as u64), 10_000 - n, n);
+            assert!(queue.peers.len() <= 2 * queue.len() + SPARE_PEERS);
+            assert_eq!(queue.ring.len(), queue.peers.len());
+        }
+        let left = queue.len();
+        let served = (0..left).filter(|_| queue.pop(|_| false).is_some());
+        assert_eq!((served.count(), queue.len()), (left, 0));
     }
 }

@@ -1,10 +1,12 @@
 //! Quorums through a service: cached votes are not verified again.
 
+use core::sync::atomic::Ordering;
 use std::sync::Arc;
 
 use mldsa_core::ParameterSet;
 
 use super::state::MAX_JOBS;
+use super::sync::AtomicBool;
 use super::{Pending, ServiceError, VerificationService};
 use crate::quorum::{Quorum, vote};
 use crate::{Committee, MemberId, Message, QuorumError, QuorumReport, QuorumRule, Threshold, Vote};
@@ -38,6 +40,8 @@ impl<P: ParameterSet> VerificationService<P> {
         rule: QuorumRule,
         threshold: Threshold,
     ) -> Result<QuorumReport, QuorumError> {
+        #[cfg(feature = "tracing")]
+        let _span = tracing::debug_span!("verify_quorum", votes = votes.len()).entered();
         let message = message.into();
         let quorum = Quorum {
             committee,
@@ -55,7 +59,7 @@ impl<P: ParameterSet> VerificationService<P> {
 
     /// [`verify_quorum`](Self::verify_quorum) on a worker of the service, before queued votes:
     /// the same answer, later, or [`QuorumError::Abandoned`]. Votes are moved, and the message
-    /// is shared by all.
+    /// is shared by all. Dropping the answer cancels the quorum, unless it is being verified.
     ///
     /// # Errors
     /// [`ServiceError::QueueFull`] if 64 quorums wait, [`ServiceError::ShuttingDown`],
@@ -70,11 +74,16 @@ impl<P: ParameterSet> VerificationService<P> {
         let message = message.into();
         let (reply, receiver) = oneshot::channel();
         let (service, committee) = (self.weak(), committee.clone());
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&cancelled);
         let run = move || {
             // A service without handles has no one to answer.
             let Some(service) = service.upgrade() else {
                 return;
             };
+            if flag.load(Ordering::Relaxed) {
+                return;
+            }
             let votes: Vec<(MemberId, &[u8])> = votes
                 .iter()
                 .map(|(member, signature)| (*member, &**signature))
@@ -99,6 +108,7 @@ impl<P: ParameterSet> VerificationService<P> {
         drop(state);
         let shared = self.shared();
         shared.notify();
-        Ok(shared.pending(receiver, || Err(QuorumError::Abandoned)))
+        let pending = shared.pending(receiver, || Err(QuorumError::Abandoned));
+        Ok(pending.with_flag(cancelled))
     }
 }

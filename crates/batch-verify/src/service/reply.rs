@@ -4,12 +4,14 @@ use core::fmt;
 use core::future::{Future, IntoFuture};
 use core::mem;
 use core::pin::{Pin, pin};
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::Ordering;
 use core::task::{Context, Poll, Waker};
 use std::process;
 use std::sync::Arc;
 use std::task::Wake;
 use std::thread::{self, Thread};
+
+use super::sync::AtomicBool;
 
 /// Receiver of one value, blocking or as a future.
 enum Reply<T> {
@@ -67,8 +69,8 @@ fn block_on<F: Future>(future: F) -> F::Output {
 
 /// Answer that arrives later: a future, for any runtime, or waited for by a thread.
 ///
-/// Dropping the answer to a vote cancels the vote in O(1), unless it is being verified.
-#[must_use = "dropping it cancels a vote; `detach` keeps it"]
+/// Dropping the answer to a vote or quorum cancels it in O(1), unless it is being verified.
+#[must_use = "dropping it cancels the verification; `detach` keeps it"]
 pub struct Pending<T> {
     reply: Reply<T>,
     cancelled: Option<Arc<AtomicBool>>,
@@ -103,7 +105,7 @@ impl<T> Pending<T> {
         answer.unwrap_or_else(self.abandoned)
     }
 
-    /// Lets the vote be verified, and cached if it is valid, without an answer.
+    /// Lets the votes be verified, and cached if they are valid, without an answer.
     pub fn detach(mut self) {
         self.cancelled = None;
     }

@@ -1,7 +1,6 @@
 //! State of a service under its lock: queues, counters, drains.
 
 use core::num::NonZeroUsize;
-use core::sync::atomic::AtomicBool;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,6 +9,7 @@ use lru::LruCache;
 use mldsa_core::{ParameterSet, PreHash};
 
 use super::queue::{FairQueue, Peer};
+use super::sync::AtomicBool;
 use super::{ServiceError, ServiceStats, Source};
 use crate::{Committee, MemberId, Message, Vote};
 

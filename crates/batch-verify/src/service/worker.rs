@@ -1,10 +1,10 @@
 //! State of a service and its workers.
 
 use core::mem;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::Ordering;
 use std::collections::VecDeque;
 use std::process;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use mldsa_core::ParameterSet;
@@ -12,6 +12,7 @@ use mldsa_core::ParameterSet;
 use super::cache::VerdictCache;
 use super::queue::Peer;
 use super::state::{Entry, Job, State};
+use super::sync::{AtomicU64, Condvar, Mutex, MutexGuard, RwLock};
 use super::{Pending, RateLimiter, ServiceBuilder, ServiceError, ServiceStats};
 use crate::batch::{Engine, Mode, Request, Resolved};
 use crate::executor::catch;
@@ -23,11 +24,12 @@ pub(super) struct Shared<P: ParameterSet> {
     /// The current committee first.
     pub(super) committees: RwLock<Arc<[Committee<P>]>>,
     pub(super) retained: usize,
-    pub(super) cache: VerdictCache,
+    pub(super) cache: VerdictCache<P>,
     pub(super) limiter: Option<Box<dyn RateLimiter>>,
     pub(super) max_message_bytes: usize,
     batch: usize,
-    /// Votes that were submitted or verified synchronously.
+    /// Votes that were submitted or verified synchronously, without those that the cache
+    /// counts as answered.
     pub(super) votes: AtomicU64,
     /// Votes that were verified.
     verified: AtomicU64,
@@ -35,7 +37,7 @@ pub(super) struct Shared<P: ParameterSet> {
     rejected: AtomicU64,
     process: u32,
     #[cfg(test)]
-    panics: core::sync::atomic::AtomicBool,
+    pub(super) panics: core::sync::atomic::AtomicBool,
     state: Mutex<State<P>>,
     work: Condvar,
 }
@@ -55,11 +57,12 @@ impl<P: ParameterSet> Shared<P> {
         committee: Committee<P>,
         workers: usize,
     ) -> Self {
+        let committees: Arc<[_]> = Arc::new([committee]);
         Self {
             engine,
-            committees: RwLock::new(Arc::new([committee])),
+            cache: VerdictCache::new(builder.cache_bytes, Arc::clone(&committees)),
+            committees: RwLock::new(committees),
             retained: builder.retained_committees,
-            cache: VerdictCache::new(builder.cache_bytes),
             max_message_bytes: builder.max_message_bytes,
             batch: builder.batch,
             votes: AtomicU64::new(0),
@@ -74,13 +77,9 @@ impl<P: ParameterSet> Shared<P> {
         }
     }
 
-    pub(super) fn read_committees(&self) -> RwLockReadGuard<'_, Arc<[Committee<P>]>> {
-        let committees = self.committees.read();
-        committees.unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn committees(&self) -> Arc<[Committee<P>]> {
-        Arc::clone(&self.read_committees())
+        let committees = self.committees.read();
+        Arc::clone(&committees.unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State<P>> {
@@ -119,7 +118,7 @@ impl<P: ParameterSet> Shared<P> {
             stats.queued_bytes = state.queues.iter().map(|queue| queue.bytes()).sum();
         }
         ServiceStats {
-            votes: self.votes.load(Ordering::Relaxed),
+            votes: self.votes.load(Ordering::Relaxed) + cache.answered,
             verified,
             rejected: stats.rejected + rejected,
             cache_hits: cache.hits,
@@ -206,6 +205,8 @@ impl<P: ParameterSet> Shared<P> {
             alone: true,
             cancel: None,
         };
+        #[cfg(feature = "tracing")]
+        let _span = tracing::debug_span!("batch", votes = entries.len()).entered();
         #[cfg(test)]
         assert!(
             !self.panics.swap(false, Ordering::Relaxed),
@@ -349,44 +350,5 @@ impl<P: ParameterSet> Drop for Worker<P> {
         if last && !closed {
             self.0.abandon(ServiceError::Abandoned, false);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-
-    use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
-
-    use super::*;
-    use crate::{Source, VerificationService, Vote};
-
-    /// Waiters of a batch that panics get an error, and the worker continues.
-    #[test]
-    fn a_batch_that_panics_is_abandoned() {
-        let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
-        let committee = Committee::<MlDsa44>::builder(b"test").build([(key.verifying_key(), 1)]);
-        let committee = committee.unwrap();
-        let context = Context::new(b"test").unwrap();
-        let signature = key.sign(b"vote", context, Randomness::Deterministic);
-        let signature = signature.unwrap();
-        let vote = Vote::new(committee.member(0).unwrap(), b"vote", signature.as_ref());
-        let (send, receive) = mpsc::channel();
-        let builder = VerificationService::builder(committee).threads(1);
-        let builder = builder.spawn(move |work| send.send(work).unwrap());
-        let service = builder.build().unwrap();
-        service.shared().panics.store(true, Ordering::Relaxed);
-        let submit = |peer| service.submit(Source::peer(peer), &vote).unwrap();
-        let answers = [1, 2, 3].map(submit);
-        let drain = service.drain();
-        std::thread::spawn(receive.recv().unwrap());
-        drain.wait();
-        for answer in answers {
-            assert_eq!(answer.wait(), Err(ServiceError::Abandoned));
-        }
-        assert_eq!(submit(1).wait(), Ok(()));
-        let stats = service.stats();
-        assert_eq!((stats.abandoned, stats.verified), (3, 1));
-        assert_eq!((stats.queued_votes, stats.queued_bytes), (0, 0));
     }
 }

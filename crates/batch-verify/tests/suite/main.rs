@@ -15,6 +15,7 @@ mod serde;
 mod service;
 mod service_faults;
 mod service_flood;
+mod tracing;
 mod traps;
 mod validity;
 mod vertex;

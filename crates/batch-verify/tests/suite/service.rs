@@ -248,6 +248,27 @@ fn quorums_on_the_workers() {
 }
 
 #[test]
+fn cancelled_quorums_are_not_verified() {
+    let (service, worker) = held(|builder| builder);
+    let signed = |message: &[u8]| -> Vec<(MemberId, Box<[u8]>)> {
+        let vote = |n: usize| (member(n), sign(&KEYS[n], message).into());
+        (0..5).map(vote).collect()
+    };
+    let submit = |message: [u8; 1]| {
+        let rule = QuorumRule::Certificate;
+        service.submit_quorum(&COMMITTEE, message, signed(&message), rule)
+    };
+    drop(submit(*b"b").unwrap());
+    submit(*b"c").unwrap().detach();
+    worker.start();
+    service.drain().wait();
+    assert_eq!(service.stats().verified, 5);
+    for (member, signature) in signed(b"c") {
+        assert!(service.is_cached(&Vote::new(member, b"c", &signature)));
+    }
+}
+
+#[test]
 fn refused_at_once() {
     let (service, _worker) = held(|builder| builder.max_message_bytes(10));
     let submit = |vote: OwnedVote| service.submit(from_peer(3), &vote.as_vote()).map(drop);

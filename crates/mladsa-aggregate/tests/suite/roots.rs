@@ -323,7 +323,7 @@ fn two_statements_of_an_epoch_are_evidence() {
     let other = again.announce(&tree, &mut its_journal, HEDGE).unwrap();
     let roots = setup.roots.clone();
     let pinned = |last: &RootAnnouncement| {
-        let list = [&roots[..3], &[last.clone()]].concat();
+        let list = [&roots[..3], core::slice::from_ref(last)].concat();
         let mut store = MemoryWriteOnceStore::default();
         PinnedRoots::pin(&mut store, &registry, &plan, &list).unwrap()
     };

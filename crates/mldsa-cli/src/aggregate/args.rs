@@ -1,7 +1,7 @@
 //! Arguments of `mldsa aggregate`.
 
+use core::net::SocketAddr;
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::paths::Files;

@@ -1,9 +1,10 @@
 //! Messages to members on other hosts over TCP: `BE32(length) || message`. Messages are signed, so that
 //! connections are not; a message that is lost is sent again by the session.
 
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

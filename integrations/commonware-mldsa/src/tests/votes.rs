@@ -9,7 +9,7 @@ use mldsa_core::{Context, PreparedSigningKey};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{NotAMember, Operation, Prepared, VoteBackend};
+use crate::{NotAMember, Prepared, VoteBackend};
 
 fn verdicts_are_per_vote<P: ParameterSet>() {
     let schemes = chain::<P>(8);
@@ -145,42 +145,6 @@ fn votes_are_bound_to_chain_kind_and_round() {
     assert!(!valid(&other_chain, notarize(&first)));
 }
 
-/// Operations of one vote and its certificate.
-#[test]
-fn operations_are_reported() {
-    #[derive(Clone, Debug, Default)]
-    struct Recorder(Arc<std::sync::Mutex<Vec<Operation>>>);
-    impl VoteBackend<MlDsa44> for Recorder {
-        fn instrument<R>(&self, work: Operation, call: impl FnOnce() -> R) -> R {
-            self.0.lock().expect("no panic").push(work);
-            call()
-        }
-    }
-    let recorder = Recorder::default();
-    let scheme = chain::<MlDsa44>(1).remove(0).with_backend(recorder.clone());
-    let proposal = proposal(1, 1);
-    let vote = scheme.sign(notarize(&proposal)).expect("signs");
-    let certificate = scheme.optimistic_assemble::<_, Digest, _, _>(
-        &mut test_rng(),
-        notarize(&proposal),
-        [vote],
-        [],
-        &Sequential,
-    );
-    let certificate = certificate.ok().expect("a quorum of one");
-    let subject = notarize(&proposal);
-    let rng = &mut test_rng();
-    assert!(scheme.verify_certificate::<_, Digest>(rng, subject, &certificate, &Sequential));
-    let operations = recorder.0.lock().expect("no panic");
-    assert_eq!(
-        *operations,
-        [
-            Operation::Sign,
-            Operation::VerifyVotes,
-            Operation::VerifyCertificates
-        ]
-    );
-}
 proptest! {
     #[test]
     fn changed_byte_is_rejected(place in 0..MlDsa44::SIG_LEN, change in 1..=u8::MAX) {

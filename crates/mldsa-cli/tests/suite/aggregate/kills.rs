@@ -1,11 +1,11 @@
 //! Members that are killed after each change of a file, over two epochs with a change of members and an
 //! epoch without agreement.
 
+use core::time::Duration;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Child;
 use std::thread;
-use std::time::Duration;
 
 use super::people::line;
 use super::*;

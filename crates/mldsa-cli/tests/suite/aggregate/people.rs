@@ -1,11 +1,11 @@
 //! `join`, `status`, `agree`, `sign`, `verify`: the commands of a member, in processes at the same time.
 
 use core::cell::RefCell;
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::process::Child;
 use std::thread;
-use std::time::Duration;
 
 use super::*;
 
@@ -111,9 +111,8 @@ fn a_fresh_committee_decides_with_four_commands_a_member() {
     assert_eq!(people.place.get("next-3"), people.place.get("next-0"));
     // Not the payload that was decided.
     people.place.put("other", b"another");
-    let other =
-        format!("sign --store member-0 --content slot-8 --payload other --timeout 0 --out x");
-    people.place.run(&other);
+    let other = "sign --store member-0 --content slot-8 --payload other --timeout 0 --out x";
+    people.place.invalid(other, "awaited");
     assert!(!people.place.exists("x"));
     // Names of the version before.
     people
