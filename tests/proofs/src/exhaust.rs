@@ -10,10 +10,10 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::evaluate::{Item, Values, arguments, evaluate, literal, order};
+use crate::evaluate::{Item, Values, arguments, evaluate, order};
 use crate::terms::{Lit, Node, Op, Terms, WordId};
 
-const CHUNK: usize = 1 << 12;
+pub(crate) const CHUNK: usize = 1 << 12;
 const MOST_COMBINATIONS: usize = 4_000_000;
 
 /// A cut: all values that it can have.
@@ -28,8 +28,8 @@ pub(crate) struct Target<'a> {
 }
 
 pub(crate) struct Checker<'a> {
-    terms: &'a Terms,
-    cuts: &'a Cuts,
+    pub(crate) terms: &'a Terms,
+    pub(crate) cuts: &'a Cuts,
     supports: FxHashMap<Item, Rc<Vec<WordId>>>,
     /// Terms that were checked, with cuts by the order in which they are met.
     seen: FxHashMap<(Vec<u64>, Vec<usize>), Result<(), String>>,
@@ -44,7 +44,7 @@ pub(crate) struct Checker<'a> {
 type ClassList = Vec<(Vec<u64>, u64)>;
 
 /// In a support: something that is no cut.
-const OTHER: WordId = WordId::MAX;
+pub(crate) const OTHER: WordId = WordId::MAX;
 
 impl<'a> Checker<'a> {
     pub(crate) fn new(terms: &'a Terms, cuts: &'a Cuts) -> Self {
@@ -59,15 +59,15 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn is_cut(&self, item: Item) -> bool {
+    pub(crate) fn is_cut(&self, item: Item) -> bool {
         matches!(item, Item::Word(word) if self.cuts.contains_key(&word))
     }
 
-    fn order(&self, targets: &[Item]) -> Vec<Item> {
+    pub(crate) fn order(&self, targets: &[Item]) -> Vec<Item> {
         order(self.terms, targets, &|item| self.is_cut(item))
     }
 
-    fn support(&mut self, item: Item) -> Rc<Vec<WordId>> {
+    pub(crate) fn support(&mut self, item: Item) -> Rc<Vec<WordId>> {
         for item in order(self.terms, &[item], &|item| {
             self.is_cut(item) || self.supports.contains_key(&item)
         }) {
@@ -107,7 +107,10 @@ impl<'a> Checker<'a> {
         (key, cuts)
     }
 
-    fn shape_of(&self, targets: &[Item]) -> (Vec<u64>, Vec<WordId>, FxHashMap<Item, u64>) {
+    pub(crate) fn shape_of(
+        &self,
+        targets: &[Item],
+    ) -> (Vec<u64>, Vec<WordId>, FxHashMap<Item, u64>) {
         let (mut key, mut cuts) = (Vec::new(), Vec::new());
         let mut numbers: FxHashMap<Item, u64> = FxHashMap::default();
         for (n, item) in self.order(targets).into_iter().enumerate() {
@@ -362,160 +365,6 @@ impl<'a> Checker<'a> {
         self.known_classes.insert(key, classes.clone());
         Ok(Classes { frontier, classes })
     }
-
-    /// Whether a verdict is 1 exactly if, for every cut with features, the feature is 1.
-    ///
-    /// The verdict has to be the NOR of comparisons of maxima with a limit. A maximum exceeds a
-    /// limit exactly if one of its terms does, so each term is compared alone.
-    pub(crate) fn verdict(
-        &mut self,
-        lit: Lit,
-        features: &[(WordId, Rc<Vec<u64>>)],
-    ) -> Result<(), String> {
-        let mut comparisons = Vec::new();
-        let mut roots: Vec<Item> = Vec::new();
-        let mut stack = nodes(&[lit]);
-        let mut seen = rustc_hash::FxHashSet::default();
-        while let Some(item) = stack.pop() {
-            if !seen.insert(item) {
-                continue;
-            }
-            if let Some(found) = self.threshold(item) {
-                roots.push(item);
-                comparisons.push(found);
-                continue;
-            }
-            if self.is_cut(item)
-                || matches!(item, Item::Word(w) if matches!(self.terms.words[w as usize].op, Op::Input(_)))
-            {
-                return Err("a verdict that is no function of comparisons of maxima".into());
-            }
-            arguments(self.terms, item, &mut |argument| stack.push(argument));
-        }
-        if roots.is_empty() || roots.len() > 20 {
-            return Err(format!("a verdict of {} comparisons", roots.len()));
-        }
-        let plan = order(self.terms, &nodes(&[lit]), &|item| roots.contains(&item));
-        for from in (0..1usize << roots.len()).step_by(CHUNK) {
-            let count = CHUNK.min((1 << roots.len()) - from);
-            let mut values = Values::default();
-            for (n, &root) in roots.iter().enumerate() {
-                values.insert(
-                    root,
-                    (0..count).map(|i| ((from + i) >> n & 1) as u64).collect(),
-                );
-            }
-            evaluate(self.terms, &plan, &mut values, count);
-            let got = literal(&values, lit, count);
-            if (0..count).any(|i| (got[i] == 1) != (from + i == 0)) {
-                return Err("a verdict that is not the NOR of its comparisons".into());
-            }
-        }
-        // Terms of maxima by cut.
-        let mut by_cut: FxHashMap<WordId, Vec<(WordId, u64)>> = FxHashMap::default();
-        for (maximum, limit) in comparisons {
-            let mut stack = vec![maximum];
-            while let Some(word) = stack.pop() {
-                let w = &self.terms.words[word as usize];
-                match w.op {
-                    Op::Extreme(crate::terms::Extreme::MaxUnsigned, a, b) => stack.extend([a, b]),
-                    Op::Extreme(crate::terms::Extreme::MaxSigned, a, b)
-                        if self.is_positive(a) && self.is_positive(b) =>
-                    {
-                        stack.extend([a, b])
-                    }
-                    Op::Const(value) if value <= limit => {}
-                    _ => match self.support(Item::Word(word))[..] {
-                        [cut] if cut != OTHER => by_cut.entry(cut).or_default().push((word, limit)),
-                        _ => {
-                            return Err(
-                                "a term of a maximum that depends on several coefficients".into()
-                            );
-                        }
-                    },
-                }
-            }
-        }
-        let mut known: FxHashMap<Vec<u64>, ()> = FxHashMap::default();
-        for (cut, features) in features {
-            let Some(terms) = by_cut.remove(cut) else {
-                return Err("a coefficient that the verdict ignores".into());
-            };
-            let mut key = vec![Rc::as_ptr(&self.cuts[cut]).addr() as u64];
-            for &(word, limit) in &terms {
-                key.extend(self.shape_of(&[Item::Word(word)]).0);
-                key.push(limit);
-            }
-            if known.contains_key(&key) {
-                continue;
-            }
-            let items: Vec<Item> = terms.iter().map(|t| Item::Word(t.0)).collect();
-            let plan = self.order(&items);
-            let domain = self.cuts[cut].clone();
-            self.exhausted += domain.len();
-            for (part, features) in domain.chunks(CHUNK).zip(features.chunks(CHUNK)) {
-                let mut values = Values::from_iter([(Item::Word(*cut), part.to_vec())]);
-                evaluate(self.terms, &plan, &mut values, part.len());
-                for (i, (&value, &feature)) in part.iter().zip(features).enumerate() {
-                    let within = terms
-                        .iter()
-                        .all(|&(word, limit)| values[&Item::Word(word)][i] <= limit);
-                    if within != (feature == 1) {
-                        return Err(format!("the verdict for the coefficient {}", value as i32));
-                    }
-                }
-            }
-            known.insert(key, ());
-        }
-        if by_cut.is_empty() {
-            Ok(())
-        } else {
-            Err("the verdict depends on something else".into())
-        }
-    }
-
-    /// Whether signed and unsigned readings agree.
-    fn is_positive(&self, word: WordId) -> bool {
-        let w = &self.terms.words[word as usize];
-        w.low >= 0 && w.high < 1 << (w.width - 1)
-    }
-
-    /// A literal that is `maximum > limit`, both of them read as unsigned.
-    fn threshold(&self, item: Item) -> Option<(WordId, u64)> {
-        let Item::Node(node) = item else { return None };
-        let Node::Bit(word, bit) = self.terms.nodes[node as usize] else {
-            return None;
-        };
-        let w = &self.terms.words[word as usize];
-        let limit = |word: WordId| self.terms.as_constant(word);
-        let is_maximum =
-            |word: WordId| matches!(self.terms.words[word as usize].op, Op::Extreme(..));
-        match w.op {
-            Op::Compare(crate::terms::Compare::GreaterUnsigned, a, b) if is_maximum(a) => {
-                limit(b).map(|limit| (a, limit))
-            }
-            Op::Compare(crate::terms::Compare::GreaterSigned, a, b)
-                if is_maximum(a) && self.is_positive(a) =>
-            {
-                limit(b)
-                    .filter(|&l| l < 1 << (self.terms.words[b as usize].width - 1))
-                    .map(|limit| (a, limit))
-            }
-            // The sign of a difference that does not overflow.
-            Op::Sub(a, b)
-                if is_maximum(b)
-                    && bit + 1 == w.width
-                    && self.is_positive(b)
-                    && w.low >= -(1 << (w.width - 1))
-                    && w.high < 1 << (w.width - 1) =>
-            {
-                limit(a)
-                    .filter(|&l| l < 1 << (w.width - 1))
-                    .map(|limit| (b, limit))
-            }
-            _ => None,
-        }
-    }
 }
 
 struct Classes {
@@ -572,7 +421,7 @@ fn unpacked(frontier: &[Item], key: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-fn nodes(bits: &[Lit]) -> Vec<Item> {
+pub(crate) fn nodes(bits: &[Lit]) -> Vec<Item> {
     bits.iter()
         .filter(|&&bit| bit > 1)
         .map(|&bit| Item::Node(bit >> 1))

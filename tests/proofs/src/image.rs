@@ -7,7 +7,7 @@ use object::read::elf::ProgramHeader;
 use object::{Object, ObjectSymbol, RelocationFlags, RelocationTarget, elf};
 
 /// One loaded segment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Segment {
     start: u64,
     bytes: Vec<u8>,
@@ -15,13 +15,16 @@ struct Segment {
     executable: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Image {
+    architecture: object::Architecture,
     segments: Vec<Segment>,
     /// Addresses that relocation filled in, and what they hold.
     pub(crate) pointers: BTreeMap<u64, u64>,
     /// Functions by address, for messages.
     names: BTreeMap<u64, String>,
+    /// Variables of the program by name.
+    statics: BTreeMap<String, u64>,
     /// Functions of other libraries, by the address of the slot with their address.
     pub(crate) imports: BTreeMap<u64, String>,
 }
@@ -32,8 +35,12 @@ impl Image {
         let bytes = std::fs::read(path).map_err(|e| text(&e))?;
         let file = object::read::elf::ElfFile64::<object::Endianness>::parse(&bytes[..])
             .map_err(|e| text(&e))?;
-        if file.architecture() != object::Architecture::X86_64 {
-            return Err(text(&"not a program for x86-64"));
+        let architecture = file.architecture();
+        if !matches!(
+            architecture,
+            object::Architecture::X86_64 | object::Architecture::Aarch64
+        ) {
+            return Err(text(&"not a program for x86-64 or AArch64"));
         }
         let endian = file.endian();
         let mut segments = Vec::new();
@@ -73,29 +80,36 @@ impl Image {
             }
         }
         let mut image = Self {
+            architecture,
             segments,
             pointers: BTreeMap::new(),
             names: BTreeMap::new(),
+            statics: BTreeMap::new(),
             imports: BTreeMap::new(),
         };
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
+            let name = symbol.name().unwrap_or("?").to_owned();
             if symbol.is_definition() && symbol.kind() == object::SymbolKind::Text {
-                image
-                    .names
-                    .insert(symbol.address(), symbol.name().unwrap_or("?").to_owned());
+                image.names.insert(symbol.address(), name);
+            } else if symbol.is_definition() && symbol.kind() == object::SymbolKind::Data {
+                image.statics.insert(name, symbol.address());
             }
         }
         for (address, relocation) in file.dynamic_relocations().into_iter().flatten() {
             match relocation.flags() {
                 RelocationFlags::Elf {
-                    r_type: elf::R_X86_64_RELATIVE,
+                    r_type: elf::R_X86_64_RELATIVE | elf::R_AARCH64_RELATIVE,
                 } => {
                     let value = relocation.addend() as u64;
                     image.pointers.insert(address, value);
                     image.put(address, value);
                 }
                 RelocationFlags::Elf {
-                    r_type: elf::R_X86_64_GLOB_DAT | elf::R_X86_64_JUMP_SLOT,
+                    r_type:
+                        elf::R_X86_64_GLOB_DAT
+                        | elf::R_X86_64_JUMP_SLOT
+                        | elf::R_AARCH64_GLOB_DAT
+                        | elf::R_AARCH64_JUMP_SLOT,
                 } => {
                     let symbol = match relocation.target() {
                         RelocationTarget::Symbol(index) => file
@@ -122,14 +136,36 @@ impl Image {
         }
     }
 
-    /// Changes one bit, for the fault tests.
-    pub(crate) fn flip(&mut self, address: u64, bit: u8) {
+    pub(crate) fn is_aarch64(&self) -> bool {
+        self.architecture == object::Architecture::Aarch64
+    }
+
+    /// The image in which the byte of the variable whose name contains all parts is a constant.
+    pub(crate) fn assuming(&self, parts: &[&str], value: u8) -> Result<Self, String> {
+        let fits = |name: &str| parts.iter().all(|part| name.contains(part));
+        let mut named = self.statics.iter().filter(|(name, _)| fits(name));
+        let (Some((_, &start)), None) = (named.next(), named.next()) else {
+            return Err(format!("no variable {}", parts.join(" ")));
+        };
+        let mut image = self.clone();
+        let assumed = Segment {
+            start,
+            bytes: vec![value],
+            writable: false,
+            executable: false,
+        };
+        image.segments.insert(0, assumed);
+        Ok(image)
+    }
+
+    /// Changes bits of a byte, for the fault tests.
+    pub(crate) fn change(&mut self, address: u64, bits: u8) {
         for segment in &mut self.segments {
             if let Some(byte) = segment
                 .bytes
                 .get_mut(address.wrapping_sub(segment.start) as usize)
             {
-                *byte ^= 1 << bit;
+                *byte ^= bits;
             }
         }
     }
@@ -166,15 +202,22 @@ impl Image {
         }
     }
 
-    /// The kernel table of that name: a pointer to the name and its length come first in it.
+    /// Addresses of the functions whose mangled names contain a text.
+    pub(crate) fn functions(&self, text: &str) -> Vec<u64> {
+        let named = self.names.iter().filter(|(_, name)| name.contains(text));
+        named.map(|(&at, _)| at).collect()
+    }
+
+    /// The kernel table of that name: a pointer to the name and its length come first in
+    /// it, then functions, of which three are looked at.
     pub(crate) fn table(&self, name: &str) -> Vec<u64> {
         let is_name = |(&address, &text): (&u64, &u64)| {
             let len = self.constant_bytes(address + 8, 8)?;
             let here = self.constant_bytes(text, name.len())?;
-            let entry = self.pointers.get(&(address + 16))?;
+            let mut entries = (2..5).map(|n| self.pointers.get(&(address + 8 * n)));
             (len == name.len().to_le_bytes()
                 && here == name.as_bytes()
-                && self.code(*entry).is_some())
+                && entries.all(|entry| entry.is_some_and(|&at| self.code(at).is_some())))
             .then_some(address)
         };
         self.pointers.iter().filter_map(is_name).collect()

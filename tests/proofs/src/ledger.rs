@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::row::{Report, Verdict};
-use crate::statements::WITHOUT_ROWS;
+use crate::rows::WITHOUT_ROWS;
 
 const HEAD: &str = include_str!("../ledger-head.md");
 

@@ -114,6 +114,17 @@ pub(crate) fn make_hint(z: u32, r: u32, gamma2: i64) -> bool {
     decompose(r, gamma2).0 != decompose((r + z) % Q, gamma2).0
 }
 
+/// Algorithm 40.
+pub(crate) fn use_hint(hint: bool, r: u32, gamma2: i64) -> i64 {
+    let m = i64::from(Q - 1) / (2 * gamma2);
+    let (r1, r0) = decompose(r, gamma2);
+    match (hint, r0 > 0) {
+        (false, _) => r1,
+        (true, true) => (r1 + 1).rem_euclid(m),
+        (true, false) => (r1 - 1).rem_euclid(m),
+    }
+}
+
 /// The representative of the smallest magnitude.
 pub(crate) fn centred(r: u32) -> i64 {
     mod_plus_minus(r.into(), Q.into())

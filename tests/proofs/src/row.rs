@@ -1,13 +1,13 @@
 //! One kernel with its arguments: execution for all inputs, and what statements read of it.
 
-use iced_x86::Register;
 use rustc_hash::FxHashMap;
 
 use crate::exhaust::{Checker, Cuts, Target};
 use crate::forms::{Vector, combination};
 use crate::image::Image;
-use crate::machine::{Bits, Machine, Step, Stop, Value, constant_bits};
-use crate::reference::{Module, Q, centred};
+use crate::machine::Machine;
+use crate::memory::{Bits, Step, Stop, Value, constant_bits};
+use crate::reference::{Module, Q};
 use crate::terms::{Lit, WordId};
 use std::rc::Rc;
 
@@ -32,6 +32,8 @@ pub(crate) enum Argument {
         width: u8,
         slice: bool,
     },
+    /// Known bytes, as a slice.
+    Bytes(&'static [u8]),
     /// Bytes to be written.
     Output {
         len: usize,
@@ -77,15 +79,6 @@ pub(crate) struct Execution<'a> {
     regions: Regions,
 }
 
-const REGISTERS: [Register; 6] = [
-    Register::RDI,
-    Register::RSI,
-    Register::RDX,
-    Register::RCX,
-    Register::R8,
-    Register::R9,
-];
-
 /// Region and input words of each argument.
 pub(crate) type Regions = Vec<(u32, Vec<WordId>)>;
 
@@ -116,7 +109,7 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                 high,
                 slice,
             } => {
-                region = machine.region("an input", 1024 * count, false, 64);
+                region = machine.memory.region("an input", 1024 * count, false, 64);
                 coefficients(machine, region, 256 * count, (low, high), &mut words);
                 values.push(Value::Pointer(region, 0));
                 if slice {
@@ -124,17 +117,19 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                 }
             }
             Argument::InOut { low, high } => {
-                region = machine.region("a polynomial", 1024, true, 64);
+                region = machine.memory.region("a polynomial", 1024, true, 64);
                 coefficients(machine, region, 256, (low, high), &mut words);
                 values.push(Value::Pointer(region, 0));
             }
             Argument::Fields { width, slice } => {
                 let len = 32 * usize::from(width);
-                region = machine.region("a byte string", len, false, 1);
+                region = machine.memory.region("a byte string", len, false, 1);
                 for n in 0..256 {
                     let word = machine.terms.input(width, 0, (1 << width) - 1, true);
                     let bits = machine.terms.bits(word);
-                    machine.set_bits(region, n * usize::from(width), &bits);
+                    machine
+                        .memory
+                        .set_bits(region, n * usize::from(width), &bits);
                     words.push(word);
                 }
                 values.push(Value::Pointer(region, 0));
@@ -142,11 +137,23 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                     values.push(Value::Bits(constant_bits(len as u64, 64)));
                 }
             }
+            Argument::Bytes(bytes) => {
+                region = machine.memory.region("known bytes", bytes.len(), false, 1);
+                for (n, &byte) in bytes.iter().enumerate() {
+                    let bits = constant_bits(byte.into(), 8);
+                    machine.memory.set_bits(region, 8 * n, &bits);
+                }
+                values.push(Value::Pointer(region, 0));
+                values.push(Value::Bits(constant_bits(bytes.len() as u64, 64)));
+            }
             Argument::Output { len, slice } => {
-                region = machine.region("an output", len, true, if len == 1024 { 64 } else { 1 });
+                region =
+                    machine
+                        .memory
+                        .region("an output", len, true, if len == 1024 { 64 } else { 1 });
                 // Anything at all before.
                 let bits = machine.fresh(8 * len);
-                machine.set_bits(region, 0, &bits);
+                machine.memory.set_bits(region, 0, &bits);
                 values.push(Value::Pointer(region, 0));
                 if slice {
                     values.push(Value::Bits(constant_bits(len as u64, 64)));
@@ -154,11 +161,13 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
             }
             Argument::States(lanes) => {
                 // A vector of lanes has the alignment of its register.
-                region = machine.region("states", 200 * lanes, true, 8 * lanes as i64);
+                region = machine
+                    .memory
+                    .region("states", 200 * lanes, true, 8 * lanes as i64);
                 for n in 0..25 * lanes {
                     let word = machine.terms.input(64, 0, u64::MAX.into(), false);
                     let bits = machine.terms.bits(word);
-                    machine.set_bits(region, 64 * n, &bits);
+                    machine.memory.set_bits(region, 64 * n, &bits);
                     words.push(word);
                 }
                 values.push(Value::Pointer(region, 0));
@@ -166,9 +175,15 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
         }
         regions.push((region, words));
     }
-    let in_registers = values.len().min(6);
-    for (register, value) in REGISTERS.into_iter().zip(&values) {
-        machine.set_general(register, value.clone())?;
+    let registers: &[usize] = if machine.memory.image.is_aarch64() {
+        &[0, 1, 2, 3, 4, 5, 6, 7]
+    } else {
+        // RDI, RSI, RDX, RCX, R8, R9.
+        &[7, 6, 2, 1, 8, 9]
+    };
+    let in_registers = values.len().min(registers.len());
+    for (&register, value) in registers.iter().zip(&values) {
+        machine.general[register] = value.clone();
     }
     machine.set_stack(step, &values[in_registers..])?;
     Ok(regions)
@@ -184,7 +199,7 @@ fn coefficients(
     for n in 0..count {
         let word = machine.terms.input(32, low, high, true);
         let bits = machine.terms.bits(word);
-        machine.set_bits(region, 32 * n, &bits);
+        machine.memory.set_bits(region, 32 * n, &bits);
         words.push(word);
     }
 }
@@ -221,7 +236,11 @@ impl<'a> Execution<'a> {
 
     /// The bits of a region, all of which have to be written.
     pub(crate) fn output(&self, argument: usize) -> Result<Bits, String> {
-        let bits = self.machine.region_bits(self.regions[argument].0).to_vec();
+        let bits = self
+            .machine
+            .memory
+            .region_bits(self.regions[argument].0)
+            .to_vec();
         if bits.contains(&Lit::MAX) {
             Err("a part of an output is not written".into())
         } else {
@@ -238,9 +257,9 @@ impl<'a> Execution<'a> {
             .collect())
     }
 
-    /// The result in AL, which has to be 0 or 1.
+    /// The result, in AL or the lowest byte of X0, which has to be 0 or 1.
     pub(crate) fn verdict(&self) -> Result<Lit, String> {
-        match self.machine.general_value(Register::AL) {
+        match self.machine.part(&self.machine.general[0], 0, 8) {
             Ok(Value::Bits(bits)) if bits[1..].iter().all(|&bit| bit == 0) => Ok(bits[0]),
             _ => Err("the result is not known to be 0 or 1".into()),
         }
@@ -291,50 +310,91 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Words that are canonical or centred and equal to the vectors: for each vector the first.
-    pub(crate) fn cuts(&self, wanted: &[Vector]) -> Result<Vec<(WordId, bool)>, String> {
+    /// For each vector a word of as many values as there are residues that is equal to it, or to
+    /// its sum with a constant: canonical or centred if there is one, else the first.
+    pub(crate) fn cuts(&self, wanted: &[Vector]) -> Result<Vec<Cut>, String> {
         let terms = &self.machine.terms;
-        let half = i128::from(Q - 1) / 2;
-        let index: FxHashMap<&Vec<(u32, u32)>, usize> =
-            wanted.iter().enumerate().map(|(n, v)| (&**v, n)).collect();
-        let mut found = vec![None; wanted.len()];
+        let (q, half) = (i128::from(Q), i128::from(Q - 1) / 2);
+        let parts = |v: &Vector| match v.split_first() {
+            Some((&(0, constant), rest)) => (constant, rest.to_vec()),
+            _ => (0, v.to_vec()),
+        };
+        let constants: Vec<u32> = wanted.iter().map(|v| parts(v).0).collect();
+        let index: FxHashMap<Vec<(u32, u32)>, usize> = wanted
+            .iter()
+            .enumerate()
+            .map(|(n, v)| (parts(v).1, n))
+            .collect();
+        let mut found: Vec<[Option<Cut>; 2]> = vec![[None; 2]; wanted.len()];
         for (id, w) in terms.words.iter().enumerate() {
-            let is_canonical = w.low >= 0 && w.high < Q.into();
-            if w.width != 32
-                || !(is_canonical || w.low >= -half && w.high <= half)
-                || w.form.terms.is_empty()
-            {
+            let is_signed = w.low >= -(1 << 31) && w.high < 1 << 31;
+            if w.width != 32 || !is_signed || w.high - w.low >= q || w.form.terms.is_empty() {
                 continue;
             }
-            if let Some(q) = terms.mod_q(&w.form)
-                && let Some(&n) = index.get(&*q)
-                && found[n].is_none()
-            {
-                found[n] = Some((id as WordId, is_canonical));
+            let Some(vector) = terms.mod_q(&w.form) else {
+                continue;
+            };
+            let (constant, rest) = parts(&vector);
+            if let Some(&n) = index.get(&rest) {
+                let offset = (constant + Q - constants[n]) % Q;
+                let (rank, low) = if offset == 0 && w.low >= 0 && w.high < q {
+                    (0, 0)
+                } else if offset == 0 && w.low >= -half && w.high <= half {
+                    (0, -half)
+                } else {
+                    (1, w.low)
+                };
+                found[n][rank].get_or_insert(Cut {
+                    word: id as WordId,
+                    low: low as i64,
+                    offset,
+                });
             }
         }
         found
             .into_iter()
             .enumerate()
-            .map(|(n, cut)| cut.ok_or_else(|| format!("no reduced word of coefficient {n}")))
+            .map(|(n, [best, other])| {
+                best.or(other)
+                    .ok_or_else(|| format!("no reduced word of coefficient {n}"))
+            })
             .collect()
     }
 }
 
+/// A word that a residue determines: the number from `low` on that is congruent to the residue
+/// plus the offset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    pub(crate) word: WordId,
+    low: i64,
+    offset: u32,
+}
+
+impl Cut {
+    pub(crate) const fn canonical(word: WordId) -> Self {
+        Self {
+            word,
+            low: 0,
+            offset: 0,
+        }
+    }
+
+    fn value(&self, residue: u32) -> u64 {
+        let above = (i64::from(residue) + i64::from(self.offset) - self.low).rem_euclid(Q.into());
+        u64::from((self.low + above) as u32)
+    }
+}
+
 /// Domains of the cuts, by residue.
-pub(crate) fn domains(cuts: &[(WordId, bool)]) -> Cuts {
-    let canonical: Rc<Vec<u64>> = Rc::new((0..u64::from(Q)).collect());
-    let centred: Rc<Vec<u64>> = Rc::new((0..Q).map(|r| u64::from(centred(r) as u32)).collect());
+pub(crate) fn domains(cuts: &[Cut]) -> Cuts {
+    let mut known: FxHashMap<(i64, u32), Rc<Vec<u64>>> = FxHashMap::default();
     cuts.iter()
-        .map(|&(word, is_canonical)| {
-            (
-                word,
-                if is_canonical {
-                    canonical.clone()
-                } else {
-                    centred.clone()
-                },
-            )
+        .map(|cut| {
+            let domain = known
+                .entry((cut.low, cut.offset))
+                .or_insert_with(|| Rc::new((0..Q).map(|r| cut.value(r)).collect()));
+            (cut.word, domain.clone())
         })
         .collect()
 }

@@ -11,29 +11,21 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use iced_x86::{
-    Code, Decoder, DecoderOptions, Encoder, FlowControl, Instruction, InstructionInfoFactory,
-    MemoryOperand, Mnemonic, OpKind, Register,
+    Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic,
+    OpKind, Register,
 };
 
 use crate::evaluate::{Item, Values, evaluate, literal, order};
 use crate::image::Image;
-use crate::machine::{Flags, Machine, Value, constant_bits};
+use crate::machine::{Flags, Machine};
+use crate::memory::{Value, constant_bits};
+use crate::one_instruction::{
+    BATCH, CASE, FLAGS, GENERAL, MASKS, MEMORY, SHORT_CASE, VECTORS, canonical, program,
+};
 use crate::terms::{Lit, Op, WordId};
 
 /// Operands of each form, counted in elements of 64 bits.
-const OPERANDS: usize = 100_000;
-const BASE: u64 = 0x40_0000;
-const BATCH: usize = 64;
-/// Bytes of a case: memory, flags, general registers, masks, vectors.
-const MEMORY: usize = 0;
-const FLAGS: usize = 64;
-const GENERAL: usize = 72;
-const MASKS: usize = GENERAL + 128;
-const VECTORS: usize = 320;
-/// The last 64 bytes are the stack of the next case.
-const CASE: usize = VECTORS + 32 * 64 + 64;
-/// The same without vectors.
-const SHORT_CASE: usize = VECTORS + 64;
+pub(crate) const OPERANDS: usize = 100_000;
 const FLAG_BITS: [u32; 4] = [6, 0, 7, 11];
 
 /// A form: instruction without its registers and addresses.
@@ -119,197 +111,10 @@ pub(crate) fn compare(
     Ok((compared, bad))
 }
 
-/// The instruction with other addresses: `[base]` in the place of its memory operand, and no
-/// stack pointer.
-fn canonical(i: &Instruction) -> Result<(Instruction, Option<Register>), String> {
-    let mut c = *i;
-    let has_memory =
-        (0..i.op_count()).any(|n| i.op_kind(n) == OpKind::Memory) && i.mnemonic() != Mnemonic::Lea;
-    let named: Vec<Register> = (0..i.op_count())
-        .filter(|&n| i.op_kind(n) == OpKind::Register)
-        .map(|n| i.op_register(n).full_register())
-        .collect();
-    let free = [Register::R15, Register::R14, Register::R13, Register::R12]
-        .into_iter()
-        .find(|r| !named.contains(r));
-    let free = free.ok_or("no free register")?;
-    for n in 0..i.op_count() {
-        if i.op_kind(n) == OpKind::Register && i.op_register(n).full_register() == Register::RSP {
-            c.set_op_register(n, Register::RBX);
-        }
-    }
-    if i.mnemonic() == Mnemonic::Lea {
-        if i.is_ip_rel_memory_operand() || i.memory_base() == Register::RSP {
-            return Err("an address of the stack or of the program".into());
-        }
-        return Ok((c, None));
-    }
-    if !has_memory {
-        return Ok((c, None));
-    }
-    c.set_memory_base(free);
-    c.set_memory_index(Register::None);
-    c.set_memory_displacement64(0);
-    c.set_memory_displ_size(0);
-    Ok((c, Some(free)))
-}
-
-/// Code that loads a case, executes the instruction, and stores the case.
-fn program(i: &Instruction, base: Option<Register>, case: usize) -> Result<Vec<u8>, String> {
-    let mut code = Vec::new();
-    let mut add = |i: Instruction| -> Result<usize, String> {
-        let mut encoder = Encoder::new(64);
-        let len = encoder
-            .encode(&i, BASE + 120 + code.len() as u64)
-            .map_err(|e| e.to_string())?;
-        code.extend(encoder.take_buffer());
-        Ok(len)
-    };
-    let text = |e: iced_x86::IcedError| e.to_string();
-    let buffer = BASE + 0x1_0000;
-    let general = [
-        Register::RAX,
-        Register::RCX,
-        Register::RDX,
-        Register::RBX,
-        Register::RSP,
-        Register::RBP,
-        Register::RSI,
-        Register::RDI,
-        Register::R8,
-        Register::R9,
-        Register::R10,
-        Register::R11,
-        Register::R12,
-        Register::R13,
-        Register::R14,
-        Register::R15,
-    ];
-    let at = |offset: usize| MemoryOperand::with_base_displ(Register::RSP, offset as i64);
-    let load = |register, value: u64| Instruction::with2(Code::Mov_r64_imm64, register, value);
-    let len = (BATCH * case) as u64;
-    // mov rsi, buffer; mov rdx, len
-    let mut prologue = vec![0x48, 0xbe];
-    prologue.extend(buffer.to_le_bytes());
-    prologue.extend([0x48, 0xba]);
-    prologue.extend(len.to_le_bytes());
-    // 1: xor edi, edi; xor eax, eax; syscall; test rax, rax; jle exit
-    prologue.extend([
-        0x31, 0xff, 0x31, 0xc0, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7e, 0x0a,
-    ]);
-    // add rsi, rax; sub rdx, rax; jnz 1b; jmp over; exit: mov eax, 60; xor edi, edi; syscall
-    prologue.extend([
-        0x48, 0x01, 0xc6, 0x48, 0x29, 0xc2, 0x75, 0xed, 0xeb, 0x09, 0xb8, 0x3c, 0, 0, 0, 0x31,
-        0xff, 0x0f, 0x05,
-    ]);
-    add(load(Register::RSP, buffer).map_err(text)?)?;
-    for n in 0..if case == CASE { 32 } else { 0u32 } {
-        let register = Register::ZMM0 + n;
-        add(Instruction::with2(
-            Code::EVEX_Vmovdqu64_zmm_k1z_zmmm512,
-            register,
-            at(VECTORS + 64 * n as usize),
-        )
-        .map_err(text)?)?;
-    }
-    for n in 0..if case == CASE { 8 } else { 0u32 } {
-        add(Instruction::with2(
-            Code::VEX_Kmovq_kr_km64,
-            Register::K0 + n,
-            at(MASKS + 8 * n as usize),
-        )
-        .map_err(text)?)?;
-    }
-    // Flags by way of the memory below the case.
-    add(Instruction::with1(Code::Push_rm64, at(FLAGS)).map_err(text)?)?;
-    add(Instruction::with(Code::Popfq))?;
-    for (n, &register) in general.iter().enumerate() {
-        if register != Register::RSP {
-            add(
-                Instruction::with2(Code::Mov_r64_rm64, register, at(GENERAL + 8 * n))
-                    .map_err(text)?,
-            )?;
-        }
-    }
-    if let Some(base) = base {
-        add(Instruction::with2(Code::Lea_r64_m, base, at(MEMORY)).map_err(text)?)?;
-    }
-    add(*i)?;
-    for (n, &register) in general.iter().enumerate() {
-        if register != Register::RSP {
-            add(
-                Instruction::with2(Code::Mov_rm64_r64, at(GENERAL + 8 * n), register)
-                    .map_err(text)?,
-            )?;
-        }
-    }
-    add(Instruction::with(Code::Pushfq))?;
-    add(Instruction::with1(
-        Code::Pop_rm64,
-        MemoryOperand::with_base_displ(Register::RSP, FLAGS as i64),
-    )
-    .map_err(text)?)?;
-    for n in 0..if case == CASE { 32 } else { 0u32 } {
-        add(Instruction::with2(
-            Code::EVEX_Vmovdqu64_zmmm512_k1z_zmm,
-            at(VECTORS + 64 * n as usize),
-            Register::ZMM0 + n,
-        )
-        .map_err(text)?)?;
-    }
-    for n in 0..if case == CASE { 8 } else { 0u32 } {
-        add(Instruction::with2(
-            Code::VEX_Kmovq_m64_kr,
-            at(MASKS + 8 * n as usize),
-            Register::K0 + n,
-        )
-        .map_err(text)?)?;
-    }
-    add(Instruction::with2(Code::Lea_r64_m, Register::RSP, at(case)).map_err(text)?)?;
-    add(load(Register::RAX, buffer + len).map_err(text)?)?;
-    add(Instruction::with2(Code::Cmp_r64_rm64, Register::RSP, Register::RAX).map_err(text)?)?;
-    let body = code;
-    let mut all = prologue;
-    let start = all.len();
-    all.extend(body);
-    // jb body, after the stack pointer is set (10 bytes); then write the batch and start again.
-    let back = start as i64 + 10 - (all.len() as i64 + 6);
-    all.extend([0x0f, 0x82]);
-    all.extend((back as i32).to_le_bytes());
-    all.extend([0x48, 0xbe]);
-    all.extend(buffer.to_le_bytes());
-    all.extend([0x48, 0xba]);
-    all.extend(len.to_le_bytes());
-    // 1: mov edi, 1; mov eax, 1; syscall; test rax, rax; jle 2; add rsi, rax; sub rdx, rax; jnz 1b; 2: jmp start
-    all.extend([
-        0xbf, 1, 0, 0, 0, 0xb8, 1, 0, 0, 0, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7e, 0x08, 0x48, 0x01,
-        0xc6, 0x48, 0x29, 0xc2, 0x75, 0xe7,
-    ]);
-    let back = -(all.len() as i64 + 5);
-    all.push(0xe9);
-    all.extend((back as i32).to_le_bytes());
-    // A static program of one segment.
-    let mut elf = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    elf.extend([2, 0, 62, 0, 1, 0, 0, 0]);
-    elf.extend((BASE + 120).to_le_bytes());
-    elf.extend(64u64.to_le_bytes());
-    elf.extend(0u64.to_le_bytes());
-    elf.extend([0, 0, 0, 0, 64, 0, 56, 0, 1, 0, 64, 0, 0, 0, 0, 0]);
-    elf.extend([1, 0, 0, 0, 7, 0, 0, 0]);
-    elf.extend(0u64.to_le_bytes());
-    elf.extend(BASE.to_le_bytes());
-    elf.extend(BASE.to_le_bytes());
-    elf.extend((120 + all.len() as u64).to_le_bytes());
-    elf.extend((0x1_0000 + len + 0x1000).to_le_bytes());
-    elf.extend(0x1000u64.to_le_bytes());
-    elf.extend(all);
-    Ok(elf)
-}
-
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -317,7 +122,7 @@ impl Random {
     }
 
     /// A number at random, or with lanes at their edges.
-    fn number(&mut self) -> u64 {
+    pub(crate) fn number(&mut self) -> u64 {
         let lane = [8, 16, 32, 64][(self.next() >> 20) as usize % 4];
         let edge = |r: u64| match r >> 20 & 7 {
             0 => 0,
@@ -440,17 +245,22 @@ fn one(image: &Image, i: &Instruction, folder: &Path) -> Result<(), String> {
         }
         input.push(case);
     }
-    let output = on_cpu(&path, len, &input)?;
+    let output = on_cpu(&mut Command::new(&path), len, &input)?;
     let group = if constants.is_empty() { cases } else { BATCH };
     for (input, output) in input.chunks(group).zip(output.chunks(group)) {
         let terms = Terms::of(image, &i, base, &sources, &constants, &input[0], narrow)?;
-        terms.compare(input, output)?;
+        terms.compare(input, output, FLAGS, FLAG_BITS)?;
     }
     Ok(())
 }
 
-fn on_cpu(path: &Path, case: usize, input: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
-    let mut child = Command::new(path)
+/// What a program makes of the cases.
+pub(crate) fn on_cpu(
+    program: &mut Command,
+    case: usize,
+    input: &[Vec<u8>],
+) -> Result<Vec<Vec<u8>>, String> {
+    let mut child = program
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -485,13 +295,13 @@ fn place(source: Source) -> (usize, usize) {
 }
 
 /// The terms of an instruction on unknown sources.
-struct Terms<'a> {
-    machine: Machine<'a>,
+pub(crate) struct Terms<'a> {
+    pub(crate) machine: Machine<'a>,
     /// Place and input words of each unknown source.
-    inputs: Vec<(usize, WordId)>,
+    pub(crate) inputs: Vec<(usize, WordId)>,
     /// Flags before: zero, carry, sign, overflow.
-    flags: WordId,
-    outputs: Vec<(usize, Vec<Lit>)>,
+    pub(crate) flags: WordId,
+    pub(crate) outputs: Vec<(usize, Vec<Lit>)>,
 }
 
 impl<'a> Terms<'a> {
@@ -506,7 +316,7 @@ impl<'a> Terms<'a> {
     ) -> Result<Self, String> {
         let mut machine = Machine::new(image);
         let mut inputs = Vec::new();
-        let region = machine.region("memory", 64, true, 64);
+        let region = machine.memory.region("memory", 64, true, 64);
         for &source in sources {
             let (from, len) = place(source);
             let mut bits = Vec::new();
@@ -529,7 +339,7 @@ impl<'a> Terms<'a> {
                 Source::General(n) => machine.general[n] = Value::Bits(bits),
                 Source::Mask(n) => machine.masks[n] = bits,
                 Source::Vector(n) => machine.vectors[n] = bits,
-                Source::Memory => machine.set_bits(region, 0, &bits),
+                Source::Memory => machine.memory.set_bits(region, 0, &bits),
             }
         }
         let flags = machine.terms.input(4, 0, 15, false);
@@ -554,7 +364,7 @@ impl<'a> Terms<'a> {
                 },
                 Source::Mask(n) => machine.masks[n].clone(),
                 Source::Vector(n) => machine.vectors[n].clone(),
-                Source::Memory => machine.region_bits(region).to_vec(),
+                Source::Memory => machine.memory.region_bits(region).to_vec(),
             };
             outputs.extend(
                 bits.chunks(64)
@@ -570,7 +380,14 @@ impl<'a> Terms<'a> {
         })
     }
 
-    fn compare(&self, input: &[Vec<u8>], output: &[Vec<u8>]) -> Result<(), String> {
+    /// Compares outputs and flags, which are those bits of the word at `flags_at`.
+    pub(crate) fn compare(
+        &self,
+        input: &[Vec<u8>],
+        output: &[Vec<u8>],
+        flags_at: usize,
+        places: [u32; 4],
+    ) -> Result<(), String> {
         let terms = &self.machine.terms;
         let number =
             |case: &[u8], at: usize| u64::from_le_bytes(core::array::from_fn(|n| case[at + n]));
@@ -606,8 +423,8 @@ impl<'a> Terms<'a> {
                 );
             }
             let flag_bits = |case: &[u8]| {
-                FLAG_BITS.iter().enumerate().fold(0, |all, (n, &bit)| {
-                    all | (number(case, FLAGS) >> bit & 1) << n
+                places.iter().enumerate().fold(0, |all, (n, &bit)| {
+                    all | (number(case, flags_at) >> bit & 1) << n
                 })
             };
             values.insert(
@@ -641,10 +458,10 @@ impl<'a> Terms<'a> {
                     }
                 }
             }
-            for (flag, bit) in after.iter().zip(FLAG_BITS) {
+            for (flag, bit) in after.iter().zip(places) {
                 let Some(flag) = flag else { continue };
                 for (n, got) in literal(&values, *flag, count).into_iter().enumerate() {
-                    if got != number(&output[n], FLAGS) >> bit & 1 {
+                    if got != number(&output[n], flags_at) >> bit & 1 {
                         return Err(format!("flag {bit}"));
                     }
                 }

@@ -87,7 +87,7 @@ pub(crate) struct Word {
 }
 
 /// All terms of one execution.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Terms {
     pub(crate) nodes: Vec<Node>,
     gates: FxHashMap<(bool, Lit, Lit), Lit>,
@@ -97,6 +97,8 @@ pub(crate) struct Terms {
     pub(crate) residues: FxHashMap<Residue, AtomId>,
     pub(crate) products: FxHashMap<(AtomId, AtomId), AtomId>,
     pub(crate) bools: FxHashMap<Lit, AtomId>,
+    /// The first sign bit of a word whose signed reading is that residue.
+    pub(crate) signs: FxHashMap<AtomId, Lit>,
     /// Variables over Z_q: 0 is the constant 1.
     pub(crate) variables: u32,
     pub(crate) product_variables: FxHashMap<(u32, u32), u32>,
@@ -114,6 +116,7 @@ impl Terms {
             residues: FxHashMap::default(),
             products: FxHashMap::default(),
             bools: FxHashMap::default(),
+            signs: FxHashMap::default(),
             variables: 1,
             product_variables: FxHashMap::default(),
             inputs: Vec::new(),
@@ -191,9 +194,17 @@ impl Terms {
             return word;
         }
         let (mut form, hint) = form(self);
+        if let Some(folded) = self.folded(&form) {
+            form = folded;
+        }
         let (mut low, mut high) = self.range(&form);
         if let Some((l, h)) = hint {
             (low, high) = (low.max(l), high.min(h));
+        }
+        if !fits(width, low, high)
+            && let Some((refitted, range)) = self.refitted(&form, width)
+        {
+            (form, (low, high)) = (refitted, range);
         }
         let id = self.words.len() as WordId;
         if form.terms.len() > 12 {
@@ -237,6 +248,11 @@ impl Terms {
 
     /// The literals of a word; bits that its range excludes are false.
     pub(crate) fn bits(&mut self, word: WordId) -> Vec<Lit> {
+        if let Op::Not(inner) = self.words[word as usize].op
+            && let Op::Field(bits) = &self.words[inner as usize].op
+        {
+            return bits.iter().map(|bit| bit ^ 1).collect();
+        }
         let w = &mut self.words[word as usize];
         let width = usize::from(w.width);
         match &w.op {
@@ -303,6 +319,10 @@ impl Terms {
                 (form, None)
             });
         }
+        if let Some((condition, rest)) = self.common_condition(bits) {
+            let (yes, no) = (self.gather(&rest), self.constant(width, 0));
+            return self.select(condition, yes, no);
+        }
         let Some((word, from)) = self.bit_of(bits[first]) else {
             return self.field(bits);
         };
@@ -331,281 +351,52 @@ impl Terms {
         self.field(bits)
     }
 
+    /// The condition that all bits have in common, `condition and rest`, if `rest` is one word.
+    fn common_condition(&self, bits: &[Lit]) -> Option<(Lit, Vec<Lit>)> {
+        let and = |lit: Lit| match self.nodes[lit as usize >> 1] {
+            Node::And(a, b) if lit & 1 == 0 => Some((a, b)),
+            _ => None,
+        };
+        let mut pairs = bits.iter().filter(|&&bit| bit != 0).map(|&bit| and(bit));
+        let (a, b) = pairs.next()??;
+        let (c, d) = pairs.next()??;
+        let condition = if a == c || a == d {
+            a
+        } else if b == c || b == d {
+            b
+        } else {
+            return None;
+        };
+        let rest: Option<Vec<Lit>> = bits
+            .iter()
+            .map(|&bit| match bit {
+                0 => Some(0),
+                _ => match and(bit)? {
+                    (a, b) if a == condition => Some(b),
+                    (a, b) if b == condition => Some(a),
+                    _ => None,
+                },
+            })
+            .collect();
+        let rest = rest?;
+        let (word, _) = self.bit_of(*rest.iter().find(|&&bit| bit != 0)?)?;
+        rest.iter()
+            .all(|&bit| bit == 0 || self.bit_of(bit).is_some_and(|(of, _)| of == word))
+            .then_some((condition, rest))
+    }
+
     fn bit_of(&self, lit: Lit) -> Option<(WordId, u8)> {
         match self.nodes[lit as usize >> 1] {
             Node::Bit(word, bit) if lit & 1 == 0 => Some((word, bit)),
             _ => None,
         }
     }
+}
 
-    pub(crate) fn slice(&mut self, word: WordId, from: u8, width: u8) -> WordId {
-        let w = &self.words[word as usize];
-        if from == 0 && width == w.width {
-            return word;
-        }
-        match w.op {
-            Op::Const(value) => return self.constant(width, value >> from),
-            Op::Slice(inner, more) => return self.slice(inner, more + from, width),
-            _ => {}
-        }
-        self.word(width, Op::Slice(word, from), |t| {
-            let w = &t.words[word as usize];
-            let (form, hint) = (w.form.clone(), (w.low >> from, w.high >> from));
-            (t.floor(&form, from), Some(hint))
-        })
-    }
-
-    pub(crate) fn repeat(&mut self, width: u8, lit: Lit, places: u64) -> WordId {
-        let signed = sign_extended(places, width);
-        self.word(width, Op::Repeat(lit, places), |t| {
-            (t.bool_form(lit).scaled(signed.into()), None)
-        })
-    }
-
-    fn extend(&mut self, core: WordId, up: u8, fill: Fill, width: u8) -> WordId {
-        if let Some(value) = self.as_constant(core) {
-            let inner = self.words[core as usize].width;
-            let value = if fill == Fill::Sign {
-                sign_extended(value, inner) as u64
-            } else {
-                value
-            };
-            return self.constant(width, value << up);
-        }
-        self.word(width, Op::Extend(core, up, fill), |t| {
-            let reaches = up + t.words[core as usize].width == width;
-            let form = match fill {
-                _ if reaches => t.words[core as usize].form.clone(),
-                Fill::Zero => t.unsigned(core),
-                Fill::Sign => t.signed(core),
-            };
-            (form.scaled(1 << up), None)
-        })
-    }
-
-    fn field(&mut self, bits: &[Lit]) -> WordId {
-        let top = bits.iter().rposition(|&bit| bit != 0).map_or(0, |n| n + 1);
-        let ones = bits
-            .iter()
-            .enumerate()
-            .fold(0u64, |v, (i, &bit)| v | u64::from(bit == 1) << i);
-        self.word(bits.len() as u8, Op::Field(bits.into()), |t| {
-            let high = (1i128 << top) - 1;
-            (Form::atom(t.opaque(ones.into(), high)), None)
-        })
-    }
-
-    pub(crate) fn add(&mut self, a: WordId, b: WordId) -> WordId {
-        let width = self.words[a as usize].width;
-        match (self.as_constant(a), self.as_constant(b)) {
-            (Some(a), Some(b)) => return self.constant(width, a.wrapping_add(b)),
-            (_, Some(0)) => return a,
-            (Some(0), _) => return b,
-            _ => {}
-        }
-        // Words without a common bit.
-        let (x, y) = (self.bits(a), self.bits(b));
-        if x.iter().zip(&y).all(|(&x, &y)| x == 0 || y == 0) {
-            let joined: Vec<_> = x.iter().zip(&y).map(|(x, y)| x | y).collect();
-            return self.gather(&joined);
-        }
-        if a == b {
-            let doubled: Vec<_> = core::iter::once(0).chain(x).take(width.into()).collect();
-            return self.gather(&doubled);
-        }
-        let (a, b) = (a.min(b), a.max(b));
-        self.word(width, Op::Add(a, b), |t| t.sum(a, b, 1))
-    }
-
-    pub(crate) fn sub(&mut self, a: WordId, b: WordId) -> WordId {
-        let width = self.words[a as usize].width;
-        match (self.as_constant(a), self.as_constant(b)) {
-            (Some(a), Some(b)) => return self.constant(width, a.wrapping_sub(b)),
-            (_, Some(0)) => return a,
-            _ if a == b => return self.constant(width, 0),
-            _ => {}
-        }
-        self.word(width, Op::Sub(a, b), |t| t.sum(a, b, -1))
-    }
-
-    fn sum(&mut self, a: WordId, b: WordId, sign: i128) -> (Form, Option<(i128, i128)>) {
-        let (a, b) = (&self.words[a as usize], &self.words[b as usize]);
-        let (low, high) = if sign > 0 {
-            (b.low, b.high)
-        } else {
-            (-b.high, -b.low)
-        };
-        let hint = (a.low.saturating_add(low), a.high.saturating_add(high));
-        (a.form.plus(&b.form.scaled(sign)), Some(hint))
-    }
-
-    /// The low bits of a product.
-    pub(crate) fn mul(&mut self, a: WordId, b: WordId) -> WordId {
-        let width = self.words[a as usize].width;
-        let (a, b) = match (self.as_constant(a), self.as_constant(b)) {
-            (Some(a), Some(b)) => return self.constant(width, a.wrapping_mul(b)),
-            (Some(_), _) => (b, a),
-            (None, None) => (a.min(b), a.max(b)),
-            _ => (a, b),
-        };
-        if let Some(b) = self
-            .as_constant(b)
-            .filter(|b| b.is_power_of_two() || *b == 0)
-        {
-            return self.shifted_up(a, b, width);
-        }
-        self.word(width, Op::Mul(a, b), |t| {
-            (
-                t.product(a, b, |t, word| t.words[word as usize].form.clone()),
-                None,
-            )
-        })
-    }
-
-    fn shifted_up(&mut self, a: WordId, factor: u64, width: u8) -> WordId {
-        if factor == 0 {
-            return self.constant(width, 0);
-        }
-        let bits = self.bits(a);
-        let up = factor.trailing_zeros() as usize;
-        let moved: Vec<_> = core::iter::repeat_n(0, up)
-            .chain(bits)
-            .take(width.into())
-            .collect();
-        self.gather(&moved)
-    }
-
-    /// A product of twice the width, up to 64 bits.
-    pub(crate) fn wide(&mut self, a: WordId, b: WordId, signed: bool) -> WordId {
-        let narrow = self.words[a as usize].width;
-        let width = 2 * narrow;
-        let extended = |value: u64| {
-            if signed {
-                sign_extended(value, narrow) as u64
-            } else {
-                value
-            }
-        };
-        let (a, b) = match (self.as_constant(a), self.as_constant(b)) {
-            (Some(a), Some(b)) => {
-                return self.constant(width, extended(a).wrapping_mul(extended(b)));
-            }
-            (Some(_), _) => (b, a),
-            (None, None) => (a.min(b), a.max(b)),
-            _ => (a, b),
-        };
-        if let Some(factor) = self
-            .as_constant(b)
-            .map(extended)
-            .filter(|b| b.is_power_of_two() || *b == 0)
-        {
-            let mut bits = self.bits(a);
-            let top = if signed { bits[bits.len() - 1] } else { 0 };
-            bits.resize(width.into(), top);
-            let a = self.gather(&bits);
-            return self.shifted_up(a, factor, width);
-        }
-        self.word(width, Op::Wide(a, b, signed), |t| {
-            (
-                t.product(a, b, |t, word| {
-                    if signed {
-                        t.signed(word)
-                    } else {
-                        t.unsigned(word)
-                    }
-                }),
-                None,
-            )
-        })
-    }
-
-    pub(crate) fn extreme(&mut self, kind: Extreme, a: WordId, b: WordId) -> WordId {
-        let width = self.words[a as usize].width;
-        if a == b {
-            return a;
-        }
-        if let (Some(x), Some(y)) = (self.as_constant(a), self.as_constant(b)) {
-            return self.constant(width, kind.of(x, y, width));
-        }
-        let (a, b) = (a.min(b), a.max(b));
-        self.word(width, Op::Extreme(kind, a, b), |t| {
-            let (low, high, q) = t.extreme_range(kind, a, b);
-            (Form::atom(t.opaque_with(low, high, q)), None)
-        })
-    }
-
-    pub(crate) fn abs(&mut self, a: WordId) -> WordId {
-        let width = self.words[a as usize].width;
-        if let Some(value) = self.as_constant(a) {
-            return self.constant(width, sign_extended(value, width).unsigned_abs());
-        }
-        self.word(width, Op::Abs(a), |t| {
-            let form = t.signed(a);
-            let (low, high) = t.range(&form);
-            (Form::atom(t.opaque(0, high.max(-low))), None)
-        })
-    }
-
-    /// A literal: the comparison holds.
-    pub(crate) fn compare(&mut self, kind: Compare, a: WordId, b: WordId) -> Lit {
-        if a == b {
-            return Lit::from(kind == Compare::Equal);
-        }
-        let width = self.words[a as usize].width;
-        if let (Some(x), Some(y)) = (self.as_constant(a), self.as_constant(b)) {
-            return Lit::from(kind.of(x, y, width));
-        }
-        let (a, b) = if kind == Compare::Equal {
-            (a.min(b), a.max(b))
-        } else {
-            (a, b)
-        };
-        let word = self.word(1, Op::Compare(kind, a, b), |t| {
-            (Form::atom(t.opaque(0, 1)), None)
-        });
-        let lit = self.bits(word)[0];
-        if kind == Compare::GreaterSigned {
-            self.note_comparison(lit, a, b);
-        }
-        lit
-    }
-
-    pub(crate) fn select(&mut self, condition: Lit, yes: WordId, no: WordId) -> WordId {
-        if condition < 2 || yes == no {
-            return if condition == 0 { no } else { yes };
-        }
-        let width = self.words[yes as usize].width;
-        self.word(width, Op::Select(condition, yes, no), |t| {
-            let (a, b) = (&t.words[yes as usize], &t.words[no as usize]);
-            let (low, high) = (a.low.min(b.low), a.high.max(b.high));
-            let (a, b) = (a.form.clone(), b.form.clone());
-            let q = t.mod_q(&a).filter(|q| t.mod_q(&b).as_ref() == Some(q));
-            (Form::atom(t.opaque_with(low, high, q)), None)
-        })
-    }
-
-    pub(crate) fn count_ones(&mut self, a: WordId, width: u8) -> WordId {
-        let most = self.words[a as usize].width;
-        self.word(width, Op::Count(a), |t| {
-            (Form::atom(t.opaque(0, most.into())), None)
-        })
-    }
-
-    /// A signed word in the range, at its ends if it was beyond them; of another width.
-    pub(crate) fn clamp(&mut self, a: WordId, low: i64, high: i64, width: u8) -> WordId {
-        let form = self.signed(a);
-        let (l, h) = self.range(&form);
-        if l >= low.into() && h <= high.into() {
-            let bits = self.bits(a);
-            return self.gather(&bits[..width.into()]);
-        }
-        self.word(width, Op::Clamp(a, low, high), |t| {
-            (
-                Form::atom(t.opaque(l.max(low.into()), h.min(high.into()).max(low.into()))),
-                None,
-            )
-        })
-    }
+/// Whether a range fits the signed or the unsigned reading.
+pub(crate) fn fits(width: u8, low: i128, high: i128) -> bool {
+    let half = 1i128 << (width - 1);
+    low >= -half && high < half || low >= 0 && high < 2 * half
 }
 
 pub(crate) fn mask(width: u8) -> u64 {

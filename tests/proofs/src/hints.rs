@@ -1,0 +1,361 @@
+//! The decoder of hints on the linked program, for all byte strings: it accepts exactly what
+//! algorithm 21 accepts.
+//!
+//! Counts of rows are tried one by one, indices stay unknown: a branch on them is taken both
+//! ways. Between two rows the decoder has a state that depends on the number of the row and on
+//! the count so far. States with the same two numbers are joined: what differs between them
+//! becomes unknown, so one run covers all of them. The literals that a path assumes are compared
+//! with those of the algorithm for all values of their bytes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use iced_x86::{FlowControl, OpKind};
+
+use crate::evaluate::{Item, Values, evaluate, literal, order};
+use crate::exhaust::{Checker, Cuts};
+use crate::image::Image;
+use crate::machine::{Flags, Machine};
+use crate::memory::{END, Memory, PROGRAM, STACK, UNWRITTEN, Value, constant_bits};
+use crate::terms::{Lit, WordId};
+
+/// Name, omega and k of FIPS 204 table 1.
+const SETS: [(&str, usize, usize); 3] = [
+    ("ML-DSA-44", 80, 4),
+    ("ML-DSA-65", 55, 6),
+    ("ML-DSA-87", 75, 8),
+];
+
+/// A condition of algorithm 21 on indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fact {
+    /// This index is below the next.
+    Rises(usize),
+    Zero(usize),
+}
+
+/// Number of the next row, count so far.
+type Place = (u64, usize, usize);
+
+#[derive(Clone)]
+struct Path<'a> {
+    machine: Machine<'a>,
+    at: u64,
+    row: usize,
+    first: usize,
+    /// Conditions of the row, or of the indices after the last.
+    wanted: BTreeSet<Fact>,
+    assumed: BTreeSet<Fact>,
+}
+
+struct Decoder<'a> {
+    omega: usize,
+    rows: usize,
+    hint: u32,
+    result: u32,
+    bytes: Vec<WordId>,
+    states: BTreeMap<Place, Path<'a>>,
+    stack: Vec<Path<'a>>,
+    cuts: Cuts,
+    /// By the shape of the term and the bytes in it.
+    facts: BTreeMap<(Vec<u64>, Vec<WordId>), (Fact, bool)>,
+    runs: usize,
+}
+
+/// Checks the decoder for the three sets.
+pub(crate) fn check(image: &Image) -> Result<bool, String> {
+    let [entry] = image.functions("hint_bit_unpack_vartime")[..] else {
+        println!("hint decoder: open, it is not a function of its own in this program");
+        return Ok(false);
+    };
+    let mut all = true;
+    for (name, omega, rows) in SETS {
+        match set(image, entry, omega, rows) {
+            Ok((states, runs)) => println!(
+                "hint decoder, {name}: accepts exactly the encodings of algorithm 21, for all byte \
+                 strings ({states} states, {runs} paths)"
+            ),
+            Err(text) => {
+                println!("hint decoder, {name}: open, {text}");
+                all = false;
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn set(image: &Image, entry: u64, omega: usize, rows: usize) -> Result<(usize, usize), String> {
+    let mut machine = Machine::without_vectors(Memory::with_stack(image, 2048));
+    let hint = machine.memory.region("the hint", omega + rows, false, 1);
+    let mut bytes = Vec::new();
+    for n in 0..omega + rows {
+        let word = machine.terms.input(8, 0, 255, false);
+        let bits = machine.terms.bits(word);
+        machine.memory.set_bits(hint, 8 * n, &bits);
+        bytes.push(word);
+    }
+    let domain = Rc::new((0..256).collect::<Vec<u64>>());
+    let cuts = bytes.iter().map(|&word| (word, domain.clone())).collect();
+    let result = machine.memory.region("the result", 64, true, 8);
+    let number = |n: usize| Value::Bits(constant_bits(n as u64, 64));
+    // The result by reference, then slice and omega.
+    machine.general[7] = Value::Pointer(result, 0);
+    machine.general[6] = Value::Pointer(hint, 0);
+    machine.general[2] = number(omega + rows);
+    machine.general[1] = number(omega);
+    let text = |stop| format!("{stop:?}");
+    machine.set_stack(0, &[]).map_err(text)?;
+    machine.push(&Value::Pointer(PROGRAM, END)).map_err(text)?;
+    let mut decoder = Decoder {
+        omega,
+        rows,
+        hint,
+        result,
+        bytes,
+        states: BTreeMap::new(),
+        stack: vec![Path {
+            machine,
+            at: entry,
+            row: 0,
+            first: 0,
+            wanted: BTreeSet::new(),
+            assumed: BTreeSet::new(),
+        }],
+        cuts,
+        facts: BTreeMap::new(),
+        runs: 0,
+    };
+    while let Some(path) = decoder.stack.pop() {
+        decoder.run(path)?;
+    }
+    Ok((decoder.states.len(), decoder.runs))
+}
+
+impl<'a> Decoder<'a> {
+    fn run(&mut self, mut path: Path<'a>) -> Result<(), String> {
+        self.runs += 1;
+        for _ in 0..4096 {
+            if path.at == END as u64 {
+                return self.finished(&path);
+            }
+            let at = path.at;
+            let stopped = |stop| format!("{stop:?} at {at:#x}");
+            let i = path.machine.instruction(at).map_err(stopped)?;
+            if let Some(row) = self.reads_count(&path, &i)? {
+                return self.next_row(path, row);
+            }
+            if i.flow_control() == FlowControl::ConditionalBranch {
+                let lit = path
+                    .machine
+                    .condition(i.condition_code())
+                    .map_err(stopped)?;
+                let (target, next) = (i.near_branch_target(), i.next_ip());
+                if lit < 2 {
+                    path.at = if lit == 1 { target } else { next };
+                    continue;
+                }
+                // The fact, and whether the literal says it or its opposite.
+                let (fact, says) = self.fact(&path.machine, lit)?;
+                let (holds, fails) = if says { (target, next) } else { (next, target) };
+                if !path.wanted.contains(&fact) {
+                    return Err(format!("a branch on {fact:?}, which does not count"));
+                }
+                let mut other = path.clone();
+                other.at = fails;
+                self.refuses(other)?;
+                path.assumed.insert(fact);
+                path.at = holds;
+                continue;
+            }
+            path.at = path.machine.step(&i).map_err(stopped)?;
+        }
+        Err("a path of more than 4,096 instructions".into())
+    }
+
+    /// A path on which a condition of the algorithm fails: it has to refuse.
+    fn refuses(&mut self, mut path: Path<'a>) -> Result<(), String> {
+        self.runs += 1;
+        for _ in 0..256 {
+            if path.at == END as u64 {
+                return match self.accepts(&path)? {
+                    false => Ok(()),
+                    true => Err("a string that algorithm 21 refuses is accepted".into()),
+                };
+            }
+            let at = path.at;
+            let stopped = |stop| format!("{stop:?} at {at:#x}");
+            let i = path.machine.instruction(at).map_err(stopped)?;
+            path.at = path.machine.step(&i).map_err(stopped)?;
+        }
+        Err("a long way to a refusal".into())
+    }
+
+    /// The row whose count the instruction reads.
+    fn reads_count(
+        &self,
+        path: &Path<'a>,
+        i: &iced_x86::Instruction,
+    ) -> Result<Option<usize>, String> {
+        let has_memory = (0..i.op_count()).any(|n| i.op_kind(n) == OpKind::Memory);
+        if !has_memory || i.mnemonic() == iced_x86::Mnemonic::Lea {
+            return Ok(None);
+        }
+        let Ok((region, offset)) = path.machine.address(i) else {
+            return Ok(None);
+        };
+        let len = i.memory_size().size() as i64;
+        if region != self.hint || offset + len <= self.omega as i64 {
+            return Ok(None);
+        }
+        let row = offset - self.omega as i64;
+        let known = path.machine.memory.region_bits(self.hint);
+        let at = 8 * offset as usize;
+        if len == 1 && row + 1 == path.row as i64 && known.get(at).is_some_and(|&bit| bit < 2) {
+            return Ok(None);
+        }
+        if len != 1 || row != path.row as i64 || row >= self.rows as i64 {
+            return Err("counts are not read one after the other".into());
+        }
+        Ok(Some(row as usize))
+    }
+
+    /// Joins the state with those of the same place, and tries all values of the count.
+    fn next_row(&mut self, mut path: Path<'a>, row: usize) -> Result<(), String> {
+        if path.wanted != path.assumed {
+            return Err("a row is not checked as algorithm 21 says".into());
+        }
+        (path.wanted, path.assumed) = (BTreeSet::new(), BTreeSet::new());
+        // Earlier counts are not read again.
+        for n in 0..row {
+            let unwritten = [UNWRITTEN; 8];
+            let at = 8 * (self.omega + n);
+            path.machine.memory.set_bits(self.hint, at, &unwritten);
+        }
+        let place = (path.at, row, path.first);
+        if let Some(known) = self.states.get(&place) {
+            let (joined, changed) = join(known, &path);
+            if !changed {
+                return Ok(());
+            }
+            path = joined;
+        }
+        self.states.insert(place, path.clone());
+        for count in 0..256usize {
+            let mut next = path.clone();
+            let at = 8 * (self.omega + row);
+            let bits = constant_bits(count as u64, 8);
+            next.machine.memory.set_bits(self.hint, at, &bits);
+            next.row = row + 1;
+            if count < path.first || count > self.omega {
+                self.refuses(next)?;
+                continue;
+            }
+            next.wanted = (path.first..count.saturating_sub(1))
+                .map(Fact::Rises)
+                .collect();
+            next.first = count;
+            if row + 1 == self.rows {
+                next.wanted.extend((count..self.omega).map(Fact::Zero));
+            }
+            self.stack.push(next);
+        }
+        Ok(())
+    }
+
+    fn finished(&self, path: &Path<'a>) -> Result<(), String> {
+        let complete = path.row == self.rows && path.wanted == path.assumed;
+        match self.accepts(path)? {
+            true if complete => Ok(()),
+            true => Err("a string is accepted of which not all is checked".into()),
+            false => Err("a string that algorithm 21 accepts is refused".into()),
+        }
+    }
+
+    /// Whether the result is that of success: a pointer to the indices comes first in it.
+    fn accepts(&self, path: &Path<'a>) -> Result<bool, String> {
+        let mut memory = path.machine.memory.clone();
+        match memory.read_value((self.result, 0), 8) {
+            Ok(Value::Pointer(region, 0)) if region == self.hint => Ok(true),
+            Ok(Value::Bits(bits)) if bits == constant_bits(0, 64) => Ok(false),
+            other => Err(format!("the result is not known: {other:?}")),
+        }
+    }
+
+    /// The condition that a literal is, by its values for all values of its bytes.
+    fn fact(&mut self, machine: &Machine<'a>, lit: Lit) -> Result<(Fact, bool), String> {
+        let terms = &machine.terms;
+        let checker = Checker::new(terms, &self.cuts);
+        let (mut shape, met, _) = checker.shape_of(&[Item::Node(lit >> 1)]);
+        shape.push(u64::from(lit & 1));
+        if let Some(&known) = self.facts.get(&(shape.clone(), met.clone())) {
+            return Ok(known);
+        }
+        let is_byte = |item: Item| matches!(item, Item::Word(w) if self.bytes.contains(&w));
+        let plan = order(terms, &[Item::Node(lit >> 1)], &is_byte);
+        let mut support: Vec<usize> = (0..self.bytes.len())
+            .filter(|&n| plan.contains(&Item::Word(self.bytes[n])))
+            .collect();
+        support.sort_unstable();
+        let (a, b, fact) = match support[..] {
+            [a] if a < self.omega => (a, a, Fact::Zero(a)),
+            [a, b] if a + 1 == b && b < self.omega => (a, b, Fact::Rises(a)),
+            _ => return Err("a branch on several indices".into()),
+        };
+        let count = if a == b { 256u64 } else { 1 << 16 };
+        let column = |n: usize| -> Vec<u64> {
+            let shift = if n == a { 0 } else { 8 };
+            (0..count).map(|v| v >> shift & 255).collect()
+        };
+        let mut values = Values::default();
+        for n in [a, b] {
+            values.insert(Item::Word(self.bytes[n]), column(n));
+        }
+        evaluate(terms, &plan, &mut values, count as usize);
+        let got = literal(&values, lit, count as usize);
+        let wanted: Vec<u64> = (0..count)
+            .map(|v| match fact {
+                Fact::Zero(_) => u64::from(v == 0),
+                Fact::Rises(_) => u64::from(v & 255 < v >> 8),
+            })
+            .collect();
+        let says = if got == wanted {
+            true
+        } else if got.iter().zip(&wanted).all(|(got, wanted)| got != wanted) {
+            false
+        } else {
+            return Err("a branch on another condition".into());
+        };
+        self.facts.insert((shape, met), (fact, says));
+        Ok((fact, says))
+    }
+}
+
+/// A state that covers both, and whether it is another one than the first.
+fn join<'a>(a: &Path<'a>, b: &Path<'a>) -> (Path<'a>, bool) {
+    let (mut out, mut changed) = (a.clone(), false);
+    for n in 0..16 {
+        if a.machine.general[n] != b.machine.general[n] && !is_unknown(&a.machine.general[n]) {
+            // Without a value: an instruction that reads it stops.
+            out.machine.general[n] = Value::Bits(vec![UNWRITTEN; 64]);
+            changed = true;
+        }
+    }
+    for n in 0..32 {
+        if a.machine.vectors[n] != b.machine.vectors[n]
+            && !a.machine.vectors[n].contains(&UNWRITTEN)
+        {
+            out.machine.vectors[n] = vec![UNWRITTEN; 512];
+            changed = true;
+        }
+    }
+    out.machine.flags = Flags::default();
+    changed |= out
+        .machine
+        .memory
+        .forget_differences(&b.machine.memory, STACK);
+    (out, changed)
+}
+
+fn is_unknown(value: &Value) -> bool {
+    matches!(value, Value::Bits(bits) if bits.contains(&UNWRITTEN))
+}

@@ -1,0 +1,242 @@
+//! Values and memory of an execution.
+//!
+//! A pointer is a region and an offset; regions have no address. An access outside a region, a
+//! read of memory without a value and a write to constants stop the execution.
+
+use std::collections::BTreeMap;
+
+use crate::image::Image;
+use crate::terms::Lit;
+
+pub(crate) type Bits = Vec<Lit>;
+
+/// Reason why an execution stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// A branch or an address depends on data.
+    Leak(String),
+    /// An access outside the regions, or of memory without a value.
+    Memory(String),
+    /// An instruction or a form of it that has no semantics here.
+    Unknown(String),
+}
+
+impl Stop {
+    /// The reason with the place where it arose.
+    pub(crate) fn at(self, place: &str) -> Self {
+        match self {
+            Self::Leak(text) => Self::Leak(format!("{text}, {place}")),
+            Self::Memory(text) => Self::Memory(format!("{text}, {place}")),
+            Self::Unknown(text) => Self::Unknown(format!("{text}, {place}")),
+        }
+    }
+}
+
+pub(crate) type Step<T> = Result<T, Stop>;
+
+pub(crate) fn unknown<T>(text: impl Into<String>) -> Step<T> {
+    Err(Stop::Unknown(text.into()))
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    Bits(Bits),
+    Pointer(u32, i64),
+}
+
+/// Region 0 is the program with its addresses as offsets, region 1 the stack.
+pub(crate) const PROGRAM: u32 = 0;
+pub(crate) const STACK: u32 = 1;
+/// Functions of other libraries; offsets are the slots that hold their addresses.
+pub(crate) const LIBRARY: u32 = 2;
+pub(crate) const STACK_LEN: i64 = 1 << 18;
+/// The offset at which a run ends.
+pub(crate) const END: i64 = 0x10;
+
+#[derive(Clone, Debug)]
+struct Region {
+    name: &'static str,
+    bits: Vec<Lit>,
+    pointers: BTreeMap<i64, (u32, i64)>,
+    writable: bool,
+    /// A power of two that the address of the region is a multiple of.
+    align: i64,
+}
+
+pub(crate) const UNWRITTEN: Lit = Lit::MAX;
+
+pub(crate) fn constant_bits(value: u64, width: usize) -> Bits {
+    (0..width)
+        .map(|i| if i < 64 { (value >> i & 1) as Lit } else { 0 })
+        .collect()
+}
+
+pub(crate) fn as_number(bits: &[Lit]) -> Option<u64> {
+    bits.iter()
+        .take(64)
+        .enumerate()
+        .try_fold(0, |v, (i, &bit)| {
+            (bit < 2).then_some(v | u64::from(bit) << i)
+        })
+}
+
+/// Regions of one execution, and the constants of the program.
+#[derive(Clone)]
+pub(crate) struct Memory<'a> {
+    pub(crate) image: &'a Image,
+    regions: Vec<Region>,
+    /// The end of what a callee may write.
+    pub(crate) stack_top: i64,
+    pub(crate) data_read: BTreeMap<u64, usize>,
+}
+
+impl<'a> Memory<'a> {
+    pub(crate) fn new(image: &'a Image) -> Self {
+        Self::with_stack(image, STACK_LEN)
+    }
+
+    /// With a stack of as many bytes.
+    pub(crate) fn with_stack(image: &'a Image, len: i64) -> Self {
+        let mut memory = Self {
+            image,
+            regions: Vec::new(),
+            stack_top: len,
+            data_read: BTreeMap::new(),
+        };
+        memory.region("program", 0, false, 1 << 12);
+        memory.region("stack", len as usize, true, 64);
+        memory.region("library", 0, false, 1);
+        memory
+    }
+
+    /// A region without values.
+    pub(crate) fn region(
+        &mut self,
+        name: &'static str,
+        len: usize,
+        writable: bool,
+        align: i64,
+    ) -> u32 {
+        self.regions.push(Region {
+            name,
+            bits: vec![UNWRITTEN; 8 * len],
+            pointers: BTreeMap::new(),
+            writable,
+            align,
+        });
+        self.regions.len() as u32 - 1
+    }
+
+    pub(crate) fn align_of(&self, region: u32) -> i64 {
+        self.regions[region as usize].align
+    }
+
+    pub(crate) fn set_bits(&mut self, region: u32, from: usize, bits: &[Lit]) {
+        self.regions[region as usize].bits[from..from + bits.len()].copy_from_slice(bits);
+    }
+
+    pub(crate) fn region_bits(&self, region: u32) -> &[Lit] {
+        &self.regions[region as usize].bits
+    }
+
+    /// Takes the values from the bytes of a region that are others in `other`; whether there
+    /// were any.
+    pub(crate) fn forget_differences(&mut self, other: &Self, region: u32) -> bool {
+        let b = &other.regions[region as usize];
+        let a = &mut self.regions[region as usize];
+        let before = (a.bits.clone(), a.pointers.clone());
+        a.pointers.retain(|at, to| b.pointers.get(at) == Some(to));
+        for (mine, others) in a.bits.iter_mut().zip(&b.bits) {
+            if mine != others {
+                *mine = UNWRITTEN;
+            }
+        }
+        before != (a.bits.clone(), a.pointers.clone())
+    }
+
+    pub(crate) fn read(&mut self, (region, offset): (u32, i64), len: usize) -> Step<Bits> {
+        if region == PROGRAM {
+            let bytes = self.image.constant_bytes(offset as u64, len);
+            let Some(bytes) = bytes else {
+                return Err(Stop::Memory(format!(
+                    "a read of {len} bytes at {offset:#x} of the program"
+                )));
+            };
+            self.data_read.insert(offset as u64, len);
+            return Ok(bytes
+                .iter()
+                .flat_map(|byte| (0..8).map(move |i| Lit::from(byte >> i & 1)))
+                .collect());
+        }
+        let r = &self.regions[region as usize];
+        let Some(bits) = usize::try_from(8 * offset)
+            .ok()
+            .and_then(|from| r.bits.get(from..from + 8 * len))
+        else {
+            return Err(Stop::Memory(format!(
+                "a read of {len} bytes at {offset} of {}",
+                r.name
+            )));
+        };
+        if bits.contains(&UNWRITTEN) {
+            return Err(Stop::Memory(format!(
+                "a read of {len} bytes at {offset} of {}, which has no value",
+                r.name
+            )));
+        }
+        Ok(bits.to_vec())
+    }
+
+    pub(crate) fn write(&mut self, (region, offset): (u32, i64), bits: &[Lit]) -> Step<()> {
+        let len = bits.len() / 8;
+        if region == STACK && offset + len as i64 > self.stack_top {
+            return Err(Stop::Memory(format!(
+                "a write of {len} bytes above the stack frame"
+            )));
+        }
+        let r = &mut self.regions[region as usize];
+        let place = usize::try_from(8 * offset)
+            .ok()
+            .and_then(|from| r.bits.get_mut(from..from + bits.len()));
+        let Some(place) = place.filter(|_| r.writable) else {
+            return Err(Stop::Memory(format!(
+                "a write of {len} bytes at {offset} of {}",
+                r.name
+            )));
+        };
+        place.copy_from_slice(bits);
+        r.pointers
+            .retain(|&at, _| at + 8 <= offset || at >= offset + len as i64);
+        Ok(())
+    }
+
+    pub(crate) fn read_value(&mut self, at: (u32, i64), len: usize) -> Step<Value> {
+        if at.0 == PROGRAM && len == 8 {
+            if self.image.imports.contains_key(&(at.1 as u64)) {
+                return Ok(Value::Pointer(LIBRARY, at.1));
+            }
+            if let Some(&target) = self.image.pointers.get(&(at.1 as u64)) {
+                self.read(at, 8)?;
+                return Ok(Value::Pointer(PROGRAM, target as i64));
+            }
+        } else if len == 8
+            && let Some(&(region, offset)) = self.regions[at.0 as usize].pointers.get(&at.1)
+        {
+            return Ok(Value::Pointer(region, offset));
+        }
+        self.read(at, len).map(Value::Bits)
+    }
+
+    pub(crate) fn write_value(&mut self, at: (u32, i64), value: &Value) -> Step<()> {
+        match value {
+            Value::Bits(bits) => self.write(at, bits),
+            &Value::Pointer(region, offset) => {
+                self.write(at, &[UNWRITTEN; 64])?;
+                self.regions[at.0 as usize]
+                    .pointers
+                    .insert(at.1, (region, offset));
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Runs rows on a program.
+
+use std::path::Path;
+
+use crate::audit::audit;
+use crate::image::Image;
+use crate::parallel;
+use crate::places::{Program, backends, places};
+use crate::row::{Execution, Report, Verdict, execute, stopped};
+use crate::rows::Row;
+use crate::statements::Checked;
+
+/// Runs a row on an entry. Panics of the domain count as open.
+pub(crate) fn prove(
+    image: &Image,
+    backend: &'static str,
+    entry: u64,
+    row: &Row,
+    stacks: core::ops::Range<i64>,
+) -> Report {
+    let mut report = Report {
+        kernel: row.kernel.to_owned(),
+        backend,
+        parameter: row.parameter.clone(),
+        verdicts: core::array::from_fn(|_| Verdict::Open("the domain gave up".into())),
+        executed: 0,
+        exhausted: 0,
+        code: Vec::new(),
+        data: Vec::new(),
+    };
+    let attempt = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+        let mut copy = report.clone();
+        for step in stacks.clone() {
+            let (machine, result) = execute(image, entry, &row.arguments, step);
+            copy.executed = machine.executed;
+            copy.code = machine.code_executed();
+            copy.data = machine
+                .memory
+                .data_read
+                .iter()
+                .map(|(&at, &len)| (at, len))
+                .collect();
+            match result {
+                Err(stop) => {
+                    copy.verdicts = stopped(&stop);
+                    return copy;
+                }
+                Ok(regions) if step == stacks.start => {
+                    let mut execution = Execution::new(machine, regions);
+                    let (value, range, exhausted) = (row.check)(&mut execution);
+                    let audited = audit(&execution.machine.terms, 0x2545_f491_4f6c_dd1d).map(drop);
+                    let (value, range) = match audited {
+                        Ok(()) => (value, range),
+                        Err(text) => (Err(text.clone()), Err(text)),
+                    };
+                    let of = |checked: Checked| checked.map_or_else(Verdict::Open, Verdict::Proved);
+                    copy.verdicts = [
+                        of(value),
+                        of(range),
+                        Verdict::Proved(String::new()),
+                        Verdict::Proved(String::new()),
+                    ];
+                    copy.exhausted = exhausted;
+                }
+                Ok(_) => {}
+            }
+        }
+        copy
+    }));
+    match attempt {
+        Ok(done) => report = done,
+        Err(panic) => {
+            let text = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+            let text = text.unwrap_or_else(|| "a panic".into());
+            report.verdicts =
+                core::array::from_fn(|_| Verdict::Open(format!("the domain gave up: {text}")));
+        }
+    }
+    report
+}
+
+/// Runs the rows, each with as many places of the stack.
+pub(crate) fn reports(
+    program: &Path,
+    wanted: &dyn Fn(&str, &Row) -> bool,
+    stacks: i64,
+) -> Result<Vec<Report>, String> {
+    let program = Program::load(program)?;
+    let all = places(&program.image, wanted)?;
+    let reports = parallel::map(all.len(), |n| {
+        let (backend, entry, row) = &all[n];
+        let report = prove(program.of(row), backend, *entry, row, 0..stacks);
+        print(&report);
+        report
+    })?;
+    for &backend in backends(&program.image) {
+        let rows: Vec<_> = reports.iter().filter(|r| r.backend == backend).collect();
+        let proved = rows.iter().filter(|r| r.is_proved()).count();
+        let statements = rows
+            .iter()
+            .flat_map(|r| &r.verdicts)
+            .filter(|v| matches!(v, Verdict::Proved(_)))
+            .count();
+        println!(
+            "{backend}: {proved} of {} rows proved, {statements} of {} statements",
+            rows.len(),
+            4 * rows.len()
+        );
+    }
+    Ok(reports)
+}
+
+fn print(report: &Report) {
+    let names = ["value", "range", "constant time", "memory"];
+    let mut text = format!(
+        "{}::{} {}: {} instructions, {} cases",
+        report.backend, report.kernel, report.parameter, report.executed, report.exhausted
+    );
+    for (name, verdict) in names.iter().zip(&report.verdicts) {
+        match verdict {
+            Verdict::Proved(detail) => text.push_str(&format!("\n    {name}: proved {detail}")),
+            Verdict::Open(detail) => text.push_str(&format!("\n    {name}: open, {detail}")),
+        }
+    }
+    println!("{text}");
+}

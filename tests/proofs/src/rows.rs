@@ -1,0 +1,379 @@
+//! Rows: entries of a kernel table with their parameters, arguments and checks.
+
+use crate::bounds;
+use crate::reference::{D, centred, ntt};
+use crate::row::{Argument, Execution, check_fields, feature};
+use crate::statements::{
+    Checked, QI, both, commit_row, field_verdict, hint_row, inverse_times_r, linear, low_bits,
+    offset, pack_eta, permutation, product, public_row, respond, use_hints, with_cuts, words,
+};
+
+/// Value, range, number of cases tried.
+type Check = Box<dyn Fn(&mut Execution<'_>) -> (Checked, Checked, usize) + Send + Sync>;
+
+/// A row: entry of the table, parameter, arguments, and the check of value and range.
+pub(crate) struct Row {
+    pub(crate) kernel: &'static str,
+    pub(crate) parameter: String,
+    pub(crate) arguments: Vec<Argument>,
+    /// The only backend that it is about, if it is not about all of them.
+    pub(crate) backend: Option<&'static str>,
+    /// A part of the name of a function that no table has.
+    pub(crate) function: Option<&'static str>,
+    /// Index of the image with the answer that the row assumes.
+    pub(crate) answer: Option<usize>,
+    pub(crate) check: Check,
+}
+
+pub(crate) const POLY: Argument = Argument::Output {
+    len: 1024,
+    slice: false,
+};
+pub(crate) fn row(
+    kernel: &'static str,
+    parameter: impl Into<String>,
+    arguments: Vec<Argument>,
+    check: impl Fn(&mut Execution<'_>) -> (Checked, Checked, usize) + Send + Sync + 'static,
+) -> Row {
+    Row {
+        kernel,
+        parameter: parameter.into(),
+        arguments,
+        backend: None,
+        function: None,
+        answer: None,
+        check: Box::new(check),
+    }
+}
+
+/// Every place of a hint.
+static PLACES: [u8; 256] = {
+    let mut places = [0; 256];
+    let mut n = 0;
+    while n < 256 {
+        places[n] = n as u8;
+        n += 1;
+    }
+    places
+};
+
+/// A polynomial in the range that the comment of the kernel states.
+fn input(kernel: &str, name: &str) -> Argument {
+    let (low, high) = bounds::of(kernel, name);
+    Argument::Polynomials {
+        count: 1,
+        low,
+        high,
+        slice: false,
+    }
+}
+
+fn inputs(kernel: &str, name: &str, count: usize) -> Argument {
+    let (low, high) = bounds::of(kernel, name);
+    Argument::Polynomials {
+        count,
+        low,
+        high,
+        slice: true,
+    }
+}
+
+/// The rows of every backend.
+pub(crate) fn rows() -> Vec<Row> {
+    let mut rows = vec![
+        row("keccak_f1600", "", vec![Argument::States(1)], |e| {
+            (permutation(e, 0, 1), Ok("all bits".into()), 0)
+        }),
+        row("ntt", "", vec![input("ntt", "in"), POLY], |e| {
+            let wanted = ntt(&e.variables(0));
+            linear(e, 1, &wanted, bounds::of("ntt", "out"))
+        }),
+        row("inv_ntt", "", vec![input("inv_ntt", "in"), POLY], |e| {
+            let wanted = inverse_times_r(&e.variables(0));
+            linear(e, 1, &wanted, bounds::of("inv_ntt", "out"))
+        }),
+        row(
+            "product_inv_ntt",
+            "",
+            vec![
+                input("product_inv_ntt", "a"),
+                input("product_inv_ntt", "b"),
+                POLY,
+            ],
+            |e| {
+                let wanted = inverse_times_r(&product(e, 0, 1));
+                let (value, range, n) = linear(e, 2, &wanted, (-(QI - 1) / 2, (QI - 1) / 2));
+                if range.is_ok() {
+                    return (value, range, n);
+                }
+                // A function of a canonical word, for all residues.
+                let checked = e.cuts(&wanted).and_then(|cuts| {
+                    let bits = e.output(2)?;
+                    let all = feature(|r| u64::from(centred(r) as u32));
+                    let (checked, n) = with_cuts(e, &cuts, |checker| {
+                        check_fields(checker, &bits, 32, &words(&cuts), &all)
+                    });
+                    checked.map(|_| n)
+                });
+                match checked {
+                    Ok(n) => (value, Ok("centred".into()), n),
+                    Err(text) => (value, Err(text), n),
+                }
+            },
+        ),
+        row(
+            "unpack_t0_ntt",
+            "",
+            vec![
+                Argument::Fields {
+                    width: 13,
+                    slice: true,
+                },
+                POLY,
+            ],
+            |e| {
+                let wanted = ntt(&offset(e, 0, 1 << (D - 1)));
+                linear(e, 1, &wanted, bounds::of("unpack_t0_ntt", "out"))
+            },
+        ),
+    ];
+    for terms in [4, 5, 6, 7, 8] {
+        rows.push(row(
+            "row_product",
+            format!("{terms} terms"),
+            vec![
+                inputs("expand_a", "out", terms),
+                inputs("row_product", "b", terms),
+                POLY,
+            ],
+            |e| {
+                let wanted = product(e, 0, 1);
+                linear(e, 2, &wanted, bounds::of("row_product", "out"))
+            },
+        ));
+    }
+    for bits in [17u8, 19] {
+        let arguments = vec![
+            Argument::Number(bits.into()),
+            Argument::Fields {
+                width: bits + 1,
+                slice: true,
+            },
+            POLY,
+        ];
+        rows.push(row(
+            "unpack_mask_ntt",
+            format!("gamma1 = 2^{bits}"),
+            arguments,
+            move |e| {
+                let wanted = ntt(&offset(e, 1, 1 << bits));
+                linear(e, 2, &wanted, bounds::of("unpack_mask_ntt", "out"))
+            },
+        ));
+        for beta in if bits == 17 {
+            &[78][..]
+        } else {
+            &[196, 120][..]
+        } {
+            let bound = (1u64 << bits) - beta;
+            let arguments = vec![
+                Argument::Number(bits.into()),
+                Argument::Number(bound),
+                input("respond_row", "c_hat"),
+                input("respond_row", "s1_hat"),
+                input("respond_row", "y_hat"),
+                Argument::Output {
+                    len: 32 * (usize::from(bits) + 1),
+                    slice: true,
+                },
+            ];
+            rows.push(row(
+                "respond_row",
+                format!("gamma1 = 2^{bits}, beta = {beta}"),
+                arguments,
+                move |e| respond(e, bits, bound),
+            ));
+            let arguments = vec![
+                Argument::Number(bits.into()),
+                Argument::Number(bound),
+                Argument::Fields {
+                    width: bits + 1,
+                    slice: true,
+                },
+                POLY,
+            ];
+            rows.push(row(
+                "unpack_z_ntt",
+                format!("gamma1 = 2^{bits}, beta = {beta}"),
+                arguments,
+                move |e| {
+                    let wanted = ntt(&offset(e, 2, 1 << bits));
+                    let (value, range, n) =
+                        linear(e, 3, &wanted, bounds::of("unpack_z_ntt", "out"));
+                    let gamma1 = 1i64 << bits;
+                    let verdict = field_verdict(e, 2, bits + 1, &|field| {
+                        (gamma1 - field as i64).unsigned_abs() < bound
+                    });
+                    (both(value, verdict), range, n)
+                },
+            ));
+        }
+    }
+    for (eta, width) in [(2u64, 3u8), (4, 4)] {
+        let (low, high) = (-i128::from(eta), i128::from(eta));
+        let len = 32 * usize::from(width);
+        let arguments = vec![
+            Argument::Number(eta),
+            Argument::Polynomials {
+                count: 1,
+                low,
+                high,
+                slice: false,
+            },
+            Argument::Output { len, slice: true },
+        ];
+        rows.push(row(
+            "pack_eta",
+            format!("eta = {eta}"),
+            arguments,
+            move |e| pack_eta(e, eta, width),
+        ));
+        let arguments = vec![
+            Argument::Number(eta),
+            Argument::Fields { width, slice: true },
+            POLY,
+        ];
+        rows.push(row(
+            "unpack_eta_ntt",
+            format!("eta = {eta}"),
+            arguments,
+            move |e| {
+                let wanted = ntt(&offset(e, 1, eta as u32));
+                let (value, range, n) = linear(e, 2, &wanted, bounds::of("unpack_eta_ntt", "out"));
+                let verdict = field_verdict(e, 1, width, &|field| field <= 2 * eta);
+                (both(value, verdict), range, n)
+            },
+        ));
+        for terms in if eta == 2 { &[4usize, 7][..] } else { &[5][..] } {
+            let arguments = vec![
+                Argument::Number(eta),
+                inputs("public_row", "a", *terms),
+                inputs("public_row", "s1_hat", *terms),
+                Argument::Fields { width, slice: true },
+                Argument::Output {
+                    len: 320,
+                    slice: false,
+                },
+                Argument::Output {
+                    len: 416,
+                    slice: false,
+                },
+            ];
+            rows.push(row(
+                "public_row",
+                format!("eta = {eta}, {terms} terms"),
+                arguments,
+                move |e| public_row(e, eta),
+            ));
+        }
+    }
+    let (low, high) = bounds::of("low_bits_row", "w");
+    for (gamma2, beta) in [(95_232u64, 78u64), (261_888, 196), (261_888, 120)] {
+        let arguments = vec![
+            Argument::Number(gamma2),
+            Argument::Number(gamma2 - beta),
+            input("low_bits_row", "c_hat"),
+            input("low_bits_row", "s2_hat"),
+            Argument::InOut { low, high },
+        ];
+        rows.push(row(
+            "low_bits_row",
+            format!("gamma2 = {gamma2}, beta = {beta}"),
+            arguments,
+            move |e| low_bits(e, gamma2, gamma2 - beta),
+        ));
+    }
+    for gamma2 in [95_232u64, 261_888] {
+        let arguments = vec![
+            Argument::Number(gamma2),
+            input("hint_row", "c_hat"),
+            input("hint_row", "t0_hat"),
+            input("hint_row", "w - c s2"),
+            Argument::Output {
+                len: 32,
+                slice: false,
+            },
+        ];
+        rows.push(row(
+            "hint_row",
+            format!("gamma2 = {gamma2}"),
+            arguments,
+            move |e| hint_row(e, gamma2),
+        ));
+        let (width, sizes) = if gamma2 == 95_232 {
+            (6, &[4usize][..])
+        } else {
+            (4, &[5, 7][..])
+        };
+        for (name, hints, hint) in [
+            ("no hint", &[][..], false),
+            ("all hints", &PLACES[..], true),
+        ] {
+            let arguments = vec![
+                Argument::Number(gamma2),
+                input("row_product", "out"),
+                Argument::Bytes(hints),
+                Argument::Output {
+                    len: 32 * width,
+                    slice: true,
+                },
+            ];
+            rows.push(row(
+                "inv_ntt_use_hint",
+                format!("gamma2 = {gamma2}, {name}"),
+                arguments,
+                move |e| use_hints(e, gamma2, hint, width),
+            ));
+        }
+        for &terms in sizes {
+            let arguments = vec![
+                Argument::Number(gamma2),
+                inputs("commit_row", "a", terms),
+                inputs("commit_row", "y_hat", terms),
+                POLY,
+                Argument::Output {
+                    len: 32 * width,
+                    slice: true,
+                },
+            ];
+            rows.push(row(
+                "commit_row",
+                format!("gamma2 = {gamma2}, {terms} terms"),
+                arguments,
+                move |e| commit_row(e, gamma2, width),
+            ));
+        }
+    }
+    rows
+}
+
+/// Entries of the table that no row is about, and why.
+pub(crate) const WITHOUT_ROWS: [(&str, &str); 8] = [
+    ("expand_a", "rejection sampling: branches on public data"),
+    (
+        "expand_a_interleaved",
+        "rejection sampling: branches on public data",
+    ),
+    (
+        "expand_s",
+        "rejection sampling: the positions of rejected half-bytes are declassified",
+    ),
+    (
+        "expand_masks",
+        "calls the sponge of the backend with lengths; no statement yet",
+    ),
+    ("clear_registers", "has no result"),
+    ("prepare", "a whole operation"),
+    ("shake256", "a whole operation"),
+    ("verify", "a whole operation"),
+];

@@ -1,0 +1,260 @@
+//! Moves, extensions and truncations of vectors.
+
+use iced_x86::{Instruction, OpKind, Register};
+
+use crate::machine::{Flags, Machine};
+use crate::memory::{Bits, Step, Stop, Value, unknown};
+use crate::vector::{letter, width_of};
+
+impl Machine<'_> {
+    /// Moves, extensions and truncations.
+    pub(crate) fn moves(&mut self, i: &Instruction, name: &str, vex: bool) -> Step<bool> {
+        let to = self.width(i, 0);
+        match name {
+            "movdqa" | "movdqu" | "movaps" | "movups" | "movapd" | "movupd" | "movdqa64"
+            | "movdqu64" | "movdqa32" | "movdqu32" | "movdqu8" | "movdqu16" | "lddqu" => {
+                let lane = match name {
+                    "movdqu8" => 8,
+                    "movdqu16" => 16,
+                    "movdqa64" | "movdqu64" | "movapd" | "movupd" => 64,
+                    _ => 32,
+                };
+                if name.starts_with("movdqa") || name.starts_with("movap") {
+                    self.aligned(i)?;
+                }
+                let mask = self.mask(i, to / lane)?;
+                if let (OpKind::Memory, Some(mask)) = (i.op_kind(1), mask) {
+                    // Elements whose mask is clear are not read.
+                    let (region, offset) = self.address(i)?;
+                    let mut bits = vec![0; to];
+                    for (n, &bit) in mask.iter().enumerate() {
+                        match bit {
+                            0 => {}
+                            1 => {
+                                let element = self
+                                    .memory
+                                    .read((region, offset + (n * lane / 8) as i64), lane / 8)?;
+                                bits[n * lane..(n + 1) * lane].copy_from_slice(&element);
+                            }
+                            _ => return Err(Stop::Leak("a mask of a load depends on data".into())),
+                        }
+                    }
+                    return self.finish(i, bits, lane, vex);
+                }
+                let bits = self.operand(i, 1, to)?;
+                self.finish(i, bits, lane, vex)
+            }
+            "movd" | "movq" => {
+                let narrow = if name == "movd" { 32 } else { 64 };
+                let is_general = |n| i.op_kind(n) == OpKind::Register && i.op_register(n).is_gpr();
+                if is_general(1) || is_general(0) {
+                    let narrow = narrow.max(if is_general(0) { to } else { self.width(i, 1) });
+                    let mut bits = self.operand(i, 1, narrow)?;
+                    bits.truncate(narrow);
+                    if is_general(0) {
+                        self.set_general(i.op_register(0), Value::Bits(bits))?;
+                        return Ok(true);
+                    }
+                    bits.resize(128, 0);
+                    return self.put(i, bits, vex);
+                }
+                let mut bits = self.operand(i, 1, narrow)?;
+                bits.truncate(narrow);
+                if i.op_kind(0) == OpKind::Register {
+                    bits.resize(128, 0);
+                }
+                self.put(i, bits, vex)
+            }
+            "movss" | "movsd" if i.op_count() == 2 => {
+                let narrow = if name == "movss" { 32 } else { 64 };
+                let mut bits = self.operand(i, 1, narrow)?;
+                bits.truncate(narrow);
+                if i.op_kind(0) == OpKind::Register {
+                    if i.op_kind(1) == OpKind::Register {
+                        return Ok(false);
+                    }
+                    bits.resize(128, 0);
+                }
+                self.put(i, bits, vex)
+            }
+            "movlps" | "movlpd" | "movhps" | "movhpd" if i.op_kind(0) == OpKind::Memory => {
+                let from = if name.starts_with("movh") { 64 } else { 0 };
+                let bits = self.operand(i, 1, 128)?[from..from + 64].to_vec();
+                self.put(i, bits, vex)
+            }
+            "movhps" | "movhpd" => {
+                let last = i.op_count() - 1;
+                let (mut low, high) = (self.operand(i, last - 1, 128)?, self.operand(i, last, 64)?);
+                low.truncate(64);
+                low.extend(&high[..64]);
+                self.put(i, low, vex)
+            }
+            "movmskps" | "movmskpd" | "pmovmskb" => {
+                let lane = match name {
+                    "movmskps" => 32,
+                    "movmskpd" => 64,
+                    _ => 8,
+                };
+                let bits = self.vector(i.op_register(1))?;
+                let mut signs: Bits = bits.chunks(lane).map(|lane| lane[lane.len() - 1]).collect();
+                signs.resize(to, 0);
+                self.set_general(i.op_register(0), Value::Bits(signs))?;
+                Ok(true)
+            }
+            "extracti128" | "extractf128" | "extracti32x4" | "extracti64x2" | "extracti64x4"
+            | "extracti32x8" | "extractf32x4" | "extractf64x4" => {
+                let width = if name.ends_with("x4") && name.contains("64") || name.ends_with("x8") {
+                    256
+                } else {
+                    128
+                };
+                let bits = self.vector(i.op_register(1))?;
+                let count = bits.len() / width;
+                let from = (i.immediate(2) as usize % count) * width;
+                self.finish(
+                    i,
+                    bits[from..from + width].to_vec(),
+                    if name.contains("64x") { 64 } else { 32 },
+                    vex,
+                )
+            }
+            "inserti128" | "insertf128" | "inserti32x4" | "inserti64x2" | "inserti64x4"
+            | "inserti32x8" | "insertf64x4" => {
+                let width = if name.ends_with("64x4") || name.ends_with("x8") {
+                    256
+                } else {
+                    128
+                };
+                let (mut bits, part) = (self.operand(i, 1, to)?, self.operand(i, 2, width)?);
+                let from = (i.immediate(3) as usize % (to / width)) * width;
+                bits[from..from + width].copy_from_slice(&part[..width]);
+                self.finish(i, bits, if name.contains("64x") { 64 } else { 32 }, vex)
+            }
+            "pinsrd" | "pinsrq" | "pinsrw" | "pinsrb" => {
+                let lane = width_of(name);
+                let last = i.op_count() - 1;
+                let mut bits = self.operand(i, if vex { 1 } else { 0 }, 128)?;
+                let part = self.operand(i, last - 1, lane)?;
+                let from = (i.immediate(last) as usize % (128 / lane)) * lane;
+                bits[from..from + lane].copy_from_slice(&part[..lane]);
+                self.put(i, bits, vex)
+            }
+            "pextrd" | "pextrq" | "pextrw" | "pextrb" => {
+                let lane = width_of(name);
+                let bits = self.vector(i.op_register(1))?;
+                let from = (i.immediate(2) as usize % (128 / lane)) * lane;
+                let mut part = bits[from..from + lane].to_vec();
+                if i.op_kind(0) == OpKind::Memory {
+                    return self.put(i, part, vex);
+                }
+                part.resize(to.max(32), 0);
+                self.set_general(i.op_register(0), Value::Bits(part))?;
+                Ok(true)
+            }
+            "ptest" => {
+                let (a, b) = (self.operand(i, 0, to)?, self.operand(i, 1, to)?);
+                let t = &mut self.terms;
+                let zero: Vec<_> = a.iter().zip(&b).map(|(&a, &b)| t.and(a, b) ^ 1).collect();
+                let carry: Vec<_> = a
+                    .iter()
+                    .zip(&b)
+                    .map(|(&a, &b)| t.and(a ^ 1, b) ^ 1)
+                    .collect();
+                let flags = [t.all(&zero), t.all(&carry)];
+                self.flags = Flags {
+                    zero: Some(flags[0]),
+                    carry: Some(flags[1]),
+                    sign: Some(0),
+                    overflow: Some(0),
+                };
+                Ok(true)
+            }
+            "pexpandq" | "pexpandd" | "pcompressq" | "pcompressd" => {
+                let lane = width_of(name);
+                let expands = name.starts_with("pexpand");
+                let Some(mask) = self.mask(i, self.width(i, if expands { 0 } else { 1 }) / lane)?
+                else {
+                    return Ok(false);
+                };
+                if mask.iter().any(|&bit| bit > 1) {
+                    return unknown("a mask of data");
+                }
+                let places: Vec<usize> = (0..mask.len()).filter(|&n| mask[n] == 1).collect();
+                let len = places.len() * lane;
+                let in_memory = |n| i.op_kind(n) == OpKind::Memory;
+                // Only as many elements as the mask has are touched.
+                let source = if in_memory(1) {
+                    let at = self.address(i)?;
+                    self.memory.read(at, len / 8)?
+                } else {
+                    self.vector(i.op_register(1))?
+                };
+                if in_memory(0) {
+                    let at = self.address(i)?;
+                    let packed: Bits = places
+                        .iter()
+                        .flat_map(|n| source[n * lane..(n + 1) * lane].to_vec())
+                        .collect();
+                    self.memory.write(at, &packed)?;
+                    return Ok(true);
+                }
+                let mut out = if i.zeroing_masking() {
+                    vec![0; to]
+                } else {
+                    self.vector(i.op_register(0))?[..to].to_vec()
+                };
+                for (packed, &n) in places.iter().enumerate() {
+                    let (from, into) = if expands { (packed, n) } else { (n, packed) };
+                    out[into * lane..(into + 1) * lane]
+                        .copy_from_slice(&source[from * lane..(from + 1) * lane]);
+                }
+                self.put(i, out, vex)
+            }
+            _ if name.starts_with("pmovzx") || name.starts_with("pmovsx") => {
+                let (from, into) = (letter(name, 2), letter(name, 1));
+                let count = to / into;
+                let bits = self.operand(i, 1, count * from)?;
+                let mut out = Vec::with_capacity(to);
+                for lane in bits[..count * from].chunks(from) {
+                    out.extend(lane);
+                    let top = if name.starts_with("pmovs") {
+                        lane[from - 1]
+                    } else {
+                        0
+                    };
+                    out.resize(out.len() + into - from, top);
+                }
+                self.finish(i, out, into, vex)
+            }
+            "pmovwb" | "pmovdb" | "pmovqd" | "pmovdw" | "pmovqb" | "pmovqw" => {
+                let (from, into) = (letter(name, 2), letter(name, 1));
+                let bits = self.vector(i.op_register(1))?;
+                let mut out: Bits = bits
+                    .chunks(from)
+                    .flat_map(|lane| lane[..into].iter().copied())
+                    .collect();
+                if i.op_kind(0) == OpKind::Register {
+                    if i.op_mask() != Register::None {
+                        return Ok(false);
+                    }
+                    out.resize(out.len().max(128), 0);
+                    return self.put(i, out, vex);
+                }
+                self.finish(i, out, into, vex)
+            }
+            "pmovm2b" | "pmovm2w" | "pmovm2d" | "pmovm2q" => {
+                let lane = width_of(name);
+                let mask = self.vector(i.op_register(1))?;
+                let out = (0..to).map(|at| mask[at / lane]).collect();
+                self.put(i, out, vex)
+            }
+            "pmovb2m" | "pmovw2m" | "pmovd2m" | "pmovq2m" => {
+                let lane = letter(name, 3);
+                let bits = self.vector(i.op_register(1))?;
+                let out = bits.chunks(lane).map(|lane| lane[lane.len() - 1]).collect();
+                self.put(i, out, vex)
+            }
+            _ => Ok(false),
+        }
+    }
+}

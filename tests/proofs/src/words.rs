@@ -1,0 +1,298 @@
+//! Operations on words, with what they are for constants and the form of their result.
+
+use crate::forms::Form;
+use crate::terms::{Compare, Extreme, Fill, Lit, Op, Terms, WordId, mask, sign_extended};
+
+impl Terms {
+    pub(crate) fn slice(&mut self, word: WordId, from: u8, width: u8) -> WordId {
+        let w = &self.words[word as usize];
+        if from == 0 && width == w.width {
+            return word;
+        }
+        match w.op {
+            Op::Const(value) => return self.constant(width, value >> from),
+            Op::Slice(inner, more) => return self.slice(inner, more + from, width),
+            _ => {}
+        }
+        self.word(width, Op::Slice(word, from), |t| {
+            let w = &t.words[word as usize];
+            let (form, hint) = (w.form.clone(), (w.low >> from, w.high >> from));
+            (t.floor(&form, from), Some(hint))
+        })
+    }
+
+    pub(crate) fn repeat(&mut self, width: u8, lit: Lit, places: u64) -> WordId {
+        let signed = sign_extended(places, width);
+        self.word(width, Op::Repeat(lit, places), |t| {
+            (t.bool_form(lit).scaled(signed.into()), None)
+        })
+    }
+
+    pub(crate) fn extend(&mut self, core: WordId, up: u8, fill: Fill, width: u8) -> WordId {
+        if let Some(value) = self.as_constant(core) {
+            let inner = self.words[core as usize].width;
+            let value = if fill == Fill::Sign {
+                sign_extended(value, inner) as u64
+            } else {
+                value
+            };
+            return self.constant(width, value << up);
+        }
+        self.word(width, Op::Extend(core, up, fill), |t| {
+            let reaches = up + t.words[core as usize].width == width;
+            let form = match fill {
+                _ if reaches => t.words[core as usize].form.clone(),
+                Fill::Zero => t.unsigned(core),
+                Fill::Sign => t.signed(core),
+            };
+            (form.scaled(1 << up), None)
+        })
+    }
+
+    pub(crate) fn field(&mut self, bits: &[Lit]) -> WordId {
+        let top = bits.iter().rposition(|&bit| bit != 0).map_or(0, |n| n + 1);
+        let ones = bits
+            .iter()
+            .enumerate()
+            .fold(0u64, |v, (i, &bit)| v | u64::from(bit == 1) << i);
+        self.word(bits.len() as u8, Op::Field(bits.into()), |t| {
+            let high = (1i128 << top) - 1;
+            (Form::atom(t.opaque(ones.into(), high)), None)
+        })
+    }
+
+    pub(crate) fn add(&mut self, a: WordId, b: WordId) -> WordId {
+        let width = self.words[a as usize].width;
+        match (self.as_constant(a), self.as_constant(b)) {
+            (Some(a), Some(b)) => return self.constant(width, a.wrapping_add(b)),
+            (_, Some(0)) => return a,
+            (Some(0), _) => return b,
+            _ => {}
+        }
+        // c + !x = (c - 1) - x.
+        for (constant, word) in [(a, b), (b, a)] {
+            if let (Some(value), &Op::Not(inner)) =
+                (self.as_constant(constant), &self.words[word as usize].op)
+            {
+                let less = self.constant(width, value.wrapping_sub(1));
+                return self.sub(less, inner);
+            }
+        }
+        // Words without a common bit.
+        let (x, y) = (self.bits(a), self.bits(b));
+        if x.iter().zip(&y).all(|(&x, &y)| x == 0 || y == 0) {
+            let joined: Vec<_> = x.iter().zip(&y).map(|(x, y)| x | y).collect();
+            return self.gather(&joined);
+        }
+        if a == b {
+            let doubled: Vec<_> = core::iter::once(0).chain(x).take(width.into()).collect();
+            return self.gather(&doubled);
+        }
+        let (a, b) = (a.min(b), a.max(b));
+        self.word(width, Op::Add(a, b), |t| t.sum(a, b, 1))
+    }
+
+    pub(crate) fn sub(&mut self, a: WordId, b: WordId) -> WordId {
+        let width = self.words[a as usize].width;
+        match (self.as_constant(a), self.as_constant(b)) {
+            (Some(a), Some(b)) => return self.constant(width, a.wrapping_sub(b)),
+            (_, Some(0)) => return a,
+            _ if a == b => return self.constant(width, 0),
+            _ => {}
+        }
+        self.word(width, Op::Sub(a, b), |t| t.sum(a, b, -1))
+    }
+
+    fn sum(&mut self, a: WordId, b: WordId, sign: i128) -> (Form, Option<(i128, i128)>) {
+        let (a, b) = (&self.words[a as usize], &self.words[b as usize]);
+        let (low, high) = if sign > 0 {
+            (b.low, b.high)
+        } else {
+            (-b.high, -b.low)
+        };
+        let hint = (a.low.saturating_add(low), a.high.saturating_add(high));
+        (a.form.plus(&b.form.scaled(sign)), Some(hint))
+    }
+
+    /// The low bits of a product.
+    pub(crate) fn mul(&mut self, a: WordId, b: WordId) -> WordId {
+        let width = self.words[a as usize].width;
+        let (a, b) = match (self.as_constant(a), self.as_constant(b)) {
+            (Some(a), Some(b)) => return self.constant(width, a.wrapping_mul(b)),
+            (Some(_), _) => (b, a),
+            (None, None) => (a.min(b), a.max(b)),
+            _ => (a, b),
+        };
+        if let Some(b) = self
+            .as_constant(b)
+            .filter(|b| b.is_power_of_two() || *b == 0)
+        {
+            return self.shifted_up(a, b, width);
+        }
+        self.word(width, Op::Mul(a, b), |t| {
+            (
+                t.product(a, b, |t, word| t.words[word as usize].form.clone()),
+                None,
+            )
+        })
+    }
+
+    fn shifted_up(&mut self, a: WordId, factor: u64, width: u8) -> WordId {
+        if factor == 0 {
+            return self.constant(width, 0);
+        }
+        let bits = self.bits(a);
+        let up = factor.trailing_zeros() as usize;
+        let moved: Vec<_> = core::iter::repeat_n(0, up)
+            .chain(bits)
+            .take(width.into())
+            .collect();
+        self.gather(&moved)
+    }
+
+    /// A product of twice the width, up to 64 bits.
+    pub(crate) fn wide(&mut self, a: WordId, b: WordId, signed: bool) -> WordId {
+        let narrow = self.words[a as usize].width;
+        let width = 2 * narrow;
+        let extended = |value: u64| {
+            if signed {
+                sign_extended(value, narrow) as u64
+            } else {
+                value
+            }
+        };
+        let (a, b) = match (self.as_constant(a), self.as_constant(b)) {
+            (Some(a), Some(b)) => {
+                return self.constant(width, extended(a).wrapping_mul(extended(b)));
+            }
+            (Some(_), _) => (b, a),
+            (None, None) => (a.min(b), a.max(b)),
+            _ => (a, b),
+        };
+        if let Some(factor) = self
+            .as_constant(b)
+            .map(extended)
+            .filter(|b| b.is_power_of_two() || *b == 0)
+        {
+            let mut bits = self.bits(a);
+            let top = if signed { bits[bits.len() - 1] } else { 0 };
+            bits.resize(width.into(), top);
+            let a = self.gather(&bits);
+            return self.shifted_up(a, factor, width);
+        }
+        self.word(width, Op::Wide(a, b, signed), |t| {
+            (
+                t.product(a, b, |t, word| {
+                    if signed {
+                        t.signed(word)
+                    } else {
+                        t.unsigned(word)
+                    }
+                }),
+                None,
+            )
+        })
+    }
+
+    pub(crate) fn extreme(&mut self, kind: Extreme, a: WordId, b: WordId) -> WordId {
+        let width = self.words[a as usize].width;
+        if a == b {
+            return a;
+        }
+        if let (Some(x), Some(y)) = (self.as_constant(a), self.as_constant(b)) {
+            return self.constant(width, kind.of(x, y, width));
+        }
+        let (a, b) = (a.min(b), a.max(b));
+        self.word(width, Op::Extreme(kind, a, b), |t| {
+            let (low, high, q) = t.extreme_range(kind, a, b);
+            (Form::atom(t.opaque_with(low, high, q)), None)
+        })
+    }
+
+    pub(crate) fn abs(&mut self, a: WordId) -> WordId {
+        let width = self.words[a as usize].width;
+        if let Some(value) = self.as_constant(a) {
+            return self.constant(width, sign_extended(value, width).unsigned_abs());
+        }
+        self.word(width, Op::Abs(a), |t| {
+            let form = t.signed(a);
+            let (low, high) = t.range(&form);
+            (Form::atom(t.opaque(0, high.max(-low))), None)
+        })
+    }
+
+    /// A literal: the comparison holds.
+    pub(crate) fn compare(&mut self, kind: Compare, a: WordId, b: WordId) -> Lit {
+        if a == b {
+            return Lit::from(kind == Compare::Equal);
+        }
+        let width = self.words[a as usize].width;
+        if let (Some(x), Some(y)) = (self.as_constant(a), self.as_constant(b)) {
+            return Lit::from(kind.of(x, y, width));
+        }
+        // A comparison with zero is a sign bit.
+        if kind == Compare::GreaterSigned && width > 1 {
+            if self.as_constant(a) == Some(0) {
+                return self.bits(b)[usize::from(width) - 1];
+            }
+            if self.as_constant(b) == Some(mask(width)) {
+                return self.bits(a)[usize::from(width) - 1] ^ 1;
+            }
+        }
+        let (a, b) = if kind == Compare::Equal {
+            (a.min(b), a.max(b))
+        } else {
+            (a, b)
+        };
+        let word = self.word(1, Op::Compare(kind, a, b), |t| {
+            (Form::atom(t.opaque(0, 1)), None)
+        });
+        let lit = self.bits(word)[0];
+        if kind == Compare::GreaterSigned {
+            self.note_comparison(lit, a, b);
+        }
+        lit
+    }
+
+    pub(crate) fn select(&mut self, condition: Lit, yes: WordId, no: WordId) -> WordId {
+        if condition < 2 || yes == no {
+            return if condition == 0 { no } else { yes };
+        }
+        let width = self.words[yes as usize].width;
+        if self.as_constant(no) == Some(0) {
+            return self.word(width, Op::Select(condition, yes, no), |t| {
+                (t.conditional(condition, yes), None)
+            });
+        }
+        self.word(width, Op::Select(condition, yes, no), |t| {
+            let (a, b) = (&t.words[yes as usize], &t.words[no as usize]);
+            let (low, high) = (a.low.min(b.low), a.high.max(b.high));
+            let (a, b) = (a.form.clone(), b.form.clone());
+            let q = t.mod_q(&a).filter(|q| t.mod_q(&b).as_ref() == Some(q));
+            (Form::atom(t.opaque_with(low, high, q)), None)
+        })
+    }
+
+    pub(crate) fn count_ones(&mut self, a: WordId, width: u8) -> WordId {
+        let most = self.words[a as usize].width;
+        self.word(width, Op::Count(a), |t| {
+            (Form::atom(t.opaque(0, most.into())), None)
+        })
+    }
+
+    /// A signed word in the range, at its ends if it was beyond them; of another width.
+    pub(crate) fn clamp(&mut self, a: WordId, low: i64, high: i64, width: u8) -> WordId {
+        let form = self.signed(a);
+        let (l, h) = self.range(&form);
+        if l >= low.into() && h <= high.into() {
+            let bits = self.bits(a);
+            return self.gather(&bits[..width.into()]);
+        }
+        self.word(width, Op::Clamp(a, low, high), |t| {
+            (
+                Form::atom(t.opaque(l.max(low.into()), h.min(high.into()).max(low.into()))),
+                None,
+            )
+        })
+    }
+}
