@@ -16,7 +16,7 @@ use shell::{Outcome, Stop};
 type Step = fn() -> Outcome;
 
 /// Name; whether the step runs without being named; the step.
-const STEPS: [(&str, bool, Step); 31] = [
+const STEPS: [(&str, bool, Step); 32] = [
     ("tools", true, host::tools),
     ("fmt", true, host::fmt),
     ("locks", true, host::locks),
@@ -45,6 +45,7 @@ const STEPS: [(&str, bool, Step); 31] = [
     ("quick", false, host::quick),
     ("advisories", false, host::advisories),
     ("neon", false, targets::neon),
+    ("go_arm64", false, bindings::go_arm64),
     ("ports", false, targets::ports),
     ("levels", false, gates::levels),
     ("miri", false, gates::miri),

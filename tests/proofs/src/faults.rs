@@ -4,20 +4,20 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::image::Image;
 use crate::parallel;
-use crate::places::places;
+use crate::places::{Program, places};
 use crate::prove::prove;
 use crate::row::{Report, Verdict};
 
 /// Flips `code` bits of instructions and `tables` bits of constants, spread over all rows that
 /// are proved.
 pub(crate) fn run(program: &Path, [code, tables]: [usize; 2]) -> Result<bool, String> {
-    let image = Image::load(program)?;
-    let all = places(&image, &|_, _| true)?;
+    let program = Program::load(program)?;
+    let image = &program.image;
+    let all = places(image, &|_, _| true)?;
     let reports = parallel::map(all.len(), |n| {
         let (backend, entry, row) = &all[n];
-        prove(&image, backend, *entry, row, 0..1)
+        prove(program.of(row), backend, *entry, row, 0..1)
     })?;
     // Only a row that is proved says something when it is refused.
     let proved: Vec<usize> = (0..all.len()).filter(|&n| reports[n].is_proved()).collect();
@@ -43,9 +43,9 @@ pub(crate) fn run(program: &Path, [code, tables]: [usize; 2]) -> Result<bool, St
     let outcomes = parallel::map(faults.len(), |n| {
         let (row, is_code, seed) = faults[n];
         let (address, bit) = choose(&reports[row], is_code, seed);
-        let mut image = image.clone();
-        image.change(address, 1 << bit);
         let (backend, entry, statement) = &all[row];
+        let mut image = program.of(statement).clone();
+        image.change(address, 1 << bit);
         let after = prove(&image, backend, *entry, statement, 0..1);
         let result = refusal(&after);
         if result.is_none() {

@@ -17,11 +17,14 @@ struct Segment {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
+    architecture: object::Architecture,
     segments: Vec<Segment>,
     /// Addresses that relocation filled in, and what they hold.
     pub(crate) pointers: BTreeMap<u64, u64>,
     /// Functions by address, for messages.
     names: BTreeMap<u64, String>,
+    /// Variables of the program by name.
+    statics: BTreeMap<String, u64>,
     /// Functions of other libraries, by the address of the slot with their address.
     pub(crate) imports: BTreeMap<u64, String>,
 }
@@ -32,8 +35,12 @@ impl Image {
         let bytes = std::fs::read(path).map_err(|e| text(&e))?;
         let file = object::read::elf::ElfFile64::<object::Endianness>::parse(&bytes[..])
             .map_err(|e| text(&e))?;
-        if file.architecture() != object::Architecture::X86_64 {
-            return Err(text(&"not a program for x86-64"));
+        let architecture = file.architecture();
+        if !matches!(
+            architecture,
+            object::Architecture::X86_64 | object::Architecture::Aarch64
+        ) {
+            return Err(text(&"not a program for x86-64 or AArch64"));
         }
         let endian = file.endian();
         let mut segments = Vec::new();
@@ -73,29 +80,36 @@ impl Image {
             }
         }
         let mut image = Self {
+            architecture,
             segments,
             pointers: BTreeMap::new(),
             names: BTreeMap::new(),
+            statics: BTreeMap::new(),
             imports: BTreeMap::new(),
         };
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
+            let name = symbol.name().unwrap_or("?").to_owned();
             if symbol.is_definition() && symbol.kind() == object::SymbolKind::Text {
-                image
-                    .names
-                    .insert(symbol.address(), symbol.name().unwrap_or("?").to_owned());
+                image.names.insert(symbol.address(), name);
+            } else if symbol.is_definition() && symbol.kind() == object::SymbolKind::Data {
+                image.statics.insert(name, symbol.address());
             }
         }
         for (address, relocation) in file.dynamic_relocations().into_iter().flatten() {
             match relocation.flags() {
                 RelocationFlags::Elf {
-                    r_type: elf::R_X86_64_RELATIVE,
+                    r_type: elf::R_X86_64_RELATIVE | elf::R_AARCH64_RELATIVE,
                 } => {
                     let value = relocation.addend() as u64;
                     image.pointers.insert(address, value);
                     image.put(address, value);
                 }
                 RelocationFlags::Elf {
-                    r_type: elf::R_X86_64_GLOB_DAT | elf::R_X86_64_JUMP_SLOT,
+                    r_type:
+                        elf::R_X86_64_GLOB_DAT
+                        | elf::R_X86_64_JUMP_SLOT
+                        | elf::R_AARCH64_GLOB_DAT
+                        | elf::R_AARCH64_JUMP_SLOT,
                 } => {
                     let symbol = match relocation.target() {
                         RelocationTarget::Symbol(index) => file
@@ -120,6 +134,28 @@ impl Image {
                 place.copy_from_slice(&value.to_le_bytes());
             }
         }
+    }
+
+    pub(crate) fn is_aarch64(&self) -> bool {
+        self.architecture == object::Architecture::Aarch64
+    }
+
+    /// The image in which the byte of the variable whose name contains all parts is a constant.
+    pub(crate) fn assuming(&self, parts: &[&str], value: u8) -> Result<Self, String> {
+        let fits = |name: &str| parts.iter().all(|part| name.contains(part));
+        let mut named = self.statics.iter().filter(|(name, _)| fits(name));
+        let (Some((_, &start)), None) = (named.next(), named.next()) else {
+            return Err(format!("no variable {}", parts.join(" ")));
+        };
+        let mut image = self.clone();
+        let assumed = Segment {
+            start,
+            bytes: vec![value],
+            writable: false,
+            executable: false,
+        };
+        image.segments.insert(0, assumed);
+        Ok(image)
     }
 
     /// Changes bits of a byte, for the fault tests.

@@ -1,12 +1,14 @@
-//! State of a processor for x86-64, in terms.
+//! State of a processor, in terms, and execution for x86-64.
 //!
 //! A branch, an address or a length that depends on an input stops the execution.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use iced_x86::{Decoder, DecoderOptions, Instruction};
 use rustc_hash::FxHashMap;
 
+use crate::aarch64;
 use crate::image::Image;
 use crate::memory::{Bits, END, Memory, PROGRAM, STACK, Step, Stop, UNWRITTEN, Value, unknown};
 use crate::terms::{Lit, Terms};
@@ -29,8 +31,9 @@ pub(crate) struct Machine<'a> {
     pub(crate) flags: Flags,
     pub(crate) memory: Memory<'a>,
     pub(crate) executed: usize,
-    limit: usize,
+    pub(crate) limit: usize,
     decoded: FxHashMap<u64, Instruction>,
+    pub(crate) decoded_aarch64: FxHashMap<u64, Rc<aarch64::Instruction>>,
     pub(crate) met: BTreeMap<Vec<u8>, u64>,
 }
 
@@ -50,7 +53,7 @@ impl<'a> Machine<'a> {
     pub(crate) fn without_vectors(memory: Memory<'a>) -> Self {
         let mut machine = Self {
             terms: Terms::new(),
-            general: vec![Value::Bits(vec![UNWRITTEN; 64]); 16],
+            general: vec![Value::Bits(vec![UNWRITTEN; 64]); 32],
             vectors: vec![vec![UNWRITTEN; 512]; 32],
             masks: vec![vec![UNWRITTEN; 64]; 8],
             flags: Flags::default(),
@@ -58,9 +61,10 @@ impl<'a> Machine<'a> {
             executed: 0,
             limit: 400_000,
             decoded: FxHashMap::default(),
+            decoded_aarch64: FxHashMap::default(),
             met: BTreeMap::new(),
         };
-        for n in 0..16 {
+        for n in 0..32 {
             machine.general[n] = Value::Bits(machine.fresh(64));
         }
         machine
@@ -78,7 +82,12 @@ impl<'a> Machine<'a> {
     /// The stack below the arguments, `16 step` bytes below a multiple of 64.
     pub(crate) fn set_stack(&mut self, step: i64, arguments: &[Value]) -> Step<()> {
         let top = self.memory.stack_top - 512 - 16 * step;
-        self.general[4] = Value::Pointer(STACK, top);
+        let register = if self.memory.image.is_aarch64() {
+            aarch64::SP
+        } else {
+            4
+        };
+        self.general[register] = Value::Pointer(STACK, top);
         for (n, value) in arguments.iter().enumerate() {
             self.memory
                 .write_value((STACK, top + 8 * n as i64), value)?;
@@ -105,6 +114,9 @@ impl<'a> Machine<'a> {
 
     /// Calls a function and runs until it returns.
     pub(crate) fn call(&mut self, entry: u64) -> Step<()> {
+        if self.memory.image.is_aarch64() {
+            return self.call_aarch64(entry);
+        }
         let saved = [3, 4, 5, 12, 13, 14, 15].map(|n| (n, self.general[n].clone()));
         self.push(&Value::Pointer(PROGRAM, END))?;
         let mut at = entry;
@@ -115,18 +127,11 @@ impl<'a> Machine<'a> {
             }
             let instruction = self.instruction(at)?;
             let next = self.step(&instruction).map_err(|stop| {
-                let place = |text: String| {
-                    format!(
-                        "{text}, {:?} at {}",
-                        instruction.mnemonic(),
-                        self.memory.image.name(at)
-                    )
-                };
-                match stop {
-                    Stop::Leak(text) => Stop::Leak(place(text)),
-                    Stop::Memory(text) => Stop::Memory(place(text)),
-                    Stop::Unknown(text) => Stop::Unknown(place(text)),
-                }
+                stop.at(&format!(
+                    "{:?} at {}",
+                    instruction.mnemonic(),
+                    self.memory.image.name(at)
+                ))
             })?;
             at = next;
         }
@@ -174,6 +179,8 @@ impl<'a> Machine<'a> {
 
     /// Code addresses that were executed, with the lengths of the instructions.
     pub(crate) fn code_executed(&self) -> Vec<(u64, usize)> {
-        self.decoded.iter().map(|(&at, i)| (at, i.len())).collect()
+        let aarch64 = self.decoded_aarch64.keys().map(|&at| (at, 4));
+        let x86 = self.decoded.iter().map(|(&at, i)| (at, i.len()));
+        x86.chain(aarch64).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Checks of the machine code of the kernels of `mldsa-core`, for all inputs, on the program
 //! that is linked: `docs/proofs.md`.
 
+mod aarch64;
 mod arithmetic;
 mod audit;
 mod bounds;
@@ -39,25 +40,30 @@ mod verdict;
 mod words;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use image::Image;
-use places::{BACKENDS, places};
+use places::{AARCH64_BACKENDS, BACKENDS, Program, places};
 use prove::reports;
 use row::Report;
 
 /// Rows that take more than a few seconds: `quick` leaves them to `all`.
 const SLOW: [&str; 3] = ["commit_row", "public_row", "respond_row"];
-const USAGE: &str = "usage: mldsa-proofs [quick | all [--write] | rows TEXT | semantics | reference | hints | faults [CODE TABLES] | mutants | --elf PATH]";
+const USAGE: &str =
+    "usage: mldsa-proofs [aarch64] quick | all | rows TEXT | semantics | faults [CODE TABLES]
+       mldsa-proofs all --write | reference | hints | mutants | --elf PATH";
+/// The exit status if a tool or a target is missing.
+const NOT_RUN: u8 = 77;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // Panics of the domain are open statements, not messages.
     std::panic::set_hook(Box::new(|_| {}));
     match run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(Some(true)) => ExitCode::SUCCESS,
+        Ok(Some(false)) => ExitCode::FAILURE,
+        Ok(None) => ExitCode::from(NOT_RUN),
         Err(text) => {
             eprintln!("{text}");
             ExitCode::from(2)
@@ -65,7 +71,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &[&str]) -> Result<bool, String> {
+/// What a command established; `None` if it could not run.
+fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
     // Links every backend into this program, which is the one that is checked.
     let here: Vec<_> = mldsa_core::Backend::available()
         .map(mldsa_core::Backend::name)
@@ -76,22 +83,56 @@ fn run(arguments: &[&str]) -> Result<bool, String> {
     );
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     match arguments {
-        ["quick"] => {
-            let reports = reports(&own, &|_, row| !SLOW.contains(&row.kernel), 1)?;
-            Ok(same_as_ledger(&reports)? & bounds::check())
-        }
         ["all"] => {
-            let reports = reports(&own, &|_, _| true, 4)?;
-            Ok(same_as_ledger(&reports)? & bounds::check() & semantics(&own)?)
+            let here = all(&own)?;
+            Ok(match aarch64_program()? {
+                Some(program) => Some(here & all(&program)?),
+                None => (!here).then_some(false),
+            })
         }
         ["all", "--write"] => {
-            let reports = reports(&own, &|_, _| true, 4)?;
-            ledger::write(&reports, &BACKENDS)?;
-            Ok(true)
+            let Some(other) = aarch64_program()? else {
+                return Ok(None);
+            };
+            let mut rows = reports(&own, &|_, _| true, 4)?;
+            rows.extend(reports(&other, &|_, _| true, 4)?);
+            ledger::write(&rows, &[&BACKENDS[..], &AARCH64_BACKENDS].concat())?;
+            Ok(Some(true))
         }
+        ["mutants"] => mutants::run(&own).map(Some),
+        ["hints"] => hints::check(&Image::load(&own)?).map(Some),
+        ["reference"] => reference_vectors::compare().map(Some),
+        ["--elf", path] => of_user(Path::new(path)).map(Some),
+        ["aarch64", rest @ ..] => match aarch64_program()? {
+            Some(program) => command(&program, rest).map(Some),
+            None => Ok(None),
+        },
+        rest => command(&own, rest).map(Some),
+    }
+}
+
+/// The program that is checked for AArch64, if it can be built and its instructions compared.
+fn aarch64_program() -> Result<Option<PathBuf>, String> {
+    match aarch64::lacking() {
+        None => aarch64::build().map(Some),
+        Some(reason) => {
+            println!("AArch64: NOT RUN, {reason}");
+            Ok(None)
+        }
+    }
+}
+
+/// A command about one program.
+fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
+    match arguments {
+        ["quick"] => {
+            let reports = reports(program, &|_, row| !SLOW.contains(&row.kernel), 1)?;
+            Ok(same_as_ledger(&reports)? & bounds::check())
+        }
+        ["all"] => all(program),
         ["rows", text] => {
             let reports = reports(
-                &own,
+                program,
                 &|backend, row| {
                     format!("{backend}::{} {}", row.kernel, row.parameter).contains(text)
                 },
@@ -99,36 +140,42 @@ fn run(arguments: &[&str]) -> Result<bool, String> {
             )?;
             Ok(reports.iter().all(Report::is_proved))
         }
-        ["semantics"] => semantics(&own),
-        ["faults"] => faults::run(&own, [1000, 200]),
+        ["semantics"] => semantics(program),
+        ["faults"] => faults::run(program, [1000, 200]),
         ["faults", code, tables] => {
             let number = |text: &str| text.parse().map_err(|_| USAGE);
-            faults::run(&own, [number(code)?, number(tables)?])
-        }
-        ["mutants"] => mutants::run(&own),
-        ["hints"] => hints::check(&Image::load(&own)?),
-        ["reference"] => reference_vectors::compare(),
-        ["--elf", path] => {
-            let reports = reports(Path::new(path), &|_, _| true, 1)?;
-            let found: Vec<_> = BACKENDS
-                .into_iter()
-                .filter(|backend| reports.iter().any(|r| r.backend == *backend))
-                .collect();
-            println!("found: kernel tables of {}", found.join(", "));
-            println!(
-                "proved: {} of {} rows",
-                reports.iter().filter(|r| r.is_proved()).count(),
-                reports.len()
-            );
-            let without: Vec<_> = rows::WITHOUT_ROWS.iter().map(|row| row.0).collect();
-            println!(
-                "not covered: {}; and all code outside the kernel tables",
-                without.join(", ")
-            );
-            same_as_ledger(&reports)
+            faults::run(program, [number(code)?, number(tables)?])
         }
         _ => Err(USAGE.into()),
     }
+}
+
+/// All rows as the ledger has them, and all forms of instructions.
+fn all(program: &Path) -> Result<bool, String> {
+    let reports = reports(program, &|_, _| true, 4)?;
+    Ok(same_as_ledger(&reports)? & bounds::check() & semantics(program)?)
+}
+
+/// The rows of any program that links the library.
+fn of_user(program: &Path) -> Result<bool, String> {
+    let reports = reports(program, &|_, _| true, 1)?;
+    let found: Vec<&str> = BACKENDS
+        .into_iter()
+        .chain(AARCH64_BACKENDS)
+        .filter(|backend| reports.iter().any(|r| r.backend == *backend))
+        .collect();
+    println!("found: kernel tables of {}", found.join(", "));
+    println!(
+        "proved: {} of {} rows",
+        reports.iter().filter(|r| r.is_proved()).count(),
+        reports.len()
+    );
+    let without: Vec<_> = rows::WITHOUT_ROWS.iter().map(|row| row.0).collect();
+    println!(
+        "not covered: {}; and all code outside the kernel tables",
+        without.join(", ")
+    );
+    same_as_ledger(&reports)
 }
 
 fn same_as_ledger(reports: &[Report]) -> Result<bool, String> {
@@ -143,14 +190,18 @@ fn same_as_ledger(reports: &[Report]) -> Result<bool, String> {
 
 /// Compares every form of instruction that the rows execute.
 fn semantics(program: &Path) -> Result<bool, String> {
-    let image = Image::load(program)?;
+    let program = Program::load(program)?;
     let mut met = BTreeMap::new();
-    for (_, entry, row) in places(&image, &|_, _| true)? {
-        let (machine, _) = row::execute(&image, entry, &row.arguments, 0);
+    for (_, entry, row) in places(&program.image, &|_, _| true)? {
+        let (machine, _) = row::execute(program.of(&row), entry, &row.arguments, 0);
         met.extend(machine.met);
     }
     println!("instructions met, without repetitions: {}", met.len());
-    let (compared, bad) = semantics::compare(&image, &met)?;
+    let (compared, bad) = if program.image.is_aarch64() {
+        aarch64::compare(&program.image, &met)?
+    } else {
+        semantics::compare(&program.image, &met)?
+    };
     bad.iter().for_each(|text| println!("{text}"));
     println!(
         "forms that agree with the CPU: {compared}; that differ or were not compared: {}",

@@ -21,6 +21,17 @@ pub(crate) enum Stop {
     Unknown(String),
 }
 
+impl Stop {
+    /// The reason with the place where it arose.
+    pub(crate) fn at(self, place: &str) -> Self {
+        match self {
+            Self::Leak(text) => Self::Leak(format!("{text}, {place}")),
+            Self::Memory(text) => Self::Memory(format!("{text}, {place}")),
+            Self::Unknown(text) => Self::Unknown(format!("{text}, {place}")),
+        }
+    }
+}
+
 pub(crate) type Step<T> = Result<T, Stop>;
 
 pub(crate) fn unknown<T>(text: impl Into<String>) -> Step<T> {

@@ -10,7 +10,12 @@ use crate::memory::{
 impl Machine<'_> {
     pub(crate) fn general_value(&self, register: Register) -> Step<Value> {
         let value = &self.general[register.full_register().number()];
-        let width = 8 * register.size();
+        let from = if is_high_byte(register) { 8 } else { 0 };
+        self.part(value, from, 8 * register.size())
+    }
+
+    /// Bits of a register from that one on.
+    pub(crate) fn part(&self, value: &Value, from: usize, width: usize) -> Step<Value> {
         match value {
             Value::Pointer(..) if width == 64 => Ok(value.clone()),
             Value::Pointer(region, offset) => {
@@ -23,10 +28,9 @@ impl Machine<'_> {
                 }
             }
             Value::Bits(bits) => {
-                let from = if is_high_byte(register) { 8 } else { 0 };
                 let bits = &bits[from..from + width];
                 if bits.contains(&UNWRITTEN) {
-                    return Err(Stop::Memory(format!("{register:?} has no value")));
+                    return Err(Stop::Memory("a register has no value".into()));
                 }
                 Ok(Value::Bits(bits.to_vec()))
             }

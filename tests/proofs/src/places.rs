@@ -3,10 +3,44 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::aarch64;
 use crate::image::Image;
 use crate::rows::{self, Row};
 
 pub(crate) const BACKENDS: [&str; 3] = ["portable", "avx2", "avx512"];
+pub(crate) const AARCH64_BACKENDS: [&str; 2] = ["neon", "neon-sha3"];
+
+/// Backends of the program.
+pub(crate) fn backends(image: &Image) -> &'static [&'static str] {
+    if image.is_aarch64() {
+        &AARCH64_BACKENDS
+    } else {
+        &BACKENDS
+    }
+}
+
+/// The program with what a row assumes about it.
+#[derive(Clone)]
+pub(crate) struct Program {
+    pub(crate) image: Image,
+    answers: Vec<Image>,
+}
+
+impl Program {
+    pub(crate) fn load(path: &Path) -> Result<Self, String> {
+        let image = Image::load(path)?;
+        let answers = if image.is_aarch64() {
+            aarch64::answers(&image)?
+        } else {
+            Vec::new()
+        };
+        Ok(Self { image, answers })
+    }
+
+    pub(crate) fn of(&self, row: &Row) -> &Image {
+        row.answer.map_or(&self.image, |n| &self.answers[n])
+    }
+}
 
 /// Names of the entries of a table, in order, from the source of the library.
 fn entries() -> Result<Vec<String>, String> {
@@ -27,6 +61,15 @@ fn entries() -> Result<Vec<String>, String> {
         .collect())
 }
 
+/// The rows of a program.
+fn all_rows(image: &Image) -> Vec<Row> {
+    let mut rows = rows::rows();
+    if image.is_aarch64() {
+        rows.extend(aarch64::rows());
+    }
+    rows
+}
+
 /// A row of a backend with its address.
 pub(crate) type Place = (&'static str, u64, Row);
 
@@ -36,7 +79,8 @@ pub(crate) fn places(
 ) -> Result<Vec<Place>, String> {
     let entries = entries()?;
     let mut places = Vec::new();
-    for backend in BACKENDS {
+    let all = all_rows(image);
+    for &backend in backends(image) {
         let tables = image.table(backend);
         let table = match tables[..] {
             [table] => table,
@@ -51,18 +95,37 @@ pub(crate) fn places(
                 ));
             }
         };
-        for row in rows::rows() {
-            if wanted(backend, &row) {
-                let at = entries
-                    .iter()
-                    .position(|entry| *entry == row.kernel)
-                    .ok_or("an entry without a name")?;
-                let entry = *image
-                    .pointers
-                    .get(&(table + 16 + 8 * at as u64))
-                    .ok_or("an entry without an address")?;
-                places.push((backend, entry, row));
+        // Rows of this backend replace those of all.
+        let own: BTreeSet<_> = all
+            .iter()
+            .filter(|row| row.backend == Some(backend))
+            .map(|row| row.kernel)
+            .collect();
+        for row in all_rows(image) {
+            let is_here = match row.backend {
+                Some(only) => only == backend,
+                None => !own.contains(row.kernel),
+            };
+            if !is_here || !wanted(backend, &row) {
+                continue;
             }
+            let entry = match row.function {
+                Some(name) => match image.functions(name)[..] {
+                    [entry] => entry,
+                    _ => return Err(format!("no function {name}")),
+                },
+                None => {
+                    let at = entries
+                        .iter()
+                        .position(|entry| *entry == row.kernel)
+                        .ok_or("an entry without a name")?;
+                    *image
+                        .pointers
+                        .get(&(table + 16 + 8 * at as u64))
+                        .ok_or("an entry without an address")?
+                }
+            };
+            places.push((backend, entry, row));
         }
     }
     // Every entry has a row or a reason.

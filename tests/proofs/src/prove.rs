@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::audit::audit;
 use crate::image::Image;
 use crate::parallel;
-use crate::places::{BACKENDS, places};
+use crate::places::{Program, backends, places};
 use crate::row::{Execution, Report, Verdict, execute, stopped};
 use crate::rows::Row;
 use crate::statements::Checked;
@@ -88,15 +88,15 @@ pub(crate) fn reports(
     wanted: &dyn Fn(&str, &Row) -> bool,
     stacks: i64,
 ) -> Result<Vec<Report>, String> {
-    let image = Image::load(program)?;
-    let all = places(&image, wanted)?;
+    let program = Program::load(program)?;
+    let all = places(&program.image, wanted)?;
     let reports = parallel::map(all.len(), |n| {
         let (backend, entry, row) = &all[n];
-        let report = prove(&image, backend, *entry, row, 0..stacks);
+        let report = prove(program.of(row), backend, *entry, row, 0..stacks);
         print(&report);
         report
     })?;
-    for backend in BACKENDS {
+    for &backend in backends(&program.image) {
         let rows: Vec<_> = reports.iter().filter(|r| r.backend == backend).collect();
         let proved = rows.iter().filter(|r| r.is_proved()).count();
         let statements = rows

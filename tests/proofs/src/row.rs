@@ -1,6 +1,5 @@
 //! One kernel with its arguments: execution for all inputs, and what statements read of it.
 
-use iced_x86::Register;
 use rustc_hash::FxHashMap;
 
 use crate::exhaust::{Checker, Cuts, Target};
@@ -79,15 +78,6 @@ pub(crate) struct Execution<'a> {
     /// Region and input words of each argument.
     regions: Regions,
 }
-
-const REGISTERS: [Register; 6] = [
-    Register::RDI,
-    Register::RSI,
-    Register::RDX,
-    Register::RCX,
-    Register::R8,
-    Register::R9,
-];
 
 /// Region and input words of each argument.
 pub(crate) type Regions = Vec<(u32, Vec<WordId>)>;
@@ -185,9 +175,15 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
         }
         regions.push((region, words));
     }
-    let in_registers = values.len().min(6);
-    for (register, value) in REGISTERS.into_iter().zip(&values) {
-        machine.set_general(register, value.clone())?;
+    let registers: &[usize] = if machine.memory.image.is_aarch64() {
+        &[0, 1, 2, 3, 4, 5, 6, 7]
+    } else {
+        // RDI, RSI, RDX, RCX, R8, R9.
+        &[7, 6, 2, 1, 8, 9]
+    };
+    let in_registers = values.len().min(registers.len());
+    for (&register, value) in registers.iter().zip(&values) {
+        machine.general[register] = value.clone();
     }
     machine.set_stack(step, &values[in_registers..])?;
     Ok(regions)
@@ -261,9 +257,9 @@ impl<'a> Execution<'a> {
             .collect())
     }
 
-    /// The result in AL, which has to be 0 or 1.
+    /// The result, in AL or the lowest byte of X0, which has to be 0 or 1.
     pub(crate) fn verdict(&self) -> Result<Lit, String> {
-        match self.machine.general_value(Register::AL) {
+        match self.machine.part(&self.machine.general[0], 0, 8) {
             Ok(Value::Bits(bits)) if bits[1..].iter().all(|&bit| bit == 0) => Ok(bits[0]),
             _ => Err("the result is not known to be 0 or 1".into()),
         }

@@ -104,7 +104,15 @@ impl Machine<'_> {
                 .get(&(slot as u64))
                 .cloned()
                 .unwrap_or_default();
-            self.library(&name)?;
+            let mut arguments = Vec::new();
+            for register in [Register::RDI, Register::RSI, Register::RDX] {
+                arguments.push(self.general_value(register)?);
+            }
+            let [to, from, len] = &arguments[..] else {
+                return unknown("arguments of a library function");
+            };
+            let result = self.library(&name, [to.clone(), from.clone(), len.clone()])?;
+            self.set_general(Register::RAX, result)?;
             // A tail call returns to the caller of this function.
             return match i.flow_control() {
                 FlowControl::IndirectCall => Ok(next),
@@ -127,23 +135,21 @@ impl Machine<'_> {
     }
 
     /// The functions of the C library that kernels call.
-    fn library(&mut self, name: &str) -> Step<()> {
+    pub(crate) fn library(&mut self, name: &str, [to, from, len]: [Value; 3]) -> Step<Value> {
         let pointer = |value: Value| match value {
             Value::Pointer(region, offset) => Ok((region, offset)),
             Value::Bits(_) => unknown("a pointer argument that is none"),
         };
-        let len = self.general_value(Register::RDX)?;
         let Value::Bits(len) = len else {
             return unknown("a length that is a pointer");
         };
         let Some(len) = as_number(&len) else {
             return Err(Stop::Leak("a length depends on data".into()));
         };
-        let to = self.general_value(Register::RDI)?;
         match name {
             _ if len == 0 => {}
             "memcpy" | "memmove" => {
-                let from = pointer(self.general_value(Register::RSI)?)?;
+                let from = pointer(from)?;
                 let to = pointer(to.clone())?;
                 let overlap = from.0 == to.0 && (from.1 - to.1).unsigned_abs() < len;
                 if name == "memcpy" && overlap {
@@ -153,7 +159,7 @@ impl Machine<'_> {
                 self.memory.write(to, &bits)?;
             }
             "memset" => {
-                let Value::Bits(byte) = self.general_value(Register::SIL)? else {
+                let Value::Bits(byte) = self.part(&from, 0, 8)? else {
                     return unknown("a byte that is a pointer");
                 };
                 let bits: Vec<_> = (0..len).flat_map(|_| byte.iter().copied()).collect();
@@ -161,7 +167,7 @@ impl Machine<'_> {
             }
             _ => return unknown(format!("a call of {name}")),
         }
-        self.set_general(Register::RAX, to)
+        Ok(to)
     }
 
     fn lea(&mut self, i: &Instruction) -> Step<()> {

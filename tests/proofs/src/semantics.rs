@@ -25,7 +25,7 @@ use crate::one_instruction::{
 use crate::terms::{Lit, Op, WordId};
 
 /// Operands of each form, counted in elements of 64 bits.
-const OPERANDS: usize = 100_000;
+pub(crate) const OPERANDS: usize = 100_000;
 const FLAG_BITS: [u32; 4] = [6, 0, 7, 11];
 
 /// A form: instruction without its registers and addresses.
@@ -111,10 +111,10 @@ pub(crate) fn compare(
     Ok((compared, bad))
 }
 
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -122,7 +122,7 @@ impl Random {
     }
 
     /// A number at random, or with lanes at their edges.
-    fn number(&mut self) -> u64 {
+    pub(crate) fn number(&mut self) -> u64 {
         let lane = [8, 16, 32, 64][(self.next() >> 20) as usize % 4];
         let edge = |r: u64| match r >> 20 & 7 {
             0 => 0,
@@ -245,17 +245,22 @@ fn one(image: &Image, i: &Instruction, folder: &Path) -> Result<(), String> {
         }
         input.push(case);
     }
-    let output = on_cpu(&path, len, &input)?;
+    let output = on_cpu(&mut Command::new(&path), len, &input)?;
     let group = if constants.is_empty() { cases } else { BATCH };
     for (input, output) in input.chunks(group).zip(output.chunks(group)) {
         let terms = Terms::of(image, &i, base, &sources, &constants, &input[0], narrow)?;
-        terms.compare(input, output)?;
+        terms.compare(input, output, FLAGS, FLAG_BITS)?;
     }
     Ok(())
 }
 
-fn on_cpu(path: &Path, case: usize, input: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
-    let mut child = Command::new(path)
+/// What a program makes of the cases.
+pub(crate) fn on_cpu(
+    program: &mut Command,
+    case: usize,
+    input: &[Vec<u8>],
+) -> Result<Vec<Vec<u8>>, String> {
+    let mut child = program
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -290,13 +295,13 @@ fn place(source: Source) -> (usize, usize) {
 }
 
 /// The terms of an instruction on unknown sources.
-struct Terms<'a> {
-    machine: Machine<'a>,
+pub(crate) struct Terms<'a> {
+    pub(crate) machine: Machine<'a>,
     /// Place and input words of each unknown source.
-    inputs: Vec<(usize, WordId)>,
+    pub(crate) inputs: Vec<(usize, WordId)>,
     /// Flags before: zero, carry, sign, overflow.
-    flags: WordId,
-    outputs: Vec<(usize, Vec<Lit>)>,
+    pub(crate) flags: WordId,
+    pub(crate) outputs: Vec<(usize, Vec<Lit>)>,
 }
 
 impl<'a> Terms<'a> {
@@ -375,7 +380,14 @@ impl<'a> Terms<'a> {
         })
     }
 
-    fn compare(&self, input: &[Vec<u8>], output: &[Vec<u8>]) -> Result<(), String> {
+    /// Compares outputs and flags, which are those bits of the word at `flags_at`.
+    pub(crate) fn compare(
+        &self,
+        input: &[Vec<u8>],
+        output: &[Vec<u8>],
+        flags_at: usize,
+        places: [u32; 4],
+    ) -> Result<(), String> {
         let terms = &self.machine.terms;
         let number =
             |case: &[u8], at: usize| u64::from_le_bytes(core::array::from_fn(|n| case[at + n]));
@@ -411,8 +423,8 @@ impl<'a> Terms<'a> {
                 );
             }
             let flag_bits = |case: &[u8]| {
-                FLAG_BITS.iter().enumerate().fold(0, |all, (n, &bit)| {
-                    all | (number(case, FLAGS) >> bit & 1) << n
+                places.iter().enumerate().fold(0, |all, (n, &bit)| {
+                    all | (number(case, flags_at) >> bit & 1) << n
                 })
             };
             values.insert(
@@ -446,10 +458,10 @@ impl<'a> Terms<'a> {
                     }
                 }
             }
-            for (flag, bit) in after.iter().zip(FLAG_BITS) {
+            for (flag, bit) in after.iter().zip(places) {
                 let Some(flag) = flag else { continue };
                 for (n, got) in literal(&values, *flag, count).into_iter().enumerate() {
-                    if got != number(&output[n], FLAGS) >> bit & 1 {
+                    if got != number(&output[n], flags_at) >> bit & 1 {
                         return Err(format!("flag {bit}"));
                     }
                 }

@@ -317,9 +317,10 @@ pub(crate) fn hint_row(e: &mut Execution<'_>, gamma2: u64) -> (Checked, Checked,
     (both(hints, verdict), Ok("all bits".into()), n + m)
 }
 
-pub(crate) fn permutation(e: &mut Execution<'_>, lanes: usize) -> Checked {
-    let out = e.output(0)?;
-    let inputs = e.inputs(0).to_vec();
+/// Whether an argument of interleaved states is permuted.
+pub(crate) fn permutation(e: &mut Execution<'_>, argument: usize, lanes: usize) -> Checked {
+    let out = e.output(argument)?;
+    let inputs = e.inputs(argument).to_vec();
     for lane in 0..lanes {
         let input: Vec<_> = (0..25)
             .flat_map(|n| e.machine.terms.bits(inputs[n * lanes + lane]))

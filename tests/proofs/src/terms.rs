@@ -248,6 +248,11 @@ impl Terms {
 
     /// The literals of a word; bits that its range excludes are false.
     pub(crate) fn bits(&mut self, word: WordId) -> Vec<Lit> {
+        if let Op::Not(inner) = self.words[word as usize].op
+            && let Op::Field(bits) = &self.words[inner as usize].op
+        {
+            return bits.iter().map(|bit| bit ^ 1).collect();
+        }
         let w = &mut self.words[word as usize];
         let width = usize::from(w.width);
         match &w.op {

@@ -69,6 +69,15 @@ impl Terms {
             (Some(0), _) => return b,
             _ => {}
         }
+        // c + !x = (c - 1) - x.
+        for (constant, word) in [(a, b), (b, a)] {
+            if let (Some(value), &Op::Not(inner)) =
+                (self.as_constant(constant), &self.words[word as usize].op)
+            {
+                let less = self.constant(width, value.wrapping_sub(1));
+                return self.sub(less, inner);
+            }
+        }
         // Words without a common bit.
         let (x, y) = (self.bits(a), self.bits(b));
         if x.iter().zip(&y).all(|(&x, &y)| x == 0 || y == 0) {

@@ -23,6 +23,15 @@ const QEMU: [(&str, &str); 2] = [
     ("qemu-system-riscv32", "qemu-system-misc"),
 ];
 
+const ARM: [(&str, &str); 3] = [
+    ("qemu-aarch64", "qemu-user"),
+    ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    (
+        "/usr/aarch64-linux-gnu/include/stdio.h",
+        "libc6-dev-arm64-cross",
+    ),
+];
+
 /// A limit for emulated programs that hang, in seconds.
 const QEMU_TIMEOUT: &str = "600";
 
@@ -30,14 +39,7 @@ const QEMU_TIMEOUT: &str = "600";
 pub(super) fn gates() -> Outcome {
     install(&[("valgrind", "valgrind")]);
     install(&QEMU);
-    install(&[
-        ("qemu-aarch64", "qemu-user"),
-        ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
-        (
-            "/usr/aarch64-linux-gnu/include/stdio.h",
-            "libc6-dev-arm64-cross",
-        ),
-    ]);
+    install(&ARM);
     let targets: Vec<&str> = BRANCHES.iter().chain(&METAL).copied().collect();
     if !install_targets(&targets) {
         println!("not every target of the gates can be installed");
@@ -59,7 +61,10 @@ pub(super) fn proofs() -> Outcome {
     if std::env::consts::ARCH != "x86_64" {
         return not_run("the kernels of this architecture have no rows");
     }
-    run("cargo run --locked --quiet --release -p mldsa-proofs -- quick")
+    run("cargo run --locked --quiet --release -p mldsa-proofs -- quick")?;
+    install(&ARM);
+    install_targets(&["aarch64-unknown-linux-gnu"]);
+    gate("cargo run --locked --quiet --release -p mldsa-proofs -- aarch64 quick")
 }
 
 /// The oldest supported compiler: the default members and their tests compile, and the gates

@@ -4,10 +4,10 @@
 //!
 //! `MLDSA_SCHEDULES` sets the number of schedules of each scenario and scheduler.
 
+use core::future::Future;
 use core::pin::Pin;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Poll, Waker};
-use std::future::Future;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, mpsc};
 
 use mldsa_core::{MlDsa44, Randomness, SigningKey};
@@ -100,7 +100,7 @@ impl Workers {
 }
 
 fn answer(pending: Result<Pending<Verdict>, ServiceError>) -> Verdict {
-    pending.and_then(|pending| block_on(pending))
+    pending.and_then(block_on)
 }
 
 /// Budget in use, in votes.

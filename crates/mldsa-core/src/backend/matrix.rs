@@ -5,14 +5,18 @@ use crate::memory::array::Element;
 use crate::params::{Params, SEED_LEN};
 use crate::ring::poly::NttPoly;
 
-/// A, row after row, sampled `LANES` entries at a time whatever row they belong
-/// to: rows of 5 or 7 would leave lanes of a backend empty, and A in full takes 16,
-/// 30 or 56 KiB. Public data.
+/// A, row after row, sampled `LANES` entries at a time, or as many as the backend has Keccak
+/// lanes, whatever row they belong to: rows of 5 or 7 would leave lanes of a backend empty, and A
+/// in full takes 16, 30 or 56 KiB. Public data.
 pub(crate) struct MatrixRows<'a, const LANES: usize> {
     kernels: &'static Kernels,
     rho: &'a [u8; SEED_LEN],
     l: usize,
     entries: usize,
+    /// Entries of a group.
+    lanes: usize,
+    /// Entries of the last group that were used, 0 if all were.
+    used: usize,
     next: usize,
     group: [NttPoly; LANES],
 }
@@ -25,6 +29,12 @@ impl<'a, const LANES: usize> MatrixRows<'a, LANES> {
             rho,
             l: p.l,
             entries: p.k * p.l,
+            // With fewer lanes ExpandA runs on more states than ExpandMask, or on one.
+            lanes: match kernels.mask_lanes {
+                lanes @ 4..=8 => lanes.min(LANES),
+                _ => LANES,
+            },
+            used: 0,
             next: 0,
             group: [const { NttPoly::ZERO }; LANES],
         }
@@ -43,15 +53,29 @@ impl<'a, const LANES: usize> MatrixRows<'a, LANES> {
     /// The same from an expansion that is no entry of the table.
     #[inline]
     pub(crate) fn next_row_of(&mut self, row: &mut [NttPoly], expand_a: &mut ExpandA<'_>) {
-        for entry in row {
-            let place = self.next % LANES;
-            if place == 0 {
-                let count = LANES.min(self.entries.saturating_sub(self.next));
-                let group = &mut self.group[..count];
+        let mut rest = row;
+        while !rest.is_empty() && self.next < self.entries {
+            let place = self.used;
+            let count = self.lanes.min(self.entries.saturating_sub(self.next));
+            if place == 0 && count <= rest.len() {
+                let (group, later) = rest.split_at_mut(count);
                 expand_a(self.rho, self.l, self.next, group);
+                self.next += count;
+                rest = later;
+                continue;
             }
-            entry.0 = self.group[place].0;
+            if place == 0 {
+                expand_a(self.rho, self.l, self.next, &mut self.group[..count]);
+            }
+            let (entry, later) = rest.split_at_mut(1);
+            entry[0].0 = self.group[place].0;
             self.next += 1;
+            self.used = if place + 1 == self.lanes {
+                0
+            } else {
+                place + 1
+            };
+            rest = later;
         }
     }
 }

@@ -1,0 +1,197 @@
+//! AArch64: execution of a function, and control flow.
+
+mod decode;
+mod general;
+mod lanes;
+mod memory;
+mod moves;
+mod program;
+mod rows;
+mod semantics;
+
+use std::rc::Rc;
+
+pub(crate) use decode::Instruction;
+pub(crate) use program::{build, lacking};
+pub(crate) use rows::{answers, rows};
+pub(crate) use semantics::compare;
+
+use crate::machine::Machine;
+use crate::memory::{END, LIBRARY, PROGRAM, Step, Stop, Value, unknown};
+use decode::Operand;
+
+/// The stack pointer and the link register among the general registers.
+pub(crate) const SP: usize = 31;
+const LINK: usize = 30;
+/// Registers that a callee restores: general, and the lower halves of vectors.
+const SAVED: core::ops::RangeInclusive<usize> = 19..=29;
+const SAVED_VECTORS: core::ops::RangeInclusive<usize> = 8..=15;
+
+impl Machine<'_> {
+    /// Calls a function and runs until it returns.
+    pub(crate) fn call_aarch64(&mut self, entry: u64) -> Step<()> {
+        let saved = |machine: &Self| {
+            let general: Vec<_> = SAVED
+                .chain([SP])
+                .map(|n| machine.general[n].clone())
+                .collect();
+            let vectors: Vec<_> = SAVED_VECTORS
+                .map(|n| machine.vectors[n][..64].to_vec())
+                .collect();
+            (general, vectors)
+        };
+        let before = saved(self);
+        self.general[LINK] = Value::Pointer(PROGRAM, END);
+        let mut at = entry;
+        while at != END as u64 {
+            self.executed += 1;
+            if self.executed > self.limit {
+                return unknown("too many instructions");
+            }
+            let instruction = self.fetch(at)?;
+            at = self.step_aarch64(&instruction).map_err(|stop| {
+                stop.at(&format!(
+                    "{} at {}",
+                    instruction.mnemonic,
+                    self.memory.image.name(at)
+                ))
+            })?;
+        }
+        if saved(self) != before {
+            return Err(Stop::Memory(
+                "a register of the caller is not restored".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    fn fetch(&mut self, at: u64) -> Step<Rc<Instruction>> {
+        if let Some(known) = self.decoded_aarch64.get(&at) {
+            return Ok(known.clone());
+        }
+        let word = self
+            .memory
+            .image
+            .code(at)
+            .and_then(|code| code.first_chunk::<4>());
+        let Some(word) = word.filter(|_| at.is_multiple_of(4)) else {
+            return Err(Stop::Memory(format!("code at {at:#x}")));
+        };
+        let Some(decoded) = Instruction::decode(u32::from_le_bytes(*word), at) else {
+            return unknown(format!(
+                "an invalid instruction at {}",
+                self.memory.image.name(at)
+            ));
+        };
+        self.met.entry(word.to_vec()).or_insert(at);
+        let decoded = Rc::new(decoded);
+        self.decoded_aarch64.insert(at, decoded.clone());
+        Ok(decoded)
+    }
+
+    /// One instruction; the address of the next.
+    pub(crate) fn step_aarch64(&mut self, i: &Instruction) -> Step<u64> {
+        if let Some(next) = self.control(i)? {
+            return Ok(next);
+        }
+        if self.memory_step(i)?
+            || self.general_step(i)?
+            || self.moves_step(i)?
+            || self.lanes_step(i)?
+        {
+            return Ok(i.at + 4);
+        }
+        unknown(format!("no semantics of {}", i.form()))
+    }
+
+    fn control(&mut self, i: &Instruction) -> Step<Option<u64>> {
+        let next = i.at + 4;
+        let target = i.operands.iter().find_map(|operand| match operand {
+            Operand::Target(target) => Some(*target),
+            _ => None,
+        });
+        let m = &i.mnemonic[..];
+        if let Some(condition) = m.strip_prefix("b.") {
+            let taken = self.holds(condition)?;
+            return self.branch(taken, target, next);
+        }
+        match m {
+            "nop" | "bti" | "paciasp" | "autiasp" => Ok(Some(next)),
+            "b" => Ok(target),
+            "bl" => {
+                self.general[LINK] = Value::Pointer(PROGRAM, next as i64);
+                Ok(target)
+            }
+            "br" | "blr" | "ret" => {
+                let to = match i.operand(0) {
+                    Some(&Operand::General(n, 64)) => self.general_register(n, 64)?,
+                    None => self.general[LINK].clone(),
+                    _ => return unknown("a jump"),
+                };
+                if m == "blr" {
+                    self.general[LINK] = Value::Pointer(PROGRAM, next as i64);
+                }
+                match to {
+                    Value::Pointer(PROGRAM, target) => Ok(Some(target as u64)),
+                    Value::Pointer(LIBRARY, slot) => self.outside(slot as u64).map(Some),
+                    Value::Pointer(..) => Err(Stop::Memory("a jump to no code".into())),
+                    Value::Bits(_) => Err(Stop::Leak("a jump depends on data".into())),
+                }
+            }
+            "cbz" | "cbnz" => {
+                let (n, width) = self.destination(i)?;
+                let zero = match self.general_register(n, width)? {
+                    Value::Pointer(..) => 0,
+                    Value::Bits(bits) => {
+                        let inverted: Vec<_> = bits.iter().map(|bit| bit ^ 1).collect();
+                        self.terms.all(&inverted)
+                    }
+                };
+                self.branch(zero ^ u32::from(m == "cbnz"), target, next)
+            }
+            "tbz" | "tbnz" => {
+                let (n, width) = self.destination(i)?;
+                let Value::Bits(bits) = self.general_register(n, width)? else {
+                    return unknown("a bit of a pointer");
+                };
+                let bit = bits[general::immediate(i, 1)? as usize];
+                self.branch(bit ^ u32::from(m == "tbz"), target, next)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn branch(&self, taken: u32, target: Option<u64>, next: u64) -> Step<Option<u64>> {
+        match taken {
+            0 => Ok(Some(next)),
+            1 => Ok(target),
+            _ => Err(Stop::Leak("a branch depends on data".into())),
+        }
+    }
+
+    /// A function of another library, which returns to the link register and may change what
+    /// a callee does not restore.
+    fn outside(&mut self, slot: u64) -> Step<u64> {
+        let name = self
+            .memory
+            .image
+            .imports
+            .get(&slot)
+            .cloned()
+            .unwrap_or_default();
+        let arguments = core::array::from_fn(|n| self.general[n].clone());
+        let result = self.library(&name, arguments)?;
+        for n in 1..=18 {
+            self.general[n] = Value::Bits(self.fresh(64));
+        }
+        for n in (0..32).filter(|n| !SAVED_VECTORS.contains(n)) {
+            let bits = self.fresh(128);
+            self.set_vector_register(n, bits);
+        }
+        self.general[0] = result;
+        match self.general[LINK] {
+            Value::Pointer(PROGRAM, target) => Ok(target as u64),
+            _ => unknown("a return from a library"),
+        }
+    }
+}

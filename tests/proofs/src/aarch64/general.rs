@@ -1,0 +1,578 @@
+//! Semantics of instructions on general registers.
+
+use super::decode::{Instruction, Modifier, Operand};
+use crate::machine::{Flags, Machine};
+use crate::memory::{Bits, Step, Stop, Value, as_number, constant_bits, unknown};
+use crate::terms::{Compare, Lit, Terms};
+use crate::vector::select;
+use crate::vector_arithmetic::Shift;
+
+impl Machine<'_> {
+    /// A general register of that width; no number is the zero register.
+    pub(super) fn general_register(&self, number: Option<usize>, width: usize) -> Step<Value> {
+        match number {
+            None => Ok(Value::Bits(vec![0; width])),
+            Some(n) => self.part(&self.general[n], 0, width),
+        }
+    }
+
+    /// Writes a general register and clears the bits above.
+    pub(super) fn set_general_register(&mut self, number: Option<usize>, value: Value) {
+        let Some(n) = number else { return };
+        self.general[n] = match value {
+            Value::Bits(mut bits) => {
+                bits.resize(64, 0);
+                Value::Bits(bits)
+            }
+            pointer => pointer,
+        };
+    }
+
+    /// The destination: the first operand.
+    pub(super) fn destination(&self, i: &Instruction) -> Step<(Option<usize>, usize)> {
+        match i.operand(0) {
+            Some(&Operand::General(n, width)) => Ok((n, width)),
+            _ => unknown("a destination"),
+        }
+    }
+
+    fn write_result(&mut self, i: &Instruction, value: Value) -> Step<()> {
+        let (n, width) = self.destination(i)?;
+        let value = match value {
+            Value::Bits(mut bits) => {
+                bits.truncate(width);
+                Value::Bits(bits)
+            }
+            pointer if width == 64 => pointer,
+            Value::Pointer(..) => return unknown("a narrow pointer"),
+        };
+        self.set_general_register(n, value);
+        Ok(())
+    }
+
+    /// Operand `k` with the shift or extension after it, of that width.
+    fn source_value(&mut self, i: &Instruction, k: usize, width: usize) -> Step<Value> {
+        let value = match i.operand(k) {
+            Some(&Operand::General(n, w)) => self.general_register(n, w)?,
+            Some(&Operand::Immediate(value)) => Value::Bits(constant_bits(value, width)),
+            _ => return unknown("an operand"),
+        };
+        let Some(&Operand::Shift(modifier, by)) = i.operand(k + 1) else {
+            return Ok(value);
+        };
+        let bits = match value {
+            Value::Bits(bits) => bits,
+            pointer if by == 0 => return Ok(pointer),
+            Value::Pointer(..) => return unknown("a shift of a pointer"),
+        };
+        modified(&bits, modifier, by, width).map(Value::Bits)
+    }
+
+    fn source_word(&mut self, i: &Instruction, k: usize, width: usize) -> Step<Bits> {
+        match self.source_value(i, k, width)? {
+            Value::Bits(bits) => Ok(bits),
+            Value::Pointer(..) => unknown("an operation on a pointer"),
+        }
+    }
+
+    /// Executes the instruction if it is one of these.
+    pub(super) fn general_step(&mut self, i: &Instruction) -> Step<bool> {
+        let Some(&Operand::General(_, width)) = i.operand(0) else {
+            return Ok(false);
+        };
+        let m = &i.mnemonic[..];
+        match m {
+            "adr" | "adrp" => {
+                let Some(&Operand::Target(target)) = i.operand(1) else {
+                    return unknown("an address");
+                };
+                self.write_result(i, Value::Pointer(crate::memory::PROGRAM, target as i64))?;
+            }
+            "movz" | "movn" | "movk" => {
+                let bits = self.moved(i, m, width)?;
+                self.write_result(i, Value::Bits(bits))?;
+            }
+            "add" | "adds" | "sub" | "subs" => self.sum(i, m, width)?,
+            "adc" | "adcs" | "sbc" | "sbcs" => {
+                let (a, b) = (
+                    self.source_word(i, 1, width)?,
+                    self.source_word(i, 2, width)?,
+                );
+                let Some(carry) = self.flags.carry else {
+                    return unknown("a flag without a rule");
+                };
+                let bits = self.added(&a, &b, m.starts_with("sb"), Some(carry), m.ends_with('s'));
+                self.write_result(i, Value::Bits(bits))?;
+            }
+            "and" | "ands" | "bic" | "bics" | "orr" | "orn" | "eor" | "eon" => {
+                self.logic(i, m, width)?;
+            }
+            "sbfm" | "ubfm" | "bfm" => {
+                let bits = self.bit_field(i, m, width)?;
+                self.write_result(i, Value::Bits(bits))?;
+            }
+            "extr" => {
+                let (high, low) = (
+                    self.source_word(i, 1, width)?,
+                    self.source_word(i, 2, width)?,
+                );
+                let from = immediate(i, 3)? as usize % width;
+                let both: Bits = low.into_iter().chain(high).collect();
+                self.write_result(i, Value::Bits(both[from..from + width].to_vec()))?;
+            }
+            "lslv" | "lsrv" | "asrv" | "rorv" => {
+                let (a, by) = (
+                    self.source_word(i, 1, width)?,
+                    self.source_word(i, 2, width)?,
+                );
+                // The count is taken modulo the width.
+                let Some(by) = as_number(&by) else {
+                    return unknown("a shift by data");
+                };
+                let shift = match m {
+                    "lslv" => Modifier::Lsl,
+                    "lsrv" => Modifier::Lsr,
+                    "asrv" => Modifier::Asr,
+                    _ => Modifier::Ror,
+                };
+                let bits = modified(&a, shift, by as usize % width, width)?;
+                self.write_result(i, Value::Bits(bits))?;
+            }
+            "madd" | "msub" | "smaddl" | "umaddl" | "smsubl" | "umsubl" => self.product(i, m)?,
+            "umulh" | "udiv" | "sdiv" => self.constant_arithmetic(i, m, width)?,
+            "csel" | "csinc" | "csinv" | "csneg" => self.conditional_select(i, m, width)?,
+            "ccmp" | "ccmn" => self.conditional_compare(i, m, width)?,
+            "rev" | "rev16" | "rev32" | "rbit" | "clz" => {
+                let bits = self.reversed(i, m, width)?;
+                self.write_result(i, Value::Bits(bits))?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn moved(&mut self, i: &Instruction, m: &str, width: usize) -> Step<Bits> {
+        let Some(&Operand::Shift(Modifier::Lsl, by)) = i.operand(2) else {
+            return unknown("a move without a place");
+        };
+        let value = immediate(i, 1)? << by;
+        Ok(match m {
+            "movz" => constant_bits(value, width),
+            "movn" => constant_bits(!value, width),
+            _ => {
+                let mut bits = self.source_word(i, 0, width)?;
+                bits[by..by + 16].copy_from_slice(&constant_bits(value >> by, 16));
+                bits
+            }
+        })
+    }
+
+    /// Sums and differences with their flags; of pointers as far as they have a meaning.
+    fn sum(&mut self, i: &Instruction, m: &str, width: usize) -> Step<()> {
+        let subtracts = m.starts_with("sub");
+        let sets = m.ends_with('s');
+        let (a, b) = (
+            self.source_value(i, 1, width)?,
+            self.source_value(i, 2, width)?,
+        );
+        let (a, b) = match (a, b) {
+            (Value::Bits(a), Value::Bits(b)) => (a, b),
+            (Value::Pointer(x, p), Value::Pointer(y, r)) if subtracts && x == y => {
+                // Offsets inside one region are ordered as addresses are.
+                if sets {
+                    self.flags = Flags {
+                        zero: Some(Lit::from(p == r)),
+                        carry: (p >= 0 && r >= 0).then_some(Lit::from(p >= r)),
+                        sign: Some(Lit::from(p < r)),
+                        overflow: Some(0),
+                    };
+                }
+                let bits = constant_bits(p.wrapping_sub(r) as u64, 64);
+                return self.write_result(i, Value::Bits(bits));
+            }
+            (Value::Pointer(region, at), Value::Bits(by)) if !sets => {
+                let by = distance(&by)?;
+                let by = if subtracts { by.wrapping_neg() } else { by };
+                return self.write_result(i, Value::Pointer(region, at.wrapping_add(by)));
+            }
+            (Value::Bits(by), Value::Pointer(region, at)) if !sets && !subtracts => {
+                let at = at.wrapping_add(distance(&by)?);
+                return self.write_result(i, Value::Pointer(region, at));
+            }
+            _ => return unknown("arithmetic on a pointer"),
+        };
+        let bits = self.added(&a, &b, subtracts, None, sets);
+        self.write_result(i, Value::Bits(bits))
+    }
+
+    /// `a + b + carry` or `a - b - (1 - carry)`; the carry of a difference is set where
+    /// nothing is borrowed.
+    fn added(
+        &mut self,
+        a: &[Lit],
+        b: &[Lit],
+        subtracts: bool,
+        carry: Option<Lit>,
+        sets: bool,
+    ) -> Bits {
+        let t = &mut self.terms;
+        let f = if subtracts { Terms::sub } else { Terms::add };
+        let (x, y) = (t.gather(a), t.gather(b));
+        let first = f(t, x, y);
+        let one = carry.map(|carry| {
+            let mut bits = vec![carry ^ Lit::from(subtracts)];
+            bits.resize(a.len(), 0);
+            t.gather(&bits)
+        });
+        let result = one.map_or(first, |one| f(t, first, one));
+        let bits = t.bits(result);
+        if !sets {
+            return bits;
+        }
+        // What a sum carries out, or a difference borrows.
+        let mut over = |a, b, result| {
+            if subtracts {
+                t.compare(Compare::GreaterUnsigned, b, a)
+            } else {
+                t.compare(Compare::GreaterUnsigned, a, result)
+            }
+        };
+        let out = over(x, y, first);
+        let second = one.map_or(0, |one| over(first, one, result));
+        let out = t.or(out, second);
+        let (p, r, s) = (a[a.len() - 1], b[b.len() - 1], bits[bits.len() - 1]);
+        // Operands of one sign and a result of the other; of different signs for a difference.
+        let same = t.xor(p, r) ^ 1 ^ Lit::from(subtracts);
+        let turned = t.xor(p, s);
+        let overflow = t.and(same, turned);
+        // A comparison for equality says more than that a difference is zero.
+        let zero = if subtracts && carry.is_none() {
+            t.compare(Compare::Equal, x, y)
+        } else {
+            let inverted: Vec<_> = bits.iter().map(|bit| bit ^ 1).collect();
+            t.all(&inverted)
+        };
+        self.flags = Flags {
+            zero: Some(zero),
+            carry: Some(out ^ Lit::from(subtracts)),
+            sign: Some(s),
+            overflow: Some(overflow),
+        };
+        bits
+    }
+
+    fn logic(&mut self, i: &Instruction, m: &str, width: usize) -> Step<()> {
+        let (a, b) = (
+            self.source_value(i, 1, width)?,
+            self.source_value(i, 2, width)?,
+        );
+        let (a, b) = match (a, b) {
+            (Value::Bits(a), Value::Bits(b)) => (a, b),
+            // The register of zeros makes it a move.
+            (Value::Bits(zero), pointer) if m == "orr" && as_number(&zero) == Some(0) => {
+                return self.write_result(i, pointer);
+            }
+            (Value::Pointer(region, at), Value::Bits(mask)) => {
+                return self.masked_pointer(i, m, (region, at), &mask);
+            }
+            _ => return unknown("arithmetic on a pointer"),
+        };
+        let bits: Bits = a
+            .iter()
+            .zip(&b)
+            .map(|(&a, &b)| bit_of(&mut self.terms, &m[..3], a, b))
+            .collect();
+        if m.ends_with('s') {
+            let inverted: Vec<_> = bits.iter().map(|bit| bit ^ 1).collect();
+            self.flags = Flags {
+                zero: Some(self.terms.all(&inverted)),
+                carry: Some(0),
+                sign: Some(bits[bits.len() - 1]),
+                overflow: Some(0),
+            };
+        }
+        self.write_result(i, Value::Bits(bits))
+    }
+
+    /// Low bits of a pointer are known as far as its region is aligned.
+    fn masked_pointer(
+        &mut self,
+        i: &Instruction,
+        m: &str,
+        (region, at): (u32, i64),
+        mask: &[Lit],
+    ) -> Step<()> {
+        let Some(mask) = as_number(mask) else {
+            return Err(Stop::Leak("an address depends on data".into()));
+        };
+        let align = self.memory.align_of(region) as u64;
+        match m {
+            "and" | "ands" if mask < align => {
+                let bits = constant_bits(at as u64 & mask, 64);
+                if m == "ands" {
+                    self.flags = Flags {
+                        zero: Some(Lit::from(at as u64 & mask == 0)),
+                        carry: Some(0),
+                        sign: Some(0),
+                        overflow: Some(0),
+                    };
+                }
+                self.write_result(i, Value::Bits(bits))
+            }
+            "and" if (!mask).wrapping_add(1).is_power_of_two() && !mask < align => {
+                self.write_result(i, Value::Pointer(region, at & mask as i64))
+            }
+            "orr" if mask < align => self.write_result(i, Value::Pointer(region, at | mask as i64)),
+            _ => unknown("a mask on a pointer"),
+        }
+    }
+
+    fn bit_field(&mut self, i: &Instruction, m: &str, width: usize) -> Step<Bits> {
+        let (r, s) = (immediate(i, 2)? as usize, immediate(i, 3)? as usize);
+        let source = self.source_word(i, 1, width)?;
+        let (field, at) = if s >= r {
+            (&source[r..=s], 0)
+        } else {
+            (&source[..=s], width - r)
+        };
+        let end = at + field.len();
+        if m == "bfm" {
+            let mut bits = self.source_word(i, 0, width)?;
+            bits[at..end].copy_from_slice(field);
+            return Ok(bits);
+        }
+        let top = if m == "sbfm" {
+            field[field.len() - 1]
+        } else {
+            0
+        };
+        let mut bits = vec![0; at];
+        bits.extend(field);
+        bits.resize(width, top);
+        Ok(bits)
+    }
+
+    fn product(&mut self, i: &Instruction, m: &str) -> Step<()> {
+        let long = m.len() > 4;
+        let narrow = if long { 32 } else { self.destination(i)?.1 };
+        let width = self.destination(i)?.1;
+        let (a, b) = (
+            self.source_word(i, 1, narrow)?,
+            self.source_word(i, 2, narrow)?,
+        );
+        let addend = self.source_value(i, 3, width)?;
+        let t = &mut self.terms;
+        let (a, b) = (t.gather(&a), t.gather(&b));
+        let product = if long {
+            t.wide(a, b, m.starts_with('s'))
+        } else {
+            t.mul(a, b)
+        };
+        let subtracts = m.contains("sub");
+        let addend = match addend {
+            Value::Bits(bits) => bits,
+            Value::Pointer(region, at) => {
+                let Some(by) = t.as_constant(product).filter(|_| !subtracts) else {
+                    return Err(Stop::Leak("an address depends on data".into()));
+                };
+                return self.write_result(i, Value::Pointer(region, at.wrapping_add(by as i64)));
+            }
+        };
+        let addend = t.gather(&addend);
+        let sum = if subtracts {
+            t.sub(addend, product)
+        } else {
+            t.add(addend, product)
+        };
+        let bits = t.bits(sum);
+        self.write_result(i, Value::Bits(bits))
+    }
+
+    /// Of constants, such as lengths.
+    fn constant_arithmetic(&mut self, i: &Instruction, m: &str, width: usize) -> Step<()> {
+        let (a, b) = (
+            self.source_word(i, 1, width)?,
+            self.source_word(i, 2, width)?,
+        );
+        let (Some(a), Some(b)) = (as_number(&a), as_number(&b)) else {
+            return match m {
+                "umulh" => unknown("a wide product of data"),
+                _ => Err(Stop::Leak("a division of data".into())),
+            };
+        };
+        let signed = |value: u64| crate::terms::sign_extended(value, width as u8);
+        let result = match m {
+            "umulh" => ((u128::from(a) * u128::from(b)) >> 64) as u64,
+            // A quotient by zero is zero.
+            "udiv" => a.checked_div(b).unwrap_or(0),
+            _ if b == 0 => 0,
+            _ => signed(a).wrapping_div(signed(b)) as u64,
+        };
+        self.write_result(i, Value::Bits(constant_bits(result, width)))
+    }
+
+    fn conditional_select(&mut self, i: &Instruction, m: &str, width: usize) -> Step<()> {
+        let Some(Operand::Condition(name)) = i.operand(3) else {
+            return unknown("a condition");
+        };
+        let condition = self.holds(name)?;
+        let (yes, no) = (
+            self.source_value(i, 1, width)?,
+            self.source_value(i, 2, width)?,
+        );
+        let no = match (m, no) {
+            ("csel", no) => no,
+            (_, Value::Pointer(..)) => return unknown("arithmetic on a pointer"),
+            (_, Value::Bits(no)) => {
+                let t = &mut self.terms;
+                let one = t.constant(width as u8, 1);
+                let word = match m {
+                    "csinc" => {
+                        let no = t.gather(&no);
+                        t.add(no, one)
+                    }
+                    _ => {
+                        let inverted: Bits = no.iter().map(|bit| bit ^ 1).collect();
+                        let inverted = t.gather(&inverted);
+                        if m == "csinv" {
+                            inverted
+                        } else {
+                            t.add(inverted, one)
+                        }
+                    }
+                };
+                Value::Bits(t.bits(word))
+            }
+        };
+        let value = match (condition, yes, no) {
+            (0, _, no) => no,
+            (1, yes, _) => yes,
+            (_, Value::Bits(yes), Value::Bits(no)) => {
+                let constant = |bits: &[Lit]| bits.iter().all(|&bit| bit < 2);
+                Value::Bits(if constant(&yes) && constant(&no) {
+                    let pairs = yes.into_iter().zip(no);
+                    let t = &mut self.terms;
+                    pairs.map(|(yes, no)| t.mux(condition, yes, no)).collect()
+                } else {
+                    select(&mut self.terms, condition, &yes, &no)
+                })
+            }
+            _ => return Err(Stop::Leak("an address depends on data".into())),
+        };
+        self.write_result(i, value)
+    }
+
+    fn conditional_compare(&mut self, i: &Instruction, m: &str, width: usize) -> Step<()> {
+        let Some(Operand::Condition(name)) = i.operand(3) else {
+            return unknown("a condition");
+        };
+        let condition = self.holds(name)?;
+        let (a, b) = (
+            self.source_word(i, 0, width)?,
+            self.source_word(i, 1, width)?,
+        );
+        let flags = immediate(i, 2)?;
+        self.added(&a, &b, m == "ccmp", None, true);
+        let t = &mut self.terms;
+        let mut chosen = |flag: &mut Option<Lit>, bit: u32| {
+            let otherwise = Lit::from(flags >> bit & 1 == 1);
+            *flag = flag.map(|flag| t.mux(condition, flag, otherwise));
+        };
+        chosen(&mut self.flags.sign, 3);
+        chosen(&mut self.flags.zero, 2);
+        chosen(&mut self.flags.carry, 1);
+        chosen(&mut self.flags.overflow, 0);
+        Ok(())
+    }
+
+    /// Whether a condition holds.
+    pub(super) fn holds(&mut self, name: &str) -> Step<Lit> {
+        let flag = |flag: Option<Lit>| flag.map_or_else(|| unknown("a flag without a rule"), Ok);
+        let (f, t) = (self.flags.clone(), &mut self.terms);
+        Ok(match name {
+            "eq" => flag(f.zero)?,
+            "ne" => flag(f.zero)? ^ 1,
+            "cs" | "hs" => flag(f.carry)?,
+            "cc" | "lo" => flag(f.carry)? ^ 1,
+            "mi" => flag(f.sign)?,
+            "pl" => flag(f.sign)? ^ 1,
+            "vs" => flag(f.overflow)?,
+            "vc" => flag(f.overflow)? ^ 1,
+            "hi" => t.and(flag(f.carry)?, flag(f.zero)? ^ 1),
+            "ls" => t.and(flag(f.carry)?, flag(f.zero)? ^ 1) ^ 1,
+            "lt" => t.xor(flag(f.sign)?, flag(f.overflow)?),
+            "ge" => t.xor(flag(f.sign)?, flag(f.overflow)?) ^ 1,
+            "gt" | "le" => {
+                let less = t.xor(flag(f.sign)?, flag(f.overflow)?);
+                let le = t.or(less, flag(f.zero)?);
+                if name == "le" { le } else { le ^ 1 }
+            }
+            _ => return unknown("a condition"),
+        })
+    }
+
+    fn reversed(&mut self, i: &Instruction, m: &str, width: usize) -> Step<Bits> {
+        let source = self.source_word(i, 1, width)?;
+        let unit = match m {
+            "rbit" => return Ok(source.into_iter().rev().collect()),
+            "clz" => {
+                let Some(value) = as_number(&source) else {
+                    return unknown("a count of zeros of data");
+                };
+                let zeros = value.leading_zeros() as usize - (64 - width);
+                return Ok(constant_bits(zeros as u64, width));
+            }
+            "rev16" => 16,
+            "rev32" => 32,
+            _ => width,
+        };
+        let bytes = |unit: &[Lit]| unit.chunks(8).rev().flatten().copied().collect::<Bits>();
+        Ok(source.chunks(unit).flat_map(bytes).collect())
+    }
+}
+
+/// One bit of a logical instruction, by the first letters of its name.
+pub(super) fn bit_of(t: &mut Terms, name: &str, a: Lit, b: Lit) -> Lit {
+    match name {
+        "and" => t.and(a, b),
+        "bic" => t.and(a, b ^ 1),
+        "orr" => t.or(a, b),
+        "orn" => t.or(a, b ^ 1),
+        "eor" => t.xor(a, b),
+        _ => t.xor(a, b) ^ 1,
+    }
+}
+
+/// What is added to a pointer.
+fn distance(by: &[Lit]) -> Step<i64> {
+    as_number(by).map_or_else(
+        || Err(Stop::Leak("an address depends on data".into())),
+        |by| Ok(by as i64),
+    )
+}
+
+pub(super) fn immediate(i: &Instruction, n: usize) -> Step<u64> {
+    match i.operand(n) {
+        Some(&Operand::Immediate(value)) => Ok(value),
+        _ => unknown("an immediate"),
+    }
+}
+
+/// A source after its shift or extension, of that width.
+pub(super) fn modified(bits: &[Lit], modifier: Modifier, by: usize, width: usize) -> Step<Bits> {
+    let shift = match modifier {
+        Modifier::Lsl => Shift::Left,
+        Modifier::Lsr => Shift::Right,
+        Modifier::Asr => Shift::Arithmetic,
+        Modifier::Ror => Shift::RotateRight,
+        Modifier::Msl => return unknown("a shift"),
+        Modifier::Extend(from, signed) => {
+            let from = from.min(bits.len());
+            let top = if signed { bits[from - 1] } else { 0 };
+            let mut extended = bits[..from].to_vec();
+            extended.resize(width, top);
+            return Ok(Shift::Left.of(&extended, by as u64));
+        }
+    };
+    Ok(shift.of(bits, by as u64))
+}

@@ -1,0 +1,192 @@
+//! Semantics of vector instructions that move and rearrange.
+
+use super::decode::{Instruction, Modifier, Operand};
+use super::general::{bit_of, immediate};
+use super::lanes::Shape;
+use crate::machine::Machine;
+use crate::memory::{Bits, Step, Value, as_number, constant_bits, unknown};
+use crate::terms::Lit;
+use crate::vector_arithmetic::Shift;
+
+impl Machine<'_> {
+    /// Executes the instruction if it is one of these.
+    pub(super) fn moves_step(&mut self, i: &Instruction) -> Step<bool> {
+        let m = &i.mnemonic[..];
+        match m {
+            "umov" | "smov" | "fmov" => return self.between(i, m),
+            "dup" | "ins" => return self.lane_moves(i, m),
+            _ => {}
+        }
+        let Some(to) = Shape::of(i.operand(0)) else {
+            return Ok(false);
+        };
+        let bits = match m {
+            "movi" | "mvni" => self.constant(i, m, to)?,
+            "orr" | "bic" if matches!(i.operand(1), Some(Operand::Immediate(_))) => {
+                let (d, mask) = (self.vector_operand(i, 0, 1)?, self.constant(i, "movi", to)?);
+                let t = &mut self.terms;
+                d.iter()
+                    .zip(mask)
+                    .map(|(&d, mask)| bit_of(t, m, d, mask))
+                    .collect()
+            }
+            "zip1" | "zip2" | "uzp1" | "uzp2" | "trn1" | "trn2" => {
+                let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
+                interleaved(m, to, &a, &b)
+            }
+            "ext" => {
+                let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
+                let (from, width) = (8 * immediate(i, 3)? as usize, a.len());
+                let both: Bits = a.into_iter().chain(b).collect();
+                both[from..from + width].to_vec()
+            }
+            "rev64" | "rev32" | "rev16" => {
+                let unit = m[3..].parse().unwrap_or(64);
+                let a = self.vector_operand(i, 1, 1)?;
+                a.chunks(unit)
+                    .flat_map(|unit| unit.chunks(to.lane).rev().flatten().copied())
+                    .collect()
+            }
+            "tbl" | "tbx" => self.table(i, m)?,
+            "cnt" => {
+                let a = self.vector_operand(i, 1, 1)?;
+                let mut out = Vec::with_capacity(a.len());
+                for byte in a.chunks(8) {
+                    let t = &mut self.terms;
+                    let word = t.gather(byte);
+                    let count = match t.as_constant(word) {
+                        Some(value) => t.constant(8, value.count_ones().into()),
+                        None => t.count_ones(word, 8),
+                    };
+                    out.extend(t.bits(count));
+                }
+                out
+            }
+            _ => return Ok(false),
+        };
+        let number = self.number_of(i, 0)?;
+        self.set_vector_register(number, bits);
+        Ok(true)
+    }
+
+    /// Between a general register or a lane and another one.
+    fn between(&mut self, i: &Instruction, m: &str) -> Step<bool> {
+        let mut bits = match i.operand(1) {
+            Some(&Operand::General(n, width)) => match self.general_register(n, width)? {
+                Value::Bits(bits) => bits,
+                Value::Pointer(..) => return unknown("a pointer in a vector"),
+            },
+            Some(Operand::Immediate(_)) | None => return unknown("a number with a point"),
+            Some(_) => self.vector_operand(i, 1, 1)?,
+        };
+        match i.operand(0) {
+            Some(&Operand::General(n, width)) => {
+                let top = if m == "smov" { bits[bits.len() - 1] } else { 0 };
+                bits.resize(width, top);
+                self.set_general_register(n, Value::Bits(bits));
+            }
+            Some(&Operand::Element(n, lane, index)) => self.insert(n, lane * index, &bits),
+            Some(&Operand::Scalar(n, _)) => self.set_vector_register(n, bits),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn insert(&mut self, number: usize, at: usize, bits: &[Lit]) {
+        self.vectors[number][at..at + bits.len()].copy_from_slice(bits);
+    }
+
+    fn lane_moves(&mut self, i: &Instruction, m: &str) -> Step<bool> {
+        let Some(to) = Shape::of(i.operand(0)) else {
+            return Ok(false);
+        };
+        let bits = match i.operand(1) {
+            Some(&Operand::General(n, _)) => match self.general_register(n, 64)? {
+                Value::Bits(bits) => bits[..to.lane].to_vec(),
+                Value::Pointer(..) => return unknown("a pointer in a vector"),
+            },
+            _ => self.vector_operand(i, 1, 1)?[..to.lane].to_vec(),
+        };
+        match i.operand(0) {
+            Some(&Operand::Element(n, lane, index)) if m == "ins" => {
+                self.insert(n, lane * index, &bits);
+            }
+            Some(&Operand::Vector(n, ..) | &Operand::Scalar(n, _)) if m == "dup" => {
+                self.set_vector_register(n, bits.repeat(to.count));
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// An immediate in all lanes.
+    fn constant(&mut self, i: &Instruction, m: &str, to: Shape) -> Step<Bits> {
+        let value = immediate(i, 1)?;
+        let lane = constant_bits(value, to.lane);
+        let mut lane = match i.operand(2) {
+            None => lane,
+            Some(&Operand::Shift(Modifier::Lsl, by)) => Shift::Left.of(&lane, by as u64),
+            Some(&Operand::Shift(Modifier::Msl, by)) => {
+                let shifted = Shift::Left.of(&lane, by as u64);
+                vec![1; by]
+                    .into_iter()
+                    .chain(shifted.into_iter().skip(by))
+                    .collect()
+            }
+            _ => return unknown("an immediate"),
+        };
+        if m == "mvni" {
+            lane.iter_mut().for_each(|bit| *bit ^= 1);
+        }
+        Ok(lane.repeat(to.count))
+    }
+
+    /// Bytes of up to four registers by indices; beyond them 0, or the byte of the destination.
+    fn table(&mut self, i: &Instruction, m: &str) -> Step<Bits> {
+        let Some(Operand::List(registers, ..)) = i.operand(1) else {
+            return unknown("a table");
+        };
+        let table: Bits = registers
+            .iter()
+            .flat_map(|&r| self.vectors[r][..128].iter().copied())
+            .collect();
+        let (before, indices) = (self.vector_operand(i, 0, 1)?, self.vector_operand(i, 2, 1)?);
+        let mut out = Vec::with_capacity(indices.len());
+        for (n, index) in indices.chunks(8).enumerate() {
+            let Some(index) = as_number(index) else {
+                return unknown("an index that is data");
+            };
+            let at = 8 * index as usize;
+            match table.get(at..at + 8) {
+                Some(byte) => out.extend(byte),
+                None if m == "tbx" => out.extend(&before[8 * n..8 * n + 8]),
+                None => out.extend([0; 8]),
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Lanes of two sources in the order of the instruction.
+fn interleaved(m: &str, to: Shape, a: &[Lit], b: &[Lit]) -> Bits {
+    let second = usize::from(m.ends_with('2'));
+    let half = to.count / 2;
+    let lanes: Vec<(bool, usize)> = match &m[..3] {
+        "zip" => (0..to.count)
+            .map(|n| (n % 2 == 1, n / 2 + second * half))
+            .collect(),
+        "uzp" => (0..to.count)
+            .map(|n| (n >= half, 2 * (n % half) + second))
+            .collect(),
+        _ => (0..to.count)
+            .map(|n| (n % 2 == 1, n / 2 * 2 + second))
+            .collect(),
+    };
+    lanes
+        .into_iter()
+        .flat_map(|(of_b, n)| {
+            let source = if of_b { b } else { a };
+            source[n * to.lane..(n + 1) * to.lane].to_vec()
+        })
+        .collect()
+}

@@ -1,0 +1,48 @@
+//! The program that is checked for AArch64: the shared library of the C interface.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const TRIPLE: &str = "aarch64-unknown-linux-gnu";
+pub(super) const COMPILER: &str = "aarch64-linux-gnu-gcc";
+pub(super) const EMULATOR: &str = "qemu-aarch64";
+
+/// Why AArch64 cannot be checked here.
+pub(crate) fn lacking() -> Option<String> {
+    for tool in [COMPILER, EMULATOR] {
+        let found = Command::new(tool)
+            .arg("--version")
+            .stdout(Stdio::null())
+            .status();
+        if !found.is_ok_and(|status| status.success()) {
+            return Some(format!("{tool} is not installed"));
+        }
+    }
+    let library = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", TRIPLE])
+        .output();
+    let installed = library.is_ok_and(|output| {
+        let folder = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        !folder.is_empty() && Path::new(&folder).is_dir()
+    });
+    (!installed).then(|| format!("the target {TRIPLE} is not installed"))
+}
+
+/// Builds the library with the release profile.
+pub(crate) fn build() -> Result<PathBuf, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = root.join("target/proofs");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .current_dir(&root)
+        .args(["build", "--locked", "--quiet", "--release", "-p", "mldsa-c"])
+        .args(["--target", TRIPLE, "--target-dir"])
+        .arg(&folder)
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", COMPILER)
+        .status()
+        .map_err(|e| format!("cargo: {e}"))?;
+    if !status.success() {
+        return Err(format!("the library for {TRIPLE} does not build"));
+    }
+    Ok(folder.join(TRIPLE).join("release/libmldsa_c.so"))
+}
