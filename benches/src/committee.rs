@@ -28,7 +28,7 @@ pub(crate) fn member(n: usize) -> Member {
     Member::new(id, member, &seed)
 }
 
-/// How members know of whom a message is.
+/// Authentication of messages between members.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Channels {
     /// By signatures.

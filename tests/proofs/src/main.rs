@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What a command established; `None` if it could not run.
+/// The result of a command; `None` if it could not run.
 fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
     // Links every backend into this program, which is the one that is checked.
     let here: Vec<_> = mldsa_core::Backend::available()

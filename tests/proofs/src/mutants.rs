@@ -58,7 +58,7 @@ fn look_up(a: &Polynomial, out: &mut Polynomial) {
 /// Bytes that are changed: address, and the bits of the byte.
 type Change = Vec<(u64, u8)>;
 
-/// What is changed in a row.
+/// The change of a row.
 enum Mutant {
     /// The first place that fits.
     Code(fn(&Instruction, &[u8], u64) -> Option<Change>),

@@ -254,7 +254,7 @@ fn one(image: &Image, i: &Instruction, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// What a program makes of the cases.
+/// Results of a program on the cases.
 pub(crate) fn on_cpu(
     program: &mut Command,
     case: usize,

@@ -77,7 +77,7 @@ impl Instruction {
         let mut operands: Vec<Operand> = Vec::new();
         for token in split(rest) {
             let operand = operand(token)?;
-            // What follows an address is added to its base afterwards.
+            // An operand after the address is added to its base afterwards.
             if let Some(Operand::Address(address)) = operands.last_mut() {
                 address.update = Update::After;
                 match operand {

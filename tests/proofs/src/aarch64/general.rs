@@ -229,7 +229,7 @@ impl Machine<'_> {
         if !sets {
             return bits;
         }
-        // What a sum carries out, or a difference borrows.
+        // The carry of a sum, or the borrow of a difference.
         let mut over = |a, b, result| {
             if subtracts {
                 t.compare(Compare::GreaterUnsigned, b, a)
@@ -543,7 +543,7 @@ pub(super) fn bit_of(t: &mut Terms, name: &str, a: Lit, b: Lit) -> Lit {
     }
 }
 
-/// What is added to a pointer.
+/// The offset that is added to a pointer.
 fn distance(by: &[Lit]) -> Step<i64> {
     as_number(by).map_or_else(
         || Err(Stop::Leak("an address depends on data".into())),

@@ -3,8 +3,8 @@
 //! One program has a block for each form: it loads the registers that the instruction names,
 //! executes it and stores them. Its words are those of the program that is checked.
 
+use core::fmt::Write as _;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -146,7 +146,7 @@ fn sources(i: &Instruction) -> Vec<(Source, usize)> {
     out
 }
 
-/// The program: a batch is read, each case goes through its block, and the batch is written.
+/// The program: a batch is read, each case is executed by its block, and the batch is written.
 fn assemble(forms: &[Form<'_>], folder: &Path) -> Result<std::path::PathBuf, String> {
     let len = BATCH * CASE;
     let mut text = format!(
