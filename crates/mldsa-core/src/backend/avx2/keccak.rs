@@ -6,7 +6,7 @@ use core::arch::x86_64::*;
 use crate::backend::cpu::Avx2;
 use crate::backend::kernels::{Kernels, align_frame};
 use crate::backend::states::{LaneWord, States};
-use crate::hash::keccak::{Word, keccak_f1600, permute_interleaved};
+use crate::hash::keccak::{RHO, ROUND_CONSTANTS, Word, keccak_f1600, permute_interleaved};
 use crate::lanes::sponge::{Block, MAX_LANES, RATE, Widths};
 
 /// One word of four states.
@@ -66,12 +66,88 @@ impl Word for X4 {
     }
 }
 
-/// Four permutations.
+/// Four permutations. Every round reads 25 words of one buffer and writes those of the other: 16
+/// registers hold a row, the parities of the columns and their effects, but no state.
+#[allow(
+    clippy::manual_memcpy,
+    clippy::needless_range_loop,
+    reason = "the library's functions on arrays are not always inlined"
+)]
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 pub(super) fn permute_x4(state: &mut [X4; 25]) {
-    align_frame!();
-    keccak_f1600(state);
+    let mut other = States([X4::splat(0); 25]);
+    let (mut from, mut to) = (state, &mut other.0);
+    let mut parity = [from[0], from[1], from[2], from[3], from[4]];
+    for y in 1..5 {
+        for x in 0..5 {
+            parity[x] = parity[x].xor(from[5 * y + x]);
+        }
+    }
+    for constant in &ROUND_CONSTANTS {
+        let [a, b, c, d, e] = parity;
+        let effects = [
+            X4::effect_of_rotated(e, b),
+            X4::effect_of_rotated(a, c),
+            X4::effect_of_rotated(b, d),
+            X4::effect_of_rotated(c, e),
+            X4::effect_of_rotated(d, a),
+        ];
+        macro_rules! word {
+            ($x:expr, $y:literal) => {{
+                const FROM: usize = ($x + 3 * $y) % 5 + 5 * $x;
+                from[FROM].apply_rotl::<{ RHO[FROM] as u32 }>(effects[FROM % 5])
+            }};
+        }
+        // Row $y after rho, pi and chi.
+        macro_rules! row {
+            ($y:literal) => {{
+                let [b0, b1, b2, b3, b4] = [
+                    word!(0, $y),
+                    word!(1, $y),
+                    word!(2, $y),
+                    word!(3, $y),
+                    word!(4, $y),
+                ];
+                [
+                    b0.chi(b1, b2),
+                    b1.chi(b2, b3),
+                    b2.chi(b3, b4),
+                    b3.chi(b4, b0),
+                    b4.chi(b0, b1),
+                ]
+            }};
+        }
+        parity = row!(0);
+        parity[0] = parity[0].xor_constant(*constant);
+        for x in 0..5 {
+            to[x] = parity[x];
+        }
+        macro_rules! later_row {
+            ($y:literal) => {{
+                let row = row!($y);
+                for x in 0..5 {
+                    to[5 * $y + x] = row[x];
+                    parity[x] = parity[x].xor(row[x]);
+                }
+            }};
+        }
+        later_row!(1);
+        later_row!(2);
+        later_row!(3);
+        later_row!(4);
+        // SAFETY: the text is a comment; no instruction, no flags. That it might write to both
+        // buffers keeps the compiler from holding their words in registers, which it would spill.
+        unsafe {
+            core::arch::asm!(
+                "/* {0} {1} */",
+                in(reg) from.as_mut_ptr(),
+                in(reg) to.as_mut_ptr(),
+                options(nostack, preserves_flags)
+            );
+        }
+        core::mem::swap(&mut from, &mut to);
+    }
 }
 
 /// Four permutations and one more.
