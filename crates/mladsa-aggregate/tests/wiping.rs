@@ -78,25 +78,24 @@ fn signer_steps_free_no_secrets() {
     let ((), counts) = watched(|| drop(CommitmentSet::new(&round)));
     assert_eq!(counts, [(0, 0); 3]);
 
-    // 7: the transformed nonce. 8: w, its high bits, the offset low bits, and t, which is
-    // public and nonzero. 15: s1 and s2.
+    // 7: the nonce and its transform. 8: w, its high bits and the offset low bits.
     let ((pending, hash), counts) = watched(|| member.commit(&round, journal).unwrap());
-    assert_eq!(counts, [(1, 0), (4, 1), (1, 0)]);
+    assert_eq!(counts, [(2, 0), (3, 0), (0, 0)]);
 
     let mut set = CommitmentSet::new(&round);
     set.add(&hash).unwrap();
     let commitment = member.reveal(&pending, &set, journal).unwrap();
     set.add(&commitment).unwrap();
     let challenge = set.challenge().unwrap();
-    // 7: y and s1 twice, and the published response with its transform. 8: the published
-    // commitment and t, and the unused t of the recomputation. 15: s1 and s2.
+    // 7: y, s1 and its transform, and the published response with its transform. 8: the
+    // published commitment and t.
     let (response, counts) = watched(|| member.respond(pending, &challenge, journal).unwrap());
-    assert_eq!(counts, [(6, 2), (3, 2), (1, 0)]);
+    assert_eq!(counts, [(5, 2), (2, 2), (0, 0)]);
     let mut combiner = Combiner::new(&challenge);
     combiner.add(&response).unwrap();
 
-    // Dropped without a response: y and s1.
+    // Dropped without a response: nothing secret is kept.
     let pending = member.resume(&round, journal).unwrap();
     let ((), counts) = watched(|| drop(pending));
-    assert_eq!(counts, [(2, 0), (0, 0), (0, 0)]);
+    assert_eq!(counts, [(0, 0); 3]);
 }
