@@ -9,6 +9,7 @@ mod mailbox;
 mod network;
 mod pins;
 mod plan;
+mod plan_file;
 mod registrations;
 mod rule;
 mod settings;

@@ -22,7 +22,7 @@ use super::dirs::{
     sweep_of,
 };
 use super::pins::Pins;
-use super::plan::PlanFile;
+use super::plan_file::PlanFile;
 use super::settings::Settings;
 use super::store::Store;
 use crate::random::random;

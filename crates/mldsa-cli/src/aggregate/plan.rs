@@ -1,40 +1,22 @@
-//! `plan.json` of an epoch: matrix, members, quorum rule and contents.
+//! Planning of an epoch, and reading of its plan.
 
 use std::io;
 use std::path::Path;
 
 use base16ct::lower::encode_string;
 use mladsa_aggregate::{EpochPlan, MemberId, QuorumRule};
-use serde::{Deserialize, Serialize};
 
 use super::args::PlanShape;
 use super::committee::{Committee, skipped};
 use super::dirs::{
-    TempPaths, content_label, file_name, files_in, member_id, named, publish_new, read_up_to,
-    refused, sweep_of,
+    TempPaths, file_name, files_in, member_id, named, publish_new, read_up_to, sweep_of,
 };
+use super::plan_file::{Plan, PlanFile};
 use super::registrations::{read_registration, read_registry, registrations};
 use crate::random::random;
 
 /// Greatest length of a plan, which has a label for each content.
 const MAX_PLAN: u64 = 1 << 26;
-
-/// `plan.json`.
-#[derive(PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PlanFile {
-    pub(super) rho: String,
-    pub(super) epoch: u64,
-    pub(super) attempts: u8,
-    pub(super) contents: Vec<String>,
-    pub(super) members: Vec<String>,
-    /// In the order of the members; none: one each.
-    pub(super) weights: Option<Vec<u64>>,
-    pub(super) threshold: u64,
-    /// The earlier epoch whose committee endorses this one.
-    pub(super) after: Option<u64>,
-    pub(super) identity: String,
-}
 
 impl Committee {
     /// The plan of the arguments, with a matrix.
@@ -167,42 +149,6 @@ impl Committee {
             file,
             registry,
             plan,
-        })
-    }
-}
-
-/// The decoded content of `plan.json`.
-struct Plan {
-    rho: [u8; 32],
-    plan: EpochPlan,
-    ids: Vec<MemberId>,
-    rule: QuorumRule,
-}
-
-impl PlanFile {
-    fn parse(&self) -> io::Result<Plan> {
-        let bad = || io::Error::other("not the hex digits that belong there");
-        let unhex = |text: &str| base16ct::mixed::decode_vec(text).map_err(|_| bad());
-        let rho = unhex(&self.rho)?.try_into().map_err(|_| bad())?;
-        let contents = self.contents.iter().map(|content| content_label(content));
-        let contents = contents.collect::<Result<_, _>>()?;
-        let plan = EpochPlan::with_attempts(self.epoch, contents, self.attempts);
-        let ids = self.members.iter().map(|id| member_id(&unhex(id)?));
-        let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
-        let threshold = self.threshold;
-        let rule = match &self.weights {
-            Some(weights) if weights.len() == ids.len() => QuorumRule::Weights {
-                weights: ids.iter().copied().zip(weights.iter().copied()).collect(),
-                threshold,
-            },
-            None if usize::try_from(threshold).is_ok() => QuorumRule::Count(threshold as usize),
-            _ => return Err(io::Error::other("not the weights of the members")),
-        };
-        Ok(Plan {
-            rho,
-            plan: plan.map_err(refused)?,
-            ids,
-            rule,
         })
     }
 }

@@ -164,15 +164,15 @@ fn no_command_leaves_a_private_key_in_memory() {
     // The committee's directory for roots is a file: the step fails after it has used the seed.
     let (committee, store) = (folder.at("committee"), folder.at("store"));
     let init = args!["--committee", &committee, "--store", &store, "--id m"];
-    good(&args!["aggregate init", ..init], b"");
+    good(&args!["aggregate step init", ..init], b"");
     let plan = args!["--committee", &committee, "--content c --members m"];
-    good(&args!["aggregate plan", ..plan], b"");
+    good(&args!["aggregate step plan", ..plan], b"");
     folder.put("committee/epoch-1/roots", b"");
     needles.extend(pieces(
         folder.get("store/secret").last_chunk::<64>().unwrap(),
     ));
     command(&args![
-        "aggregate root --committee",
+        "aggregate step root --committee",
         &committee,
         "--store",
         &store
