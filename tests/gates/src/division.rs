@@ -18,11 +18,6 @@ const ALLOWED: [(&str, usize, &str); 11] = [
         32,
         ENTRY,
     ),
-    (
-        "mldsa_core::backend::avx2::pack::pack_eta",
-        1,
-        "the length of a packed row, by that of 32 code words; both follow from eta",
-    ),
     ("mldsa_core::backend::avx512::verify::prepare", 2, ROWS),
     ("mldsa_core::backend::rows::commitment", 2, ROWS),
     ("mldsa_core::scheme::sign::commit", 2, ROWS),

@@ -70,6 +70,8 @@ const NOT_PUBLIC: [&str; 5] = [
 #[rustfmt::skip] // One line for each entry.
 const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_core::backend::shake256_lanes", 0, 2, "the next hash of the caller's iterator: an optional reference in a slice"),
+    ("mldsa_core::scheme::sign::next_masks", 0, 2, "lanes of the backend; the place of a mask in its group"),
+    ("mldsa_core::keys::prepared_signing::PreparedSigningKey", 11, 0, "the number of rows of the key, where rows are split"),
     ("mldsa_core::scheme::sign::respond_z", 1, 1, "z verdict of a row; number of rows"),
     ("mldsa_core::scheme::sign::encode", 0, 4, "lengths, and hints of the finished signature"),
     ("mldsa_core::scheme::sign::sign_expanded", 0, 9, "verdict on the range of s1 and s2, hints of the finished signature; lengths of sections"),
@@ -98,6 +100,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_core::streaming::window::ntt_in_place", 0, 1, LENGTHS),
     ("mldsa_gate_roots", 0, 4, "what operations answered; the position in a sponge's block"),
     ("mldsa_lowmem::key::check_range", 2, 1, "verdict of a key import; number of coefficients"),
+    ("mldsa_lowmem::key::SeedKey::keygen_to_writers", 0, 1, "whether the private key is written; answers of the writers"),
     ("mldsa_lowmem::key::ExpandedKey::checked", 0, 1, "number of bytes that are compared"),
     ("mldsa_core::scheme::sign::commit", 0, 1, LENGTHS),
     ("mldsa_core::scheme::keygen::sample_secrets", 0, 1, LENGTHS),
