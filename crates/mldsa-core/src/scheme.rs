@@ -3,6 +3,7 @@
 pub(crate) mod zeroize_kernels;
 mod incremental_tr;
 pub(crate) mod keygen;
+#[cfg(any(feature = "alloc", feature = "unstable-internals"))]
 pub(crate) mod keygen_many;
 pub(crate) mod sign;
 pub(crate) mod verify;

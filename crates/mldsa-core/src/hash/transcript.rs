@@ -222,9 +222,11 @@ pub(crate) fn seed_suffix(p: &Params) -> [u8; 2] {
 }
 
 /// Bytes of `rho || rho_p || K`.
+#[cfg(any(feature = "alloc", feature = "unstable-internals"))]
 pub(crate) const EXPANDED_SEED_LEN: usize = SEED_LEN + 64 + SEED_LEN;
 
 /// `rho`, `rho_p` and `K` of what [`expand_seed`] squeezes.
+#[cfg(any(feature = "alloc", feature = "unstable-internals"))]
 pub(crate) fn split_expanded_seed(
     bytes: &mut [u8; EXPANDED_SEED_LEN],
 ) -> (&[u8; SEED_LEN], &[u8; 64], &[u8; SEED_LEN]) {
