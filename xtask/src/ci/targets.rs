@@ -33,7 +33,7 @@ const NO_STD: [&str; 4] = [
     "mldsa-evm-precompile",
 ];
 /// Features that need an operating system.
-const HOSTED: [&str; 2] = ["std", "getrandom"];
+const HOSTED: [&str; 3] = ["std", "getrandom", "backend-env"];
 
 /// The kind of target of a build without `std`.
 #[derive(Clone, Copy, PartialEq)]
