@@ -128,9 +128,7 @@ pub(super) fn benches() -> Outcome {
     run(
         "cargo run --locked --profile bench -p benches --bin scorecard -- --only verify --seconds 0",
     )?;
-    run(
-        "cargo test --locked --profile bench -p benches -p charts --lib --bin migration_cost --bin mempool",
-    )?;
+    run("cargo test --locked --profile bench -p benches -p charts --lib --bin mempool")?;
     run("cargo run --locked --profile bench -p benches --bin migration_cost -- --blocks 1")
 }
 

@@ -151,23 +151,3 @@ fn main() {
         );
     }
 }
-
-#[cfg(test)]
-mod tests {
-    /// Lines of a complete difference, without those that start with `not`.
-    fn side(difference: &str, not: char) -> String {
-        let lines = difference.lines().filter(|line| !line.starts_with(not));
-        lines
-            .map(|line| format!("{}\n", line.get(1..).unwrap_or("")))
-            .collect()
-    }
-
-    #[test]
-    fn migration_page_has_this_difference() {
-        let page = include_str!("../../../../docs/migration.md");
-        let (_, rest) = page.split_once("```diff\n").unwrap();
-        let (difference, _) = rest.split_once("```\n").unwrap();
-        assert_eq!(side(difference, '+'), include_str!("before.rs"));
-        assert_eq!(side(difference, '-'), include_str!("after.rs"));
-    }
-}
