@@ -197,8 +197,10 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
 
     /// The borrowed form.
     pub fn as_prepared_ref(&self) -> PreparedSigningKeyRef<'_, P> {
-        let (s1_hat, rest) = self.secrets.expose().split_at(P::L);
-        let (s2_hat, t0_hat) = rest.split_at(P::K);
+        let rows = self.secrets.expose();
+        // Slices, because the second of two splits is compiled to a comparison of signed numbers.
+        let (s1_hat, s2_hat) = (&rows[..P::L], &rows[P::L..P::L + P::K]);
+        let t0_hat = &rows[P::L + P::K..];
         PreparedSigningKeyRef {
             material: SigningMaterial {
                 k_seed: self.k_seed.expose(),

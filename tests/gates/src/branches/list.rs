@@ -71,7 +71,7 @@ const NOT_PUBLIC: [&str; 5] = [
 const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_core::backend::shake256_lanes", 0, 2, "the next hash of the caller's iterator: an optional reference in a slice"),
     ("mldsa_core::scheme::sign::next_masks", 0, 2, "lanes of the backend; the place of a mask in its group"),
-    ("mldsa_core::keys::prepared_signing::PreparedSigningKey", 11, 0, "the number of rows of the key, where rows are split"),
+    ("mldsa_core::keys::prepared_signing::PreparedSigningKey::as_prepared_ref", 0, 7, "the number of rows of the key"),
     ("mldsa_core::scheme::sign::respond_z", 1, 1, "z verdict of a row; number of rows"),
     ("mldsa_core::scheme::sign::encode", 0, 4, "lengths, and hints of the finished signature"),
     ("mldsa_core::scheme::sign::sign_expanded", 0, 9, "verdict on the range of s1 and s2, hints of the finished signature; lengths of sections"),
