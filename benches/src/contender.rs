@@ -36,6 +36,15 @@ pub enum Op {
 }
 
 impl Op {
+    /// Operations on one key or one signature a call, in table order.
+    pub const SINGLE: [Self; 5] = [
+        Self::Keygen,
+        Self::Sign,
+        Self::SignPrepared,
+        Self::VerifyCold,
+        Self::VerifyPrepared,
+    ];
+
     /// The name in tables and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {

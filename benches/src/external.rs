@@ -1,11 +1,11 @@
 //! Implementations that are no dependencies: programs made by `benches/peers/build.sh`, one for
 //! each parameter set.
 //!
-//! A program reads the inputs from its standard input, compares its keys, signatures and verdicts
-//! with them, and writes a line with the operations it offers. Then it reads lines `OPERATION FIRST
-//! END`, does one untimed call on case END, times the cases FIRST..END and writes a line: its
-//! processor time in nanoseconds, then the ticks of each call. It runs on the core that this thread
-//! is pinned to.
+//! A program reads the inputs from its standard input. It compares its keys, signatures and
+//! verdicts with them, and writes a line with the operations it offers. Then it reads lines
+//! `OPERATION FIRST END`. It does one untimed call on case END, times the cases FIRST..END and
+//! writes a line: its processor time in nanoseconds, then the ticks of each call. It runs on the
+//! core that this thread is pinned to.
 
 use core::{cell::RefCell, ops::Range, time::Duration};
 use std::{
@@ -15,6 +15,8 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     rc::Rc,
 };
+
+use mldsa_core::Backend;
 
 use crate::{Contender, Inputs, Op, Samples};
 
@@ -34,15 +36,6 @@ const BASELINE: &str = if cfg!(target_arch = "aarch64") {
     "avx2"
 };
 
-/// Operations that a program may offer.
-const OPERATIONS: [Op; 5] = [
-    Op::Keygen,
-    Op::Sign,
-    Op::SignPrepared,
-    Op::VerifyCold,
-    Op::VerifyPrepared,
-];
-
 /// A running program with its inputs loaded.
 pub(crate) struct Program {
     name: String,
@@ -61,36 +54,36 @@ impl Drop for Program {
 
 /// Folder of the programs.
 fn folder() -> PathBuf {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/peers");
-    env::var_os("MLDSA_PEERS").map_or(default.into(), PathBuf::from)
+    let default = || concat!(env!("CARGO_MANIFEST_DIR"), "/../target/peers").into();
+    env::var_os("MLDSA_PEERS").map_or_else(default, PathBuf::from)
 }
 
 /// Programs that are not there or do not run on this CPU, for a note that names them.
 #[must_use]
 pub fn missing_peers() -> Vec<&'static str> {
-    let names = PROGRAMS.iter().map(|program| program.0);
-    names.filter(|name| !usable(name)).collect()
+    let missing = PROGRAMS
+        .iter()
+        .filter(|(name, _, backend)| !is_usable(name, backend));
+    missing.map(|program| program.0).collect()
 }
 
-fn usable(name: &str) -> bool {
-    let runs = match name {
-        "wolfssl-avx512" | "wolfssl-avx512-cache" => {
-            mldsa_core::Backend::available().any(|backend| backend.name() == "avx512")
-        }
-        _ => true,
-    };
-    runs && fs::exists(folder().join(format!("{name}-65"))).unwrap_or(false)
+fn is_usable(name: &str, backend: &str) -> bool {
+    let mut backends = Backend::available();
+    backends.any(|available| available.name() == backend)
+        && fs::exists(folder().join(format!("{name}-65"))).unwrap_or(false)
 }
 
 /// All operations of all programs that are there.
 pub(crate) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
-    let programs = PROGRAMS.into_iter().filter(|program| usable(program.0));
+    let programs = PROGRAMS
+        .into_iter()
+        .filter(|(name, _, backend)| is_usable(name, backend));
     programs
         .flat_map(|(name, peer, backend)| {
             let name = format!("{name}-{}", &inputs.set.name()[7..]);
             let (program, offered) = Program::start(name, inputs).expect("a peer program");
             let program = Rc::new(RefCell::new(program));
-            let offered = OPERATIONS
+            let offered = Op::SINGLE
                 .into_iter()
                 .filter(move |op| offered.split_whitespace().any(|name| name == op.name()));
             offered.map(move |op| Contender::external(op, peer, backend, Rc::clone(&program)))

@@ -8,13 +8,6 @@ use mldsa_core::Backend;
 
 /// Implementations with assembly, or ours.
 const PEERS: [&str; 3] = ["ours", "aws-lc-rs", "mldsa-native-rs"];
-const OPERATIONS: [Op; 5] = [
-    Op::Keygen,
-    Op::Sign,
-    Op::SignPrepared,
-    Op::VerifyCold,
-    Op::VerifyPrepared,
-];
 /// Number of messages. Among so many, some signature needs one attempt only.
 const CASES: usize = 32;
 const SEED: u64 = 1;
@@ -26,7 +19,7 @@ fn main() {
         let all = parts.map(|part| contenders(part, &inputs));
         for mut contender in all.into_iter().flatten() {
             let chosen = contender.peer != "ours" || contender.backend == Backend::detect().name();
-            if !chosen || !PEERS.contains(&contender.peer) || !OPERATIONS.contains(&contender.op) {
+            if !chosen || !PEERS.contains(&contender.peer) || !Op::SINGLE.contains(&contender.op) {
                 continue;
             }
             // Initialisation is not counted.

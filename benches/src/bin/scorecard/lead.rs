@@ -8,15 +8,6 @@ use super::Row;
 /// Peers that may be the fastest.
 const PEERS: [&str; 4] = ["wolfssl", "mldsa-native", "aws-lc-rs", "libcrux-ml-dsa"];
 
-/// Operations of the table.
-const OPERATIONS: [Op; 5] = [
-    Op::Keygen,
-    Op::Sign,
-    Op::SignPrepared,
-    Op::VerifyCold,
-    Op::VerifyPrepared,
-];
-
 /// Least leads that this project aims at on CPUs with full-width 512-bit execution, for ML-DSA-44,
 /// 65 and 87. On Zen 4, which splits 512-bit operations, the aim is 1.15 in every row.
 const AIMS: [(&str, Op, [f64; 3]); 7] = [
@@ -44,7 +35,7 @@ pub(super) fn lead(rows: &[Row]) -> String {
     ];
     let mut table = Table::new("lead", &columns);
     for backend in ["avx512", "avx2", "neon"] {
-        for op in OPERATIONS {
+        for op in Op::SINGLE {
             let leads = Set::ALL.map(|set| lead_of(rows, set, backend, op));
             if leads.iter().all(Option::is_none) {
                 continue;

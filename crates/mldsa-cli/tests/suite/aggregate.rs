@@ -181,22 +181,32 @@ impl Place {
 
     /// Runs attempts of three members until one succeeds; returns its directory.
     fn signed(&self, epoch: usize, out: &str) -> String {
+        self.signed_by([0, 1, 2], epoch, out).0
+    }
+
+    /// Runs attempts of `members` alone until one succeeds, as one in thirty misses. Returns its
+    /// directory and its arguments.
+    fn signed_by<const N: usize>(
+        &self,
+        members: [usize; N],
+        epoch: usize,
+        out: &str,
+    ) -> (String, String) {
+        let cohort = format!("--cohort {}", members.map(|n| format!("m{n}")).join(","));
         for attempt in 0..4 {
             let round = format!("round-{epoch}-{attempt}");
-            let more = format!(
-                "--epoch {epoch} --round {round} --attempt {attempt} --content slot-7 --ctx TEST \
-                 --payload payload"
-            );
+            let of_attempt = format!("--epoch {epoch} --attempt {attempt} --content slot-7");
+            let more =
+                format!("{of_attempt} --round {round} --ctx TEST --payload payload {cohort}");
             for step in ["open", "commit", "reveal", "respond"] {
-                self.each(step, [0, 1, 2], &more);
+                self.each(step, members, &more);
             }
-            let combined = self.run(&own("combine", 0, &format!("{more} --out {out}")));
+            let combined = self.run(&own("combine", members[0], &format!("{more} --out {out}")));
             if combined.code == 0 {
-                return round;
+                return (round, more);
             }
             assert_eq!(combined.code, 1, "{}", combined.stderr);
-            let more = format!("--epoch {epoch} --attempt {attempt} --content slot-7");
-            self.each("retire", [0, 1, 2], &more);
+            self.each("retire", members, &of_attempt);
         }
         panic!("four misses in a row");
     }
