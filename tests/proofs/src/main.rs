@@ -138,6 +138,9 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
                 },
                 1,
             )?;
+            if reports.is_empty() {
+                return Err(format!("no row has `{text}` in its name"));
+            }
             Ok(reports.iter().all(Report::is_proved))
         }
         ["semantics"] => semantics(program),
@@ -164,6 +167,9 @@ fn of_user(program: &Path) -> Result<bool, String> {
         .chain(AARCH64_BACKENDS)
         .filter(|backend| reports.iter().any(|r| r.backend == *backend))
         .collect();
+    if found.is_empty() {
+        return Err(format!("{}: no kernel table found", program.display()));
+    }
     println!("found: kernel tables of {}", found.join(", "));
     println!(
         "proved: {} of {} rows",

@@ -71,113 +71,24 @@ enum Mutant {
 }
 
 /// Name, backend, kernel, start of the parameter, change.
+#[rustfmt::skip] // One line for each entry.
 const MUTANTS: [(&str, &str, &str, &str, Mutant); 16] = [
-    (
-        "twiddle + 1, quotient unchanged",
-        "avx2",
-        "ntt",
-        "",
-        Mutant::Table(twiddle),
-    ),
-    (
-        "twiddle + 1, quotient unchanged",
-        "avx512",
-        "ntt",
-        "",
-        Mutant::Table(twiddle),
-    ),
-    (
-        "twiddle + 1 with its quotient",
-        "avx2",
-        "ntt",
-        "",
-        Mutant::Table(twiddle_and_quotient),
-    ),
+    ("twiddle + 1, quotient unchanged", "avx2", "ntt", "", Mutant::Table(twiddle)),
+    ("twiddle + 1, quotient unchanged", "avx512", "ntt", "", Mutant::Table(twiddle)),
+    ("twiddle + 1 with its quotient", "avx2", "ntt", "", Mutant::Table(twiddle_and_quotient)),
     ("swapped lanes", "avx2", "ntt", "", Mutant::Code(lanes)),
-    (
-        "swapped lanes",
-        "avx512",
-        "inv_ntt",
-        "",
-        Mutant::Code(lanes),
-    ),
-    (
-        "dropped reduction",
-        "avx512",
-        "inv_ntt",
-        "",
-        Mutant::LastCode(reduction),
-    ),
-    (
-        "11,275 to 11,274",
-        "portable",
-        "low_bits_row",
-        "gamma2 = 95232",
-        Mutant::Table(reciprocal),
-    ),
-    (
-        "bound - 1",
-        "avx2",
-        "respond_row",
-        "gamma1 = 2^17",
-        Mutant::Argument(1),
-    ),
-    (
-        "bound - 1",
-        "avx512",
-        "respond_row",
-        "gamma1 = 2^19, beta = 196",
-        Mutant::Argument(1),
-    ),
-    (
-        "bound - 1",
-        "avx2",
-        "low_bits_row",
-        "gamma2 = 95232",
-        Mutant::Argument(1),
-    ),
-    (
-        "bound - 1",
-        "avx512",
-        "low_bits_row",
-        "gamma2 = 261888, beta = 120",
-        Mutant::Argument(1),
-    ),
-    (
-        "bound - 1",
-        "avx2",
-        "unpack_z_ntt",
-        "gamma1 = 2^17",
-        Mutant::Argument(1),
-    ),
-    (
-        "round constant",
-        "avx2",
-        "keccak_f1600",
-        "",
-        Mutant::Table(constant),
-    ),
-    (
-        "rotation",
-        "portable",
-        "keccak_f1600",
-        "",
-        Mutant::Code(rotation),
-    ),
-    (
-        "store at the next byte",
-        "avx2",
-        "row_product",
-        "4",
-        Mutant::Code(store),
-    ),
-    (
-        "store at the next byte",
-        "portable",
-        "row_product",
-        "4",
-        Mutant::LastCode(store),
-    ),
+    ("swapped lanes", "avx512", "inv_ntt", "", Mutant::Code(lanes)),
+    ("dropped reduction", "avx512", "inv_ntt", "", Mutant::Code(reduction)),
+    ("11,275 to 11,274", "portable", "low_bits_row", "gamma2 = 95232", Mutant::Table(reciprocal)),
+    ("bound - 1", "avx2", "respond_row", "gamma1 = 2^17", Mutant::Argument(1)),
+    ("bound - 1", "avx512", "respond_row", "gamma1 = 2^19, beta = 196", Mutant::Argument(1)),
+    ("bound - 1", "avx2", "low_bits_row", "gamma2 = 95232", Mutant::Argument(1)),
+    ("bound - 1", "avx512", "low_bits_row", "gamma2 = 261888, beta = 120", Mutant::Argument(1)),
+    ("bound - 1", "avx2", "unpack_z_ntt", "gamma1 = 2^17", Mutant::Argument(1)),
+    ("round constant", "avx2", "keccak_f1600", "", Mutant::Table(constant)),
+    ("rotation", "portable", "keccak_f1600", "", Mutant::Code(rotation)),
+    ("store at the next byte", "avx2", "ntt", "", Mutant::Code(store)),
+    ("store at the next byte", "avx512", "ntt", "", Mutant::LastCode(store)),
 ];
 
 /// Bytes of a number that becomes another one.
@@ -204,17 +115,16 @@ fn find(image: &Image, report: &Report, value: u64, len: usize) -> Option<u64> {
         })
 }
 
-/// Montgomery forms of the powers of zeta, centred, as words.
+/// The powers of zeta and their negatives, in Montgomery form and plain, centred, as words.
 fn twiddles() -> impl Iterator<Item = u32> {
-    (1..256u32).map(|n| {
-        let r = u64::from(power(2, 32));
+    let powers = (1..256u32).flat_map(|n| {
         let zeta = u64::from(power(ZETA, u32::from((n as u8).reverse_bits())));
-        let product = (zeta * r % u64::from(Q)) as u32;
-        if product > Q / 2 {
-            product.wrapping_sub(Q)
-        } else {
-            product
-        }
+        let forms = [power(2, 32), 1].map(|r| (zeta * u64::from(r) % u64::from(Q)) as u32);
+        forms.into_iter().flat_map(|zeta| [zeta, Q - zeta])
+    });
+    powers.map(|zeta| match zeta > Q / 2 {
+        true => zeta.wrapping_sub(Q),
+        false => zeta,
     })
 }
 
@@ -225,22 +135,18 @@ fn twiddle(image: &Image, report: &Report) -> Option<Change> {
     })
 }
 
+/// A factor and its quotient, `w 2^32 / q` rounded, become those of the next factor.
 fn twiddle_and_quotient(image: &Image, report: &Report) -> Option<Change> {
-    // q^-1 modulo 2^32, by Newton's iteration.
-    let unit = (0..5).fold(1u32, |x, _| {
-        x.wrapping_mul(2u32.wrapping_sub(Q.wrapping_mul(x)))
-    });
+    let quotient = |w: i32| {
+        let (w, q) = (i64::from(w), i64::from(Q));
+        (((w << 32) + w.signum() * (q / 2)) / q) as u32
+    };
     twiddles().find_map(|zeta| {
+        let (old, new) = (zeta as i32, zeta.wrapping_add(1) as i32);
         let at = find(image, report, zeta.into(), 4)?;
-        let quotient = zeta.wrapping_mul(unit);
-        let of = find(image, report, quotient.into(), 4)?;
-        let mut change = exchange(at, zeta.into(), zeta.wrapping_add(1).into(), 4);
-        change.extend(exchange(
-            of,
-            quotient.into(),
-            quotient.wrapping_add(unit).into(),
-            4,
-        ));
+        let of = find(image, report, quotient(old).into(), 4)?;
+        let mut change = exchange(at, zeta.into(), (new as u32).into(), 4);
+        change.extend(exchange(of, quotient(old).into(), quotient(new).into(), 4));
         Some(change)
     })
 }

@@ -94,21 +94,35 @@ pub(crate) fn compare(
         }
         forms.entry(format!("{:?}", form(&i))).or_insert(i);
     }
+    let (mut compared, mut bad) = (0, Vec::new());
+    in_scratch_folder(|folder| {
+        for (name, i) in &forms {
+            match one(image, i, folder) {
+                Ok(()) => compared += 1,
+                Err(text) => bad.push(format!("{name} ({i:?}): {text}", i = i.mnemonic())),
+            }
+        }
+        Ok(())
+    })?;
+    print_control(control);
+    Ok((compared, bad))
+}
+
+/// Runs `work` with a folder that is removed afterwards.
+pub(crate) fn in_scratch_folder<T>(
+    work: impl FnOnce(&Path) -> Result<T, String>,
+) -> Result<T, String> {
     let folder = std::env::temp_dir().join(format!("mldsa-proofs-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
-    let (mut compared, mut bad) = (0, Vec::new());
-    for (name, i) in &forms {
-        match one(image, i, &folder) {
-            Ok(()) => compared += 1,
-            Err(text) => bad.push(format!("{name} ({i:?}): {text}", i = i.mnemonic())),
-        }
-    }
+    let result = work(&folder);
     let _ = std::fs::remove_dir_all(&folder);
-    println!(
-        "not compared, because registers do not show what they do: {}",
-        control.into_iter().collect::<Vec<_>>().join(" ")
-    );
-    Ok((compared, bad))
+    result
+}
+
+/// Names the instructions that are not compared.
+pub(crate) fn print_control(names: BTreeSet<String>) {
+    let names = names.into_iter().collect::<Vec<_>>().join(" ");
+    println!("not compared, because registers do not show what they do: {names}");
 }
 
 pub(crate) struct Random(pub(crate) u64);

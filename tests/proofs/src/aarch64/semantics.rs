@@ -16,7 +16,7 @@ use crate::image::Image;
 use crate::machine::{Flags, Machine};
 use crate::memory::{Value, as_number, constant_bits};
 use crate::one_instruction::BATCH;
-use crate::semantics::{OPERANDS, Random, Terms, on_cpu};
+use crate::semantics::{OPERANDS, Random, Terms, in_scratch_folder, on_cpu, print_control};
 use crate::terms::Lit;
 
 /// Bytes of a case: memory, flags, number of the block, general registers, vectors.
@@ -64,7 +64,7 @@ pub(crate) fn compare(
             .map_or(0, |word| u32::from_le_bytes(*word));
         let i = Instruction::decode(word, at).ok_or("an invalid instruction")?;
         if is_control(&i) {
-            control.insert(i.mnemonic);
+            control.insert(i.mnemonic.to_string());
         } else {
             forms.entry(i.form()).or_insert(i);
         }
@@ -79,23 +79,21 @@ pub(crate) fn compare(
             sources: sources(i),
         })
         .collect();
-    let folder = std::env::temp_dir().join(format!("mldsa-proofs-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
-    let program = assemble(&forms, &folder)?;
     let (mut compared, mut bad) = (0, Vec::new());
-    for form in &forms {
-        let result =
-            std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| form.one(image, &program)));
-        match result.unwrap_or_else(|_| Err("the domain gave up".into())) {
-            Ok(()) => compared += 1,
-            Err(text) => bad.push(format!("{}: {text}", form.name)),
+    in_scratch_folder(|folder| {
+        let program = assemble(&forms, folder)?;
+        for form in &forms {
+            let result = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+                form.one(image, &program)
+            }));
+            match result.unwrap_or_else(|_| Err("the domain gave up".into())) {
+                Ok(()) => compared += 1,
+                Err(text) => bad.push(format!("{}: {text}", form.name)),
+            }
         }
-    }
-    let _ = std::fs::remove_dir_all(&folder);
-    println!(
-        "not compared, because registers do not show what they do: {}",
-        control.into_iter().collect::<Vec<_>>().join(" ")
-    );
+        Ok(())
+    })?;
+    print_control(control);
     Ok((compared, bad))
 }
 
