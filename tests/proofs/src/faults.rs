@@ -1,5 +1,5 @@
-//! Faults: single bits of instructions and of tables that are flipped, after which a row has to
-//! be refused, or its statements have to hold for the changed code too.
+//! Faults: single bits of instructions and of tables are flipped. Then a row has to be refused, or
+//! its statements have to hold for the changed code too.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! Keccak-f\[1600\] on gates: every bit of every round is found by simulation and then shown to
-//! be the one that FIPS 202 defines, by its algebraic normal form over the bits of the round
-//! before, which has degree two.
+//! Keccak-f\[1600\] on gates. Every bit of every round is found by simulation. Then it is shown to
+//! be the one that FIPS 202 defines, by its algebraic normal form of degree two over the bits of
+//! the round before.
 
 use rustc_hash::FxHashMap;
 

@@ -51,18 +51,16 @@ pub enum SessionEvent {
 /// from the members that have opened. The timeout of an attempt starts when a quorum has begun
 /// it: no key is used up while fewer members are present. At the timeout the attempt is retired
 /// and the next one begins. A leader leaves out the members that did not contribute to earlier
-/// attempts, those with the fewest such attempts last, and after an attempt that missed every leader
-/// takes other signers if it can. A member
-/// that receives messages of a later attempt from more than a third of the members begins that
-/// attempt.
+/// attempts, those with the fewest such attempts last. After an attempt that missed, every leader
+/// takes other signers if it can. A member that receives messages of a later attempt from more than
+/// a third of the members begins that attempt.
 ///
-/// Messages are sent again 16 times in an attempt, and those of other members are forwarded,
-/// each time those of one member in turn, so that a message that one member has shown to one
-/// honest member reaches all.
+/// Messages are sent again 16 times in an attempt. Each time the messages of one other member, in
+/// turn, are forwarded. So a message that one honest member has received reaches all.
 ///
-/// With fewer than a third of faulty members, and messages of honest members that arrive within
-/// a part of the timeout, every honest member has the certificate after at most 2 f + 1 attempts,
-/// and one more for each attempt that misses:
+/// Let f members be faulty, fewer than a third, and let messages of honest members arrive within a
+/// part of the timeout. Then every honest member has the certificate after at most 2 f + 1
+/// attempts, and one more for each attempt that misses:
 /// [`EpochPlan::attempts_for`](crate::EpochPlan::attempts_for). After a crash, a new session for
 /// the same task continues, because the journal admits no other messages.
 pub struct Session {
@@ -144,9 +142,9 @@ impl Session {
         self.attempt
     }
 
-    /// The members whose messages the present step waits for: those that have not begun the
-    /// attempt while they are fewer than a quorum, then its leader, then the signers that have not
-    /// sent the message of the step.
+    /// The members whose messages the present step waits for. Before a quorum has begun the
+    /// attempt, these are the members that have not begun it. Then it is the leader, then the
+    /// signers that have not sent the message of the step.
     #[must_use]
     pub fn awaited(&self) -> Vec<MemberId> {
         match self.step {

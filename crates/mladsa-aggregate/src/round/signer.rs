@@ -102,9 +102,9 @@ impl Member {
     /// response is computed. A repeated call with the same challenge returns the same response; a
     /// response to another challenge is never released, also not after a restart.
     ///
-    /// A fault in a deterministic nonce would reveal the key. So the nonce is derived a second time,
-    /// and the packed response is verified against the commitment to the first one, with the
-    /// challenge computed again from its hash. Constant time in the secrets.
+    /// A fault in a deterministic nonce would reveal the key. So the nonce is derived a second time.
+    /// The packed response is verified against the commitment to the first one, with the challenge
+    /// computed again from its hash. Constant time in the secrets.
     ///
     /// # Errors
     /// [`RoundError::OtherRound`] if the challenge belongs to another round or does not contain

@@ -4,10 +4,10 @@
 // three validators of a patched binary, one of the released one (CIRCL), and one whose signatures are
 // never valid. The application is kvstore.
 //
-// While the chain grows, one validator is killed and started again, a node joins by block
-// synchronisation, and evidence of two conflicting votes is submitted and has to be in a block. At
-// the end all nodes have to have the same block at the last height, no commit may have an invalid
-// signature, and a light client that trusts the first block verifies the last one, from the released
+// While the chain grows, one validator is killed and started again, and a node joins by block
+// synchronisation. Evidence of two conflicting votes is submitted and has to be in a block. At the
+// end all nodes have to have the same block at the last height, and no commit may have an invalid
+// signature. A light client that trusts the first block verifies the last one, from the released
 // node with a patched witness.
 //
 //	go run -mod=mod -modfile ../../target/cometbft.mod -tags mldsa_cgo,mldsa_rust,cometbft_patched \

@@ -29,8 +29,8 @@ impl Place {
         command.spawn().unwrap()
     }
 
-    /// Runs a command of a member, killed after its first change of a file, then again, killed after its
-    /// second one, and so on, until it ends by itself with success. Returns the number of kills.
+    /// Runs a command of a member again and again: killed after its first change of a file, then
+    /// after its second one, until it ends by itself with success. Counts the kills.
     fn killed(&self, args: &str, kills: &mut usize) -> Run {
         for changes in 1.. {
             let mut seen = BTreeSet::new();
