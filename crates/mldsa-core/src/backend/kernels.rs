@@ -68,7 +68,7 @@ pub(crate) struct Kernels {
     /// Algorithm 34, packed: (what each polynomial is made of, its bytes, out). `out` has
     /// room for as many.
     pub(crate) expand_masks: fn(&[MaskSeed<'_>], usize, &mut [u8]),
-    /// Number of polynomials that `expand_masks` makes in the time of one.
+    /// Number of polynomials that `expand_masks` makes in the time of one, a power of two.
     pub(crate) mask_lanes: usize,
     /// Fused BitUnpack and NTT of one y: (gamma1_bits, bytes, out). |out| < 11q.
     pub(crate) unpack_mask_ntt: fn(u32, &[u8], &mut NttPoly),

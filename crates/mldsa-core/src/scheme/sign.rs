@@ -161,6 +161,7 @@ fn next_masks(
 ) {
     let (kernels, len) = (backend.kernels(), p.z_poly_len());
     let lanes = kernels.mask_lanes;
+    debug_assert!(lanes.is_power_of_two());
     // The greatest common divisor of l and `lanes`, a power of two. After every attempt so many
     // rows of the last group, or a multiple, are used: they may overlap with z.
     let used = (p.l & p.l.wrapping_neg()).min(lanes);
