@@ -95,6 +95,24 @@ pub(crate) fn write(reports: &[Report], backends: &[&str]) -> Result<(), String>
     std::fs::write(path(), text(reports, backends)).map_err(|e| e.to_string())
 }
 
+/// Rows of the ledger about the backends of `reports` that are not among them. Kernels of
+/// `left_out` do not count.
+pub(crate) fn missing(reports: &[Report], left_out: &[&str]) -> Result<Vec<String>, String> {
+    let ledger = std::fs::read_to_string(path()).map_err(|e| e.to_string())?;
+    let found: Vec<_> = reports.iter().map(key).collect();
+    let is_wanted = |line: &&str| {
+        let cells: Vec<_> = line.split(" | ").collect();
+        cells.len() == 7
+            && reports.iter().any(|r| r.backend == cells[2])
+            && !left_out
+                .iter()
+                .any(|name| cells[0] == format!("| `{name}`"))
+            && !found.iter().any(|key| line.starts_with(&key[..]))
+    };
+    let rows = ledger.lines().filter(is_wanted);
+    Ok(rows.map(str::to_owned).collect())
+}
+
 /// Rows whose statements are not those of the ledger. With another compiler the ranges may
 /// differ: whether a statement is proved may not.
 pub(crate) fn differences(reports: &[Report]) -> Result<Vec<String>, String> {

@@ -20,6 +20,7 @@ mod mutants;
 mod one_instruction;
 mod operands;
 mod parallel;
+mod permutations;
 mod places;
 mod prove;
 mod readings;
@@ -127,7 +128,7 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
     match arguments {
         ["quick"] => {
             let reports = reports(program, &|_, row| !SLOW.contains(&row.kernel), 1)?;
-            Ok(same_as_ledger(&reports)? & bounds::check())
+            Ok(same_as_ledger(&reports)? & complete(&reports, &SLOW)? & bounds::check())
         }
         ["all"] => all(program),
         ["rows", text] => {
@@ -156,7 +157,12 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
 /// All rows as the ledger has them, and all forms of instructions.
 fn all(program: &Path) -> Result<bool, String> {
     let reports = reports(program, &|_, _| true, 4)?;
-    Ok(same_as_ledger(&reports)? & bounds::check() & semantics(program)?)
+    Ok(
+        same_as_ledger(&reports)?
+            & complete(&reports, &[])?
+            & bounds::check()
+            & semantics(program)?,
+    )
 }
 
 /// The rows of any program that links the library.
@@ -176,12 +182,20 @@ fn of_user(program: &Path) -> Result<bool, String> {
         reports.iter().filter(|r| r.is_proved()).count(),
         reports.len()
     );
+    complete(&reports, &[])?;
     let without: Vec<_> = rows::WITHOUT_ROWS.iter().map(|row| row.0).collect();
     println!(
         "not covered: {}; and all code outside the kernel tables",
         without.join(", ")
     );
     same_as_ledger(&reports)
+}
+
+/// Whether every row of the ledger about the backends of the reports was run.
+fn complete(reports: &[Report], left_out: &[&str]) -> Result<bool, String> {
+    let missing = ledger::missing(reports, left_out)?;
+    missing.iter().for_each(|row| println!("not run: {row}"));
+    Ok(missing.is_empty())
 }
 
 fn same_as_ledger(reports: &[Report]) -> Result<bool, String> {

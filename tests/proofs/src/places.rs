@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::aarch64;
 use crate::image::Image;
+use crate::permutations;
 use crate::rows::{self, Row};
 
 pub(crate) const BACKENDS: [&str; 3] = ["portable", "avx2", "avx512"];
@@ -64,6 +65,7 @@ fn entries() -> Result<Vec<String>, String> {
 /// The rows of a program.
 fn all_rows(image: &Image) -> Vec<Row> {
     let mut rows = rows::rows();
+    rows.extend(permutations::rows(backends(image)));
     if image.is_aarch64() {
         rows.extend(aarch64::rows());
     }
@@ -112,7 +114,10 @@ pub(crate) fn places(
             let entry = match row.function {
                 Some(name) => match image.functions(name)[..] {
                     [entry] => entry,
-                    _ => return Err(format!("no function {name}")),
+                    _ => {
+                        println!("{backend}::{}: no function of its own", row.kernel);
+                        continue;
+                    }
                 },
                 None => {
                     let at = entries

@@ -12,6 +12,12 @@ impl Terms {
         match w.op {
             Op::Const(value) => return self.constant(width, value >> from),
             Op::Slice(inner, more) => return self.slice(inner, more + from, width),
+            // The low half of a product does not depend on how its factors are extended.
+            Op::Wide(a, b, _)
+                if from == 0 && 2 * width == w.width && self.as_constant(b).is_some() =>
+            {
+                return self.mul(a, b);
+            }
             _ => {}
         }
         self.word(width, Op::Slice(word, from), |t| {

@@ -1,9 +1,8 @@
-//! Rows that exist for AArch64 only: forms of Keccak.
+//! Rows that exist for AArch64 only: forms of Keccak that a function about the core chooses.
 
 use crate::image::Image;
-use crate::row::Argument;
-use crate::rows::{Row, row};
-use crate::statements::permutation;
+use crate::permutations::of_states;
+use crate::rows::Row;
 
 /// Which form of Keccak a backend takes is the answer of a function about the core, which a
 /// variable keeps. Rows exist for both answers.
@@ -18,7 +17,7 @@ pub(crate) fn answers(image: &Image) -> Result<Vec<Image>, String> {
         .collect()
 }
 
-/// Rows of entries whose form the answer chooses, and of functions that no table has.
+/// Rows of entries whose form the answer chooses.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for backend in ["neon", "neon-sha3"] {
@@ -29,46 +28,5 @@ pub(crate) fn rows() -> Vec<Row> {
             rows.push(row);
         }
     }
-    // States of each argument, and the end of the name of the function.
-    let functions: [(_, _, _, &'static [usize]); 5] = [
-        ("neon", "permute_x2", "10permute_x2", &[2]),
-        (
-            "neon",
-            "permute_x2_and_one",
-            "18permute_x2_and_one",
-            &[2, 1],
-        ),
-        ("neon-sha3", "permute_x2_sha3", "15permute_x2_sha3", &[2]),
-        (
-            "neon-sha3",
-            "permute_x2_on_one_unit_sha3",
-            "27permute_x2_on_one_unit_sha3",
-            &[2],
-        ),
-        (
-            "neon-sha3",
-            "permute_x2_and_one_sha3",
-            "23permute_x2_and_one_sha3",
-            &[2, 1],
-        ),
-    ];
-    for (backend, kernel, name, states) in functions {
-        let mut row = of_states(kernel, "", states);
-        row.backend = Some(backend);
-        row.function = Some(name);
-        rows.push(row);
-    }
     rows
-}
-
-/// A row of the permutation of interleaved states.
-fn of_states(kernel: &'static str, parameter: &str, states: &'static [usize]) -> Row {
-    let arguments = states.iter().map(|&n| Argument::States(n)).collect();
-    row(kernel, parameter, arguments, move |e| {
-        let all: Result<Vec<_>, _> = (0..)
-            .zip(states)
-            .map(|(n, &count)| permutation(e, n, count))
-            .collect();
-        (all.map(|all| all.join("; ")), Ok("all bits".into()), 0)
-    })
 }
