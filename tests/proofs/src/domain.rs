@@ -301,7 +301,7 @@ impl Terms {
     }
 
     /// The form with short definitions in the place of atoms that are forms.
-    fn expanded(&self, form: &Form) -> Form {
+    pub(crate) fn expanded(&self, form: &Form) -> Form {
         let bits = |value: i128| 128 - value.unsigned_abs().leading_zeros();
         let most = |form: &Form| {
             let terms = form.terms.iter().map(|&(_, k)| bits(k));
@@ -309,18 +309,23 @@ impl Terms {
         };
         let mut form = form.clone();
         for _ in 0..8 {
+            // The fraction of the coefficient in lowest terms: its denominator adds to that of
+            // the definition.
+            let lowest = |k: i128, shift: u32| {
+                let twos = k.trailing_zeros().min(shift);
+                (k >> twos, shift - twos)
+            };
             let found = form.terms.iter().rev().find_map(|&(atom, k)| {
-                match &self.atoms[atom as usize].definition {
-                    Definition::Form(inner)
-                        if inner.terms.len() + form.terms.len() <= 16
-                            && inner.shift + form.shift < 60
-                            && most(inner) + bits(k) <= 100
-                            && most(&form) + inner.shift <= 100 =>
-                    {
-                        Some((atom, k, inner))
-                    }
-                    _ => None,
-                }
+                let Definition::Form(inner) = &self.atoms[atom as usize].definition else {
+                    return None;
+                };
+                let (factor, rest) = lowest(k, form.shift);
+                let shift = inner.shift + rest;
+                let fits = inner.terms.len() + form.terms.len() <= 16
+                    && shift < 60
+                    && most(inner) + bits(factor) <= 100
+                    && most(&form) + shift.saturating_sub(form.shift) <= 100;
+                fits.then_some((atom, k, inner))
             });
             let Some((atom, k, inner)) = found else { break };
             let factor = Form {
@@ -328,8 +333,9 @@ impl Terms {
                 constant: 0,
                 shift: form.shift,
             };
-            let mut scaled = inner.scaled(k);
-            scaled.shift += form.shift;
+            let (lowest, rest) = lowest(k, form.shift);
+            let mut scaled = inner.scaled(lowest);
+            scaled.shift += rest;
             form = form.minus(&factor).plus(&scaled.reduced());
         }
         form

@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::forms::{Atom, AtomId, Form, Residue};
+use crate::forms::{Atom, AtomId, Definition, Form, Residue};
 
 /// A literal; 0 is false, 1 is true.
 pub(crate) type Lit = u32;
@@ -199,6 +199,15 @@ impl Terms {
         }
         let (mut low, mut high) = self.range(&form);
         if let Some((l, h)) = hint {
+            (low, high) = (low.max(l), high.min(h));
+        }
+        // A floor cancels the most of what it is the floor of.
+        let is_floor = |&(atom, _): &(_, _)| {
+            let atom: &Atom = &self.atoms[atom as usize];
+            matches!(&atom.definition, Definition::Form(inner) if inner.shift > 0)
+        };
+        if form.terms.iter().any(is_floor) {
+            let (l, h) = self.range(&self.expanded(&form));
             (low, high) = (low.max(l), high.min(h));
         }
         if !fits(width, low, high)
