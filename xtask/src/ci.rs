@@ -34,7 +34,7 @@ const STEPS: [(&str, bool, Step); 32] = [
     ("deny", true, host::deny),
     ("fuzz", true, host::fuzz),
     ("gates", true, gates::gates),
-    ("proofs", false, gates::proofs),
+    ("proofs", true, gates::proofs),
     ("msrv", true, gates::msrv),
     ("device", true, gates::device),
     ("evm", true, host::evm),
