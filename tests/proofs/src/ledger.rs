@@ -75,6 +75,9 @@ fn text(reports: &[Report], backends: &[&str]) -> String {
             }
         }
     }
+    if reasons.is_empty() {
+        out.push_str("None.\n");
+    }
     for (reason, rows) in reasons {
         out.push_str(&format!(
             "- {reason}: {}.\n",
