@@ -214,3 +214,24 @@ impl QueuedVote {
 pub(super) fn queued_bytes(vote: &Vote<'_>) -> usize {
     vote.message.len() + vote.signature.len() + ENTRY_BYTES
 }
+
+#[cfg(test)]
+mod tests {
+    use mldsa_core::MlDsa44;
+
+    use super::*;
+
+    #[test]
+    fn a_drain_waits_for_earlier_work_only() {
+        let mut state = State::<MlDsa44>::new(1, 1);
+        let (done, _drained) = oneshot::channel();
+        state.push_job(Box::new(|| ()));
+        state.drain(done);
+        state.push_job(Box::new(|| ()));
+        state.push_job(Box::new(|| ()));
+        let [earlier, later] = [0, 1].map(|n| state.jobs[n].generation);
+        assert!(state.complete(later).is_empty());
+        // One job that was accepted later is outstanding.
+        assert_eq!(state.complete(earlier).len(), 1);
+    }
+}
