@@ -16,19 +16,22 @@ use crate::random::random;
 pub(crate) fn register(path: &Path, member: &Member, made: &mut TempPaths) -> io::Result<()> {
     let directory = registrations(path);
     made.directory(&directory)?;
-    sweep_of(member.id(), &directory);
     let (rnd, id) = (random()?, member.id());
     let registration = member.register(Randomness::Hedged(&rnd)).map_err(refused)?;
     let path = directory.join(file_name(id));
-    if publish_first_by(id, &path, &registration.to_bytes())? {
-        return Ok(());
+    let published = publish_first_by(id, &path, &registration.to_bytes());
+    if !matches!(published, Ok(true)) {
+        // The member's own one, of an `init` that was interrupted, is no error. The owner of the name
+        // may have removed the temporary file of this `init`.
+        match read_registration(&path) {
+            Ok(found) if found.key() == registration.key() => {}
+            Ok(_) => return Err(taken(&path, id)),
+            Err(error) => return Err(published.err().unwrap_or(error)),
+        }
     }
-    // The member's own one, of an `init` that was interrupted, is no error.
-    if read_registration(&path)?.key() == registration.key() {
-        Ok(())
-    } else {
-        Err(taken(&path, id))
-    }
+    // Only now: another store may be registering the same name.
+    sweep_of(id, &directory);
+    Ok(())
 }
 
 /// Rejects the name of a registered member.
