@@ -36,9 +36,6 @@ mod secret_streams;
 mod reject;
 mod verify;
 #[cfg(test)]
-#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-mod bounds;
-#[cfg(test)]
 mod tests;
 
 /// The table, if this CPU can use it.

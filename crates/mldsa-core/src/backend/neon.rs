@@ -40,10 +40,6 @@ mod verify;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-#[path = "eight/bounds.rs"]
-mod bounds;
-#[cfg(test)]
 #[path = "eight/kernel_tests.rs"]
 mod kernel_tests;
 

@@ -11,12 +11,7 @@ use crate::params::Q;
 use crate::ring::field::montgomery_reduce;
 use crate::ring::ntt;
 
-#[cfg(test)]
-#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-pub(super) mod bounds;
-
-/// Eight coefficients. The library has `__m256i`; the tests have intervals, with
-/// which the same schedules prove their bounds.
+/// Eight coefficients in the registers of a backend.
 ///
 /// There is no safe way to a register but through code for a CPU that has them, so a
 /// register proves the features, and every method takes one.

@@ -5,8 +5,6 @@ use super::keccak::{Cpu, permute_x4, permute_x4_and_one};
 use super::reject::fill;
 use super::*;
 use crate::backend::states::States;
-#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-pub(super) use crate::backend::transform::bounds::Floor as Intervals;
 use crate::hash::keccak::keccak_f1600;
 use crate::lanes::sponge::{LaneSponge, Widths};
 use crate::random::Random;

@@ -13,25 +13,26 @@
 use super::registers::{Aligned, EvenLanes, for_each_register};
 use super::vector::Vector;
 use crate::params::Q;
+use core::arch::x86_64::__m512i;
 
 /// One twiddle factor for every lane.
 #[inline(always)]
-fn shoup_by<V: Vector>(b: V, w: (i32, i32), lanes: EvenLanes) -> V {
+fn shoup_by(b: __m512i, w: (i32, i32), lanes: EvenLanes) -> __m512i {
     let w_shoup = b.splat(w.1);
     b.shoup(b.splat(w.0), w_shoup, w_shoup, lanes)
 }
 
 #[inline(always)]
-fn shoup_lanes<V: Vector>(b: V, w: &LaneTwiddle, lanes: EvenLanes) -> V {
+fn shoup_lanes(b: __m512i, w: &LaneTwiddle, lanes: EvenLanes) -> __m512i {
     b.shoup(b.load(&w.w), b.load(&w.even), b.load(&w.odd), lanes)
 }
 
 /// Multiplication by factors in the inverse transform.
 pub(super) trait Products {
     /// By factor number `k` in every lane.
-    fn by<V: Vector>(b: V, k: usize, lanes: EvenLanes) -> V;
+    fn by(b: __m512i, k: usize, lanes: EvenLanes) -> __m512i;
     /// By the factors of a pair of registers, one a lane; levels as in [`pair_order`].
-    fn by_lanes<V: Vector>(b: V, level_pair: (usize, usize), lanes: EvenLanes) -> V;
+    fn by_lanes(b: __m512i, level_pair: (usize, usize), lanes: EvenLanes) -> __m512i;
 }
 
 /// Products in integers, `(-q/4, 5q/4)`.
@@ -39,12 +40,12 @@ pub(super) enum Shoup {}
 
 impl Products for Shoup {
     #[inline(always)]
-    fn by<V: Vector>(b: V, k: usize, lanes: EvenLanes) -> V {
+    fn by(b: __m512i, k: usize, lanes: EvenLanes) -> __m512i {
         shoup_by(b, INVERSE_ZETAS[k], lanes)
     }
 
     #[inline(always)]
-    fn by_lanes<V: Vector>(b: V, (level, pair): (usize, usize), lanes: EvenLanes) -> V {
+    fn by_lanes(b: __m512i, (level, pair): (usize, usize), lanes: EvenLanes) -> __m512i {
         shoup_lanes(b, &INVERSE[level][pair], lanes)
     }
 }
@@ -55,13 +56,13 @@ pub(super) enum Nearest {}
 
 impl Products for Nearest {
     #[inline(always)]
-    fn by<V: Vector>(b: V, k: usize, _: EvenLanes) -> V {
+    fn by(b: __m512i, k: usize, _: EvenLanes) -> __m512i {
         let w = INVERSE_ZETAS[k].0;
         b.nearest(b.splat(w), b.splat_ratio(ratio(w)))
     }
 
     #[inline(always)]
-    fn by_lanes<V: Vector>(b: V, (level, pair): (usize, usize), _: EvenLanes) -> V {
+    fn by_lanes(b: __m512i, (level, pair): (usize, usize), _: EvenLanes) -> __m512i {
         let w = &INVERSE_RATIOS[level][pair];
         b.nearest(b.load(&w.w), b.load_ratio(&w.ratio))
     }
@@ -132,7 +133,7 @@ macro_rules! register_levels {
 ///
 /// Bounds: `|v| < B` in, `|v| < B + 10 q` out, `B + 10 q < 2^31`.
 #[inline(always)]
-pub(super) fn ntt_registers<V: Vector>(v: &mut [V; 16]) {
+pub(super) fn ntt_registers(v: &mut [__m512i; 16]) {
     let lanes = EvenLanes::new();
     let by = |b, k: usize| shoup_by(b, ZETAS[k], lanes);
     let by_lanes = |b, (level, pair): (usize, usize)| shoup_lanes(b, &FORWARD[level][pair], lanes);
@@ -140,13 +141,13 @@ pub(super) fn ntt_registers<V: Vector>(v: &mut [V; 16]) {
     register_levels!(forward, by, v, 64);
     register_levels!(forward, by, v, 32);
     register_levels!(forward, by, v, 16);
-    repack!(v, V::blocks::<0x44>, V::blocks::<0xee>);
+    repack!(v, Vector::blocks::<0x44>, Vector::blocks::<0xee>);
     lane_level!(forward, by_lanes, v, 0);
-    repack!(v, V::blocks::<0x88>, V::blocks::<0xdd>);
+    repack!(v, Vector::blocks::<0x88>, Vector::blocks::<0xdd>);
     lane_level!(forward, by_lanes, v, 1);
-    repack!(v, V::low_qwords, V::high_qwords);
+    repack!(v, Vector::low_qwords, Vector::high_qwords);
     lane_level!(forward, by_lanes, v, 2);
-    repack!(v, V::dwords::<0x88>, V::dwords::<0xdd>);
+    repack!(v, Vector::dwords::<0x88>, Vector::dwords::<0xdd>);
     lane_level!(forward, by_lanes, v, 3);
 }
 
@@ -156,20 +157,23 @@ pub(super) fn ntt_registers<V: Vector>(v: &mut [V; 16]) {
 /// level; the product of a difference `|b| <= 2^n q`, `n > 0`, is less: below
 /// `(1/2 + 3/4 2^n) q` with [`Nearest`] and below `5q/4` with [`Shoup`].
 #[inline(always)]
-pub(super) fn inv_ntt_registers<V: Vector, P: Products>(v: &mut [V; 16]) {
+pub(super) fn inv_ntt_registers<P: Products>(v: &mut [__m512i; 16]) {
     let lanes = EvenLanes::new();
     let by = |b, k: usize| P::by(b, k, lanes);
     let by_lanes = |b, level_pair| P::by_lanes(b, level_pair, lanes);
     lane_level!(inverse, by_lanes, v, 3);
-    repack!(v, V::low_dwords, V::high_dwords);
+    repack!(v, Vector::low_dwords, Vector::high_dwords);
     lane_level!(inverse, by_lanes, v, 2);
-    repack!(v, V::low_qwords, V::high_qwords);
+    repack!(v, Vector::low_qwords, Vector::high_qwords);
     lane_level!(inverse, by_lanes, v, 1);
     let [low, high] = &UNDO_QUARTERS;
-    repack!(v, |a: V, b| a.permute_qwords(low, b), |a: V, b| a
-        .permute_qwords(high, b));
+    repack!(
+        v,
+        |a: __m512i, b| a.permute_qwords(low, b),
+        |a: __m512i, b| a.permute_qwords(high, b)
+    );
     lane_level!(inverse, by_lanes, v, 0);
-    repack!(v, V::blocks::<0x44>, V::blocks::<0xee>);
+    repack!(v, Vector::blocks::<0x44>, Vector::blocks::<0xee>);
     register_levels!(inverse, by, v, 16);
     register_levels!(inverse, by, v, 32);
     register_levels!(inverse, by, v, 64);
@@ -181,16 +185,16 @@ pub(super) fn inv_ntt_registers<V: Vector, P: Products>(v: &mut [V; 16]) {
 
 /// Any `|v| < 2^31` to the same residue in `(-q/4, 5q/4)`.
 #[inline(always)]
-pub(super) fn reduce<V: Vector>(v: V) -> V {
+pub(super) fn reduce(v: __m512i) -> __m512i {
     shoup_by(v, const { (1, quotient(1)) }, EvenLanes::new())
 }
 
 /// The order that a polynomial in NTT form has in memory.
 pub(super) trait Order {
     /// One pair of registers as [`ntt_registers`] leaves it, in this order.
-    fn from_private<V: Vector>(a: V, b: V) -> (V, V);
+    fn from_private(a: __m512i, b: __m512i) -> (__m512i, __m512i);
     /// One pair of registers in this order, as [`inv_ntt_registers`] takes it.
-    fn to_private<V: Vector>(a: V, b: V) -> (V, V);
+    fn to_private(a: __m512i, b: __m512i) -> (__m512i, __m512i);
 }
 
 /// The order of algorithm 41.
@@ -198,12 +202,12 @@ pub(super) enum Standard {}
 
 impl Order for Standard {
     #[inline(always)]
-    fn from_private<V: Vector>(a: V, b: V) -> (V, V) {
+    fn from_private(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
         to_standard_order(a, b)
     }
 
     #[inline(always)]
-    fn to_private<V: Vector>(a: V, b: V) -> (V, V) {
+    fn to_private(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
         from_standard_order(a, b)
     }
 }
@@ -213,26 +217,26 @@ pub(super) enum Private {}
 
 impl Order for Private {
     #[inline(always)]
-    fn from_private<V: Vector>(a: V, b: V) -> (V, V) {
+    fn from_private(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
         (a, b)
     }
 
     #[inline(always)]
-    fn to_private<V: Vector>(a: V, b: V) -> (V, V) {
+    fn to_private(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
         (a, b)
     }
 }
 
 /// Reorders one pair of registers from private to standard order.
 #[inline(always)]
-pub(super) fn to_standard_order<V: Vector>(a: V, b: V) -> (V, V) {
+pub(super) fn to_standard_order(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
     let [low, high] = &TO_STANDARD;
     (a.permute_dwords(low, b), a.permute_dwords(high, b))
 }
 
 /// Reorders one pair of registers from standard to private order.
 #[inline(always)]
-pub(super) fn from_standard_order<V: Vector>(a: V, b: V) -> (V, V) {
+pub(super) fn from_standard_order(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
     let [low, high] = &FROM_STANDARD;
     (a.permute_dwords(low, b), a.permute_dwords(high, b))
 }

@@ -8,8 +8,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::dims::{Array, Dims};
-use super::registers::Aligned;
-use super::vector::{Vector, Wide};
+use super::registers::{Aligned, high_dwords};
 use crate::coding::expansion::Expansion;
 use crate::params::Q;
 use crate::ring::poly::NttPoly;
@@ -19,19 +18,17 @@ const NEGATED_Q_INV: u32 = 4_236_238_847;
 
 /// Sixteen running sums, of the even and of the odd lanes.
 #[derive(Clone, Copy)]
-pub(super) struct Sums<W>(W, W);
+pub(super) struct Sums(__m512i, __m512i);
 
-impl<W: Wide> Sums<W> {
-    /// No products yet, from two zeros.
-    #[inline(always)]
-    pub(super) fn new(zero: W) -> Self {
-        Self(zero, zero)
-    }
-
+impl Sums {
     /// Adds `a b`, both split into even and odd lanes.
-    #[inline(always)]
-    pub(super) fn add(self, a: (W, W), b: (W, W)) -> Self {
-        Self(self.0.accumulate(a.0, b.0), self.1.accumulate(a.1, b.1))
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn add(self, a: (__m512i, __m512i), b: (__m512i, __m512i)) -> Self {
+        Self(
+            _mm512_madd52lo_epu64(self.0, a.0, b.0),
+            _mm512_madd52lo_epu64(self.1, a.1, b.1),
+        )
     }
 
     /// The sums times `2^-32`: algorithm 49 on unsigned numbers, which spares the
@@ -39,23 +36,29 @@ impl<W: Wide> Sums<W> {
     ///
     /// Bounds: sums below `204 q^2` give `(s + m q) / 2^32` in `[0, q + 204 q^2 / 2^32]`,
     /// and less q that is in `[-q, q)`.
-    #[inline(always)]
-    pub(super) fn reduce(self) -> W::Narrow {
-        let q = self.0.broadcast(Q.cast_unsigned());
-        let factor = self.0.broadcast(NEGATED_Q_INV);
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn reduce(self) -> __m512i {
+        let q = _mm512_set1_epi64(Q.into());
+        let factor = _mm512_set1_epi64(NEGATED_Q_INV.into());
         let [even, odd] = [self.0, self.1].map(
             #[inline(always)]
-            |sum| sum.plus(sum.low_product(factor).low_product(q)),
+            |sum| {
+                let multiple = _mm512_mul_epu32(_mm512_mul_epu32(sum, factor), q);
+                _mm512_add_epi64(sum, multiple)
+            },
         );
-        let sum = W::upper_halves(even, odd);
-        sum.sub(sum.splat(Q))
+        let sum = _mm512_mask_blend_epi32(0xaaaa, high_dwords(even), odd);
+        _mm512_sub_epi32(sum, _mm512_set1_epi32(Q))
     }
 }
 
 /// Even and odd lanes as 64-bit numbers. Bounds: `v >= 0`.
-#[inline(always)]
-pub(super) fn split<W: Wide>(v: W::Narrow) -> (W, W) {
-    (W::even(v), W::odd(v))
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn split(v: __m512i) -> (__m512i, __m512i) {
+    let even = _mm512_and_si512(v, _mm512_set1_epi64(0xffff_ffff));
+    (even, _mm512_srli_epi64::<32>(v))
 }
 
 #[inline]
@@ -160,7 +163,7 @@ fn product_of<S: Dims, B: Stored>(
             *term = split(block(&b.0, n));
         }
         for (row, out) in rows.chunks_exact(S::TERMS).zip(out.iter_mut()) {
-            let mut sums = Sums::new(zero);
+            let mut sums = Sums(zero, zero);
             for (a, &term) in row.iter().zip(vector.as_ref()) {
                 // SAFETY: the features of this function.
                 sums = sums.add(unsafe { a.split() }, term);

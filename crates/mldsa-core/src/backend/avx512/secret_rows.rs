@@ -48,11 +48,11 @@ fn block(poly: &[i32; N], n: usize) -> __m512i {
 
 /// Algorithm 42 times `2^32`, from standard order: `|v| <= q` in, `[0, q)` out.
 #[inline(always)]
-pub(super) fn back<V: Vector>(v: &mut [V; 16]) {
+pub(super) fn back(v: &mut [__m512i; 16]) {
     for_each_register!(n in 0..8, {
         (v[2 * n], v[2 * n + 1]) = from_standard_order(v[2 * n], v[2 * n + 1]);
     });
-    inv_ntt_registers::<_, Shoup>(v);
+    inv_ntt_registers::<Shoup>(v);
 }
 
 /// As [`Kernels::inv_ntt`]; out in `[0, q)`.

@@ -42,8 +42,6 @@ macro_rules! on_this_cpu {
         }
     };
 }
-#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-pub(super) use on_this_cpu;
 
 /// The value of a kernel's output.
 fn written(write: impl FnOnce(&mut MaybeUninit<NttPoly>)) -> NttPoly {

@@ -148,13 +148,13 @@ fn transform_secret(v: &mut Registers, out: &mut NttPoly) {
 
 /// z from its field. Bounds: `0 <= x < 2 gamma1` gives `-gamma1 < out <= gamma1`.
 #[inline(always)]
-pub(super) fn response<V: Vector>(x: V, gamma1: i32) -> V {
+pub(super) fn response(x: __m512i, gamma1: i32) -> __m512i {
     x.splat(gamma1).sub(x)
 }
 
 /// `-t1 2^13`. Bounds: `0 <= t1 < 2^10` gives `-q < out <= 0`.
 #[inline(always)]
-pub(super) fn minus_t1_2d<V: Vector>(t1: V) -> V {
+pub(super) fn minus_t1_2d(t1: __m512i) -> __m512i {
     t1.splat(0).sub(t1.mul(1 << D))
 }
 
@@ -175,7 +175,7 @@ fn transform<O: Order>(v: &mut Registers, range: Range, out: &mut MaybeUninit<Nt
 impl Range {
     /// The same residue in this range. Bounds: `|a| < 11 q`.
     #[inline(always)]
-    pub(super) fn of<V: Vector>(self, a: V) -> V {
+    pub(super) fn of(self, a: __m512i) -> __m512i {
         match self {
             Self::Biased => a.add(a.splat(BIAS)),
             Self::Reduced => reduce(a).add(a.splat(Q)),

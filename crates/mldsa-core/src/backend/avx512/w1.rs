@@ -25,7 +25,7 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, O: Order>(
     for_each_register!(n in 0..8, {
         (v[2 * n], v[2 * n + 1]) = O::to_private(v[2 * n], v[2 * n + 1]);
     });
-    inv_ntt_registers::<_, Nearest>(&mut v);
+    inv_ntt_registers::<Nearest>(&mut v);
     encode::<SIX_BITS>(&v, hint, out);
 }
 

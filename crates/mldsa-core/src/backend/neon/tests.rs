@@ -7,8 +7,6 @@ use super::keccak::{
 use super::reject::fill;
 use super::*;
 use crate::backend::states::States;
-#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-pub(super) use crate::backend::transform::bounds::Rounded as Intervals;
 use crate::hash::keccak::keccak_f1600;
 use crate::lanes::sponge::{LaneSponge, Widths};
 use crate::random::Random;
