@@ -8,7 +8,9 @@ use crate::batch::{LANES, Mode};
 /// Votes verified at once, at most.
 const MAX_WINDOW: usize = 4096;
 
-/// State of a count under [`QuorumRule::AnyValid`](super::QuorumRule::AnyValid).
+/// State of a count under [`QuorumRule::AnyValid`](super::QuorumRule::AnyValid), after the votes
+/// before `next`: they are counted in order, so that the answer does not depend on how many
+/// are verified at once.
 pub(super) struct AnyValid<'s, 'q, 'a, P: ParameterSet> {
     quorum: &'s Quorum<'q, 'a, P>,
     members: Vec<Member>,
@@ -16,7 +18,6 @@ pub(super) struct AnyValid<'s, 'q, 'a, P: ParameterSet> {
     verified: u128,
     /// Weight of members that are not verified and have a vote at `next` or later.
     open: u128,
-    /// The next vote to look at.
     next: usize,
     carried_by: Vec<usize>,
 }
@@ -40,10 +41,10 @@ impl<'s, 'q, 'a, P: ParameterSet> AnyValid<'s, 'q, 'a, P> {
             next: 0,
             carried_by: Vec::new(),
         };
-        for index in 0..quorum.votes.len() {
-            if let Some(member) = count.usable(index) {
+        for vote in 0..quorum.votes.len() {
+            if let Some((member, weight)) = count.usable(vote) {
                 if count.members[member].ahead == 0 {
-                    count.open += quorum.committee.weight_at(member as u32);
+                    count.open += weight;
                 }
                 count.members[member].ahead += 1;
             }
@@ -51,12 +52,12 @@ impl<'s, 'q, 'a, P: ParameterSet> AnyValid<'s, 'q, 'a, P> {
         count
     }
 
-    /// Index of the member whose vote this might be: of the committee, and of the length of a
-    /// signature.
-    fn usable(&self, vote: usize) -> Option<usize> {
+    /// Index and weight of the member whose vote this might be: of the committee, and of the
+    /// length of a signature.
+    fn usable(&self, vote: usize) -> Option<(usize, u128)> {
         let (member, signature) = self.quorum.votes[vote];
         let usable = signature.len() == P::SIG_LEN && self.quorum.committee.contains(member);
-        usable.then_some(member.index() as usize)
+        usable.then(|| (member.index() as usize, self.quorum.weight(member)))
     }
 
     pub(super) fn verify(mut self, verify: Verify<'_>) -> Result<QuorumReport, QuorumError> {
@@ -76,8 +77,13 @@ impl<'s, 'q, 'a, P: ParameterSet> AnyValid<'s, 'q, 'a, P> {
             }
             let window = self.window(round, needed, least);
             let verdicts = verify(Mode::Full, &window);
-            for (&vote, verdict) in window.iter().zip(verdicts) {
-                self.record(vote, verdict.is_ok());
+            let valid = window.iter().zip(verdicts);
+            let valid = valid.filter_map(|(vote, verdict)| verdict.is_ok().then_some(*vote));
+            let mut valid = valid.peekable();
+            let end = window.last().map_or(self.next, |last| last + 1);
+            while self.next < end && self.verified < needed && self.verified + self.open >= needed {
+                let is_valid = valid.next_if_eq(&self.next).is_some();
+                self.count(is_valid);
             }
             // After a failure, enough for all lanes of all workers, and more each time.
             let lanes = LANES.saturating_mul(self.quorum.workers);
@@ -85,7 +91,6 @@ impl<'s, 'q, 'a, P: ParameterSet> AnyValid<'s, 'q, 'a, P> {
                 .saturating_mul(2)
                 .clamp(lanes.min(MAX_WINDOW), MAX_WINDOW);
         }
-        self.carried_by.sort_unstable();
         Ok(QuorumReport {
             weight: self.verified,
             carried_by: self.carried_by,
@@ -95,27 +100,18 @@ impl<'s, 'q, 'a, P: ParameterSet> AnyValid<'s, 'q, 'a, P> {
 
     /// The next votes that would close the gap if all are valid, and at least `least`.
     fn window(&mut self, round: usize, needed: u128, least: usize) -> Vec<usize> {
-        let votes = self.quorum.votes.len();
         let mut window = Vec::new();
         let mut hoped = self.verified;
-        while self.next < votes
-            && window.len() < MAX_WINDOW
-            && (hoped < needed || window.len() < least)
-        {
-            let vote = self.next;
-            self.next += 1;
-            let Some(index) = self.usable(vote) else {
+        for vote in self.next..self.quorum.votes.len() {
+            if window.len() >= MAX_WINDOW || hoped >= needed && window.len() >= least {
+                break;
+            }
+            let Some((member, weight)) = self.usable(vote) else {
                 continue;
             };
-            let weight = self.quorum.committee.weight_at(index as u32);
-            let member = &mut self.members[index];
-            member.ahead -= 1;
+            let member = &mut self.members[member];
             if member.verified {
                 continue;
-            }
-            if member.ahead == 0 {
-                // In the window, and no longer ahead of it.
-                self.open -= weight;
             }
             if member.window != round {
                 member.window = round;
@@ -126,19 +122,25 @@ impl<'s, 'q, 'a, P: ParameterSet> AnyValid<'s, 'q, 'a, P> {
         window
     }
 
-    fn record(&mut self, vote: usize, valid: bool) {
-        let Some(index) = self.usable(vote) else {
+    /// Counts the next vote.
+    fn count(&mut self, is_valid: bool) {
+        let vote = self.next;
+        self.next += 1;
+        let Some((member, weight)) = self.usable(vote) else {
             return;
         };
-        let weight = self.quorum.committee.weight_at(index as u32);
-        let member = &mut self.members[index];
-        if valid && !member.verified {
+        let member = &mut self.members[member];
+        member.ahead -= 1;
+        if member.verified {
+            return;
+        }
+        if is_valid {
             member.verified = true;
             self.verified += weight;
-            if member.ahead > 0 {
-                self.open -= weight;
-            }
             self.carried_by.push(vote);
+        }
+        if is_valid || member.ahead == 0 {
+            self.open -= weight;
         }
     }
 }
@@ -154,9 +156,9 @@ mod tests {
     use crate::{Committee, RejectReason, Threshold};
 
     /// With one vote missing, forgeries are verified in windows for all workers that double,
-    /// and each vote is looked at once.
+    /// and each vote is looked at once. The number of workers does not change the answer.
     #[test]
-    fn a_missing_vote_makes_no_window_of_one() {
+    fn windows_grow_and_do_not_change_the_answer() {
         let members = 40_u8;
         let keys = (0..members).map(|n| SigningKey::<MlDsa44>::from_seed(&[n; 32]));
         let keys: Vec<_> = keys.collect();
@@ -166,33 +168,45 @@ mod tests {
         let id = |n: u8| committee.member(n.into()).unwrap();
         let (good, forged) = ([1; 2420], [0; 2420]);
         let needed = committee.required_weight(Threshold::TWO_THIRDS);
-        let mut votes: Vec<_> = (0..needed as u8 - 1).map(|n| (id(n), &good[..])).collect();
-        votes.extend((0..2000).map(|_| (id(members - 1), &forged[..])));
         let (calls, looked) = (Cell::new(0), Cell::new(0));
         let count = |votes: &[(crate::MemberId, &[u8])]| {
-            let quorum = Quorum {
-                committee: &committee,
-                votes,
-                threshold: Threshold::TWO_THIRDS,
-                workers: 16,
-            };
-            calls.set(0);
-            looked.set(0);
-            quorum.verify(QuorumRule::AnyValid, &|_, window| {
-                calls.set(calls.get() + 1);
-                looked.set(looked.get() + window.len());
-                let verdict = |vote: &usize| match votes[*vote].1[0] {
-                    1 => Ok(()),
-                    _ => Err(RejectReason::ChallengeMismatch),
+            let answers = [1, 2, 16].map(|workers| {
+                let quorum = Quorum {
+                    committee: &committee,
+                    votes,
+                    threshold: Threshold::TWO_THIRDS,
+                    workers,
                 };
-                window.iter().map(verdict).collect()
-            })
+                calls.set(0);
+                looked.set(0);
+                quorum.verify(QuorumRule::AnyValid, &|_, window| {
+                    calls.set(calls.get() + 1);
+                    looked.set(looked.get() + window.len());
+                    let verdict = |vote: &usize| match votes[*vote].1[0] {
+                        1 => Ok(()),
+                        _ => Err(RejectReason::ChallengeMismatch),
+                    };
+                    window.iter().map(verdict).collect()
+                })
+            });
+            let [first, second, last] = answers;
+            assert_eq!((&first, &second), (&last, &last));
+            last
         };
-        let verified = needed - 1;
+        let enough = needed as u8 - 1;
+        let mut votes: Vec<_> = (0..enough).map(|n| (id(n), &good[..])).collect();
+        votes.push((id(enough), &forged));
+        votes.extend((enough..members).map(|n| (id(n), &good[..])));
+        let report = count(&votes).unwrap();
+        let examined = votes.len() + 1 - usize::from(members - enough);
+        assert_eq!((report.weight(), report.examined()), (needed, examined));
+
+        votes.truncate(enough.into());
+        votes.extend((0..2000).map(|_| (id(members - 1), &forged[..])));
         let missing = QuorumError::Insufficient {
             needed,
             claimed: needed,
-            verified,
+            verified: needed - 1,
         };
         assert_eq!(count(&votes), Err(missing));
         // 128 forgeries, 256, 512, 1,024 and the rest, after the first window.

@@ -213,6 +213,24 @@ impl<T> FairQueue<T> {
 mod tests {
     use super::*;
 
+    /// The node itself has one turn in each round, before or after a peer by order of arrival.
+    #[test]
+    fn own_items_are_served_in_turn() {
+        for (arrived, served) in [
+            ([None, None, None, Some(1)], [None, Some(1), None, None]),
+            ([Some(1), None, None, None], [Some(1), None, None, None]),
+        ] {
+            let mut queue = FairQueue::new(100);
+            for peer in arrived {
+                assert!(matches!(queue.push(peer, 1, ()), Push::Queued(_)));
+            }
+            assert_eq!(
+                served.map(|_| queue.pop(|_| false)),
+                served.map(|peer| Some((peer, ())))
+            );
+        }
+    }
+
     /// Evicted peers take no memory beyond the bound: each newcomer sends a little less than the
     /// one that it displaces, and nothing is served.
     #[test]

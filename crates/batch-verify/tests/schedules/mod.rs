@@ -4,11 +4,12 @@
 //!
 //! `MLDSA_SCHEDULES` sets the number of schedules of each scenario and scheduler.
 
-use core::future::Future;
+use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::sync::{Arc, LazyLock, mpsc};
+use std::task::Wake;
 
 use mldsa_core::{MlDsa44, Randomness, SigningKey};
 use shuttle::future::block_on;
@@ -103,6 +104,16 @@ fn answer(pending: Result<Pending<Verdict>, ServiceError>) -> Verdict {
     pending.and_then(block_on)
 }
 
+/// Wakes a thread of the model and lets it run: the wakers of `shuttle` are no point of change.
+struct SwitchingWaker(Waker);
+
+impl Wake for SwitchingWaker {
+    fn wake(self: Arc<Self>) {
+        self.0.wake_by_ref();
+        thread::yield_now();
+    }
+}
+
 /// Budget in use, in votes.
 #[derive(Clone, Default)]
 struct Budget(Arc<AtomicUsize>);
@@ -163,7 +174,12 @@ fn a_drain_ends_after_the_votes_before_it() {
             }
         });
         let before = [0, 1].map(|n| service.submit(Source::peer(n as u64), &vote(n)).unwrap());
-        block_on(service.drain());
+        let mut drain = service.drain();
+        block_on(poll_fn(|context| {
+            let waker = Waker::from(Arc::new(SwitchingWaker(context.waker().clone())));
+            Pin::new(&mut drain).poll(&mut Context::from_waker(&waker))
+        }));
+        // At once, while the worker that has ended the drain may still be in the waker.
         for mut pending in before {
             let mut context = Context::from_waker(Waker::noop());
             let polled = Pin::new(&mut pending).poll(&mut context);

@@ -4,7 +4,9 @@ use core::time::Duration;
 use std::sync::{LazyLock, mpsc};
 use std::thread;
 
-use batch_verify::{Committee, MemberId, RejectReason, Source, Threads, VerificationService, Vote};
+use batch_verify::{
+    Committee, MemberId, RejectReason, ServiceError, Source, Threads, VerificationService, Vote,
+};
 use mldsa_core::{Context, MlDsa44, ParameterSet, Randomness, SigningKey};
 
 /// Verdict on one item.
@@ -95,6 +97,11 @@ pub(crate) fn expected(n: usize) -> Result<(), RejectReason> {
         true => Err(RejectReason::ChallengeMismatch),
         false => Ok(()),
     }
+}
+
+/// Answer of a service to vote n.
+pub(crate) fn answer(n: usize) -> Result<(), ServiceError> {
+    expected(n).map_err(ServiceError::Rejected)
 }
 
 /// A vote whose signature is well-formed and does not verify.

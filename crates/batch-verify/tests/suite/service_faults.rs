@@ -13,11 +13,7 @@ use std::thread;
 use batch_verify::{RateLimiter, RejectReason, ServiceError, Source, VerificationService};
 use mldsa_core::MlDsa44;
 
-use crate::fixture::{COMMITTEE, VOTES, expected, from_peer, held, own, returns};
-
-fn answer(n: usize) -> Result<(), ServiceError> {
-    expected(n).map_err(ServiceError::Rejected)
-}
+use crate::fixture::{COMMITTEE, VOTES, answer, from_peer, held, own, returns};
 
 /// Counts its calls, and panics or refuses now and then.
 #[derive(Default)]

@@ -93,6 +93,20 @@ fn peers_are_served_in_turn() {
     assert_eq!(honest.order(), [1]);
 }
 
+/// The node's own votes are served in turn with those of peers.
+#[test]
+fn own_votes_starve_no_peer() {
+    let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
+    let mut votes = Awaited::default();
+    for n in 0..40 {
+        votes.submit(&service, 0, own(), &forged(n));
+    }
+    votes.submit(&service, 1, from_peer(1), &VOTES[0]);
+    worker.start();
+    service.drain().wait();
+    assert_eq!(votes.order()[..2], [0, 1]);
+}
+
 /// Votes of the current round are verified first; lower priorities have one slot in eight each.
 #[test]
 fn priorities() {

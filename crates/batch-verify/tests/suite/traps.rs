@@ -11,8 +11,7 @@ use mldsa_core::{Context, MlDsa44, Randomness};
 
 use crate::fixture::{
     COMMITTEE, CONTEXT, KEYS, MEMBERS, OwnedVote, VOTES, attestation, attestations, block_on,
-    committee, context, expected, forgery, from_peer, held, member, own, public, returns, service,
-    sign,
+    committee, context, expected, from_peer, held, member, own, public, returns, service, sign,
 };
 
 const BLOCK: &[u8] = b"block 7";
@@ -274,30 +273,6 @@ fn many_answers_are_cancelled() {
     assert_eq!((stats.cancelled, stats.verified), (votes as u64, 0));
 }
 
-/// The node's own votes are served in turn with those of peers.
-#[test]
-fn own_votes_starve_no_peer() {
-    let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
-    for n in 0..800_u64 {
-        let vote = forgery(member(0), &n.to_le_bytes());
-        service.submit(own(), &vote.as_vote()).unwrap().detach();
-    }
-    let peers = service.submit(from_peer(1), &VOTES[0].as_vote()).unwrap();
-    let after: Vec<_> = (0..8)
-        .map(|n: u64| {
-            service
-                .submit(own(), &forgery(member(1), &n.to_le_bytes()).as_vote())
-                .unwrap()
-        })
-        .collect();
-    worker.start();
-    assert_eq!(peers.wait(), Ok(()));
-    drop(after);
-    service.shutdown();
-    // Of the votes before it, those of one turn at most were verified first.
-    assert!(service.stats().cancelled <= 8);
-}
-
 /// One member's vote, its copy and its hedged second are three valid items and one member.
 #[test]
 fn a_member_counts_once() {
@@ -306,16 +281,27 @@ fn a_member_counts_once() {
         .sign(BLOCK, context(), Randomness::Hedged(&[5; 32]))
         .unwrap();
     let votes = [&signature[..], &signature, hedged.as_ref()];
-    let votes = votes.map(|signature| attestation(member(0), signature));
-    let verifier = COMMITTEE.verifier();
-    let quorum =
-        verifier.verify_threshold(BLOCK, &votes, QuorumRule::AnyValid, Threshold::ONE_THIRD);
-    let missing = QuorumError::Insufficient {
-        needed: 3,
-        claimed: 1,
-        verified: 0,
+    let mut votes = votes
+        .map(|signature| attestation(member(0), signature))
+        .to_vec();
+    let count = |votes: &[_]| {
+        let verifier = COMMITTEE.verifier();
+        verifier.verify_threshold(BLOCK, votes, QuorumRule::AnyValid, Threshold::ONE_THIRD)
     };
-    assert_eq!(quorum, Err(missing));
+    let missing = |claimed, verified| QuorumError::Insufficient {
+        needed: 3,
+        claimed,
+        verified,
+    };
+    assert_eq!(count(&votes), Err(missing(1, 0)));
+    // Three members have votes, four of these are valid, and they are of two members.
+    let second = sign(&KEYS[1], BLOCK);
+    let forged = sign(&KEYS[2], b"another block");
+    votes.extend([
+        attestation(member(1), &second),
+        attestation(member(2), &forged),
+    ]);
+    assert_eq!(count(&votes), Err(missing(3, 2)));
 }
 
 /// A pool whose only thread blocks on an answer gets it.
