@@ -10,6 +10,7 @@ mod verifier;
 
 pub use builder::BatchVerifierBuilder;
 pub(crate) use engine::{Engine, Request};
+pub(crate) use lanes::LaneKey;
 pub use options::Mode;
 pub(crate) use resolve::Resolved;
 pub use verifier::{BatchVerifier, CommitteeVerifier};

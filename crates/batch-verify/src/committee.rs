@@ -9,14 +9,15 @@ mod storage;
 mod threshold;
 
 use core::fmt;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use mldsa_core::internals::Shake256;
 use mldsa_core::{Backend, Context, ParameterSet, VerifyingKey};
 
 pub use self::builder::CommitteeBuilder;
-pub(crate) use self::cache::{Expanded, KeyCache};
-pub(crate) use self::keys::{KeyTable, MemberKey};
+pub(crate) use self::cache::KeyCache;
+pub(crate) use self::keys::KeyTable;
 pub use self::storage::KeyStorage;
 pub use self::threshold::Threshold;
 use crate::BuildError;
@@ -152,27 +153,20 @@ impl<P: ParameterSet> Committee<P> {
         let inner = &*self.0;
         let mut weights = inner.weights.to_vec();
         let mut joining: Vec<(&[u8], u64)> = Vec::new();
-        let mut order: Vec<usize> = (0..changes.len()).collect();
-        order.sort_by_key(|&n| changes[n].0.as_ref());
-        for pair in order.windows(2) {
-            let ((a, weight), (b, other)) = (&changes[pair[0]], &changes[pair[1]]);
-            if a.as_ref() == b.as_ref() && weight != other {
-                let (first, second) = (pair[0], pair[1]);
-                return Err(BuildError::DuplicateKey { first, second });
-            }
-        }
-        let mut repeated = vec![false; changes.len()];
-        for pair in order.windows(2) {
-            repeated[pair[1]] = changes[pair[0]].0.as_ref() == changes[pair[1]].0.as_ref();
-        }
+        let mut seen = HashMap::new();
         for (index, (key, weight)) in changes.iter().enumerate() {
             let key = key.as_ref();
             if key.len() != P::PK_LEN {
                 return Err(BuildError::KeyLength { index });
             }
+            let first = *seen.entry(key).or_insert(index);
+            if changes[first].1 != *weight {
+                let second = index;
+                return Err(BuildError::DuplicateKey { first, second });
+            }
             match inner.table.index_of(key) {
                 Some(member) => weights[member as usize] = *weight,
-                None if *weight > 0 && !repeated[index] => joining.push((key, *weight)),
+                None if *weight > 0 && first == index => joining.push((key, *weight)),
                 None => {}
             }
         }

@@ -130,18 +130,11 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
                 mode,
                 ..self.engine.request()
             };
-            let votes = indices.iter().map(|&index| vote(votes[index], message));
+            let votes = indices.iter().map(|&index| votes[index]);
+            let votes = votes.map(|(member, signature)| Vote::new(member, message, signature));
             self.report(request, votes).verdicts
         })
     }
-}
-
-/// A vote of a quorum.
-pub(crate) fn vote<'a>(
-    (member, signature): (MemberId, &'a [u8]),
-    message: Message<'a>,
-) -> Vote<'a> {
-    Vote::new(member, message, signature)
 }
 
 /// Votes to be counted in a committee.

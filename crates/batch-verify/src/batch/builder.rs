@@ -65,19 +65,15 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
     /// it, and multiples of 8 fill the lanes. Without this option 8 to 32, chosen for each
     /// batch so that a worker has four chunks.
     pub fn batch_size(self, items: usize) -> Self {
-        Self {
-            batch_size: NonZeroUsize::new(items.max(1)),
-            ..self
-        }
+        let batch_size = NonZeroUsize::new(items.max(1));
+        Self { batch_size, ..self }
     }
 
     /// Batches of fewer items stay on the calling thread (9: more than fit into lanes at
     /// once); waking another thread costs more than they do.
-    pub fn inline_below(self, items: usize) -> Self {
-        Self {
-            inline_below: items,
-            ..self
-        }
+    pub fn inline_below(mut self, items: usize) -> Self {
+        self.inline_below = items;
+        self
     }
 
     /// Upper bound on the memory for prepared keys that are in no committee (8 MiB), with the
@@ -87,19 +83,15 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
     /// none, after its eighth, and the least recently used key is removed; or from the third
     /// on if that key has been idle for eight times the distance of the last two signatures.
     /// Where keys sign a few times each and then never again, 0 is faster.
-    pub fn key_cache_bytes(self, bytes: usize) -> Self {
-        Self {
-            key_cache_bytes: bytes,
-            ..self
-        }
+    pub fn key_cache_bytes(mut self, bytes: usize) -> Self {
+        self.key_cache_bytes = bytes;
+        self
     }
 
     /// Accepts HashML-DSA under hashes weaker than the parameter set (off).
-    pub fn allow_weak_prehash(self, allow: bool) -> Self {
-        Self {
-            allow_weak_prehash: allow,
-            ..self
-        }
+    pub fn allow_weak_prehash(mut self, allow: bool) -> Self {
+        self.allow_weak_prehash = allow;
+        self
     }
 
     /// Instruction set for keys that are in no committee (the detected one). Verdicts do not
@@ -123,12 +115,8 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
     /// # Errors
     /// As [`build`](Self::build).
     pub fn build_for(self, committee: Committee<P>) -> Result<CommitteeVerifier<P>, BuildError> {
-        let key_cache_bytes = 0;
-        let engine = Self {
-            key_cache_bytes,
-            ..self
-        };
-        Ok(CommitteeVerifier::new(engine.engine()?, committee))
+        let engine = self.key_cache_bytes(0).engine()?;
+        Ok(CommitteeVerifier::new(engine, committee))
     }
 
     fn engine(self) -> Result<Engine<P>, BuildError> {

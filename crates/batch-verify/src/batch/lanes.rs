@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use mldsa_core::internals::{JobMessage, Verification, tr as public_key_hash, verify_lanes};
 use mldsa_core::{
-    Backend, Mu, MuBuilder, ParameterSet, PreHashed, VerifyError, VerifyingKey,
-    no_alloc::PreparedVerifyingKeyRef,
+    Backend, Mu, MuBuilder, ParameterSet, PreHashed, PreparedVerifyingKey, VerifyError,
+    VerifyingKey, no_alloc::PreparedVerifyingKeyRef,
 };
 
 use super::resolve::{Key, Resolved};
 use crate::RejectReason;
-use crate::committee::{Expanded, KeyCache, KeyTable, MemberKey};
+use crate::committee::KeyCache;
 use crate::item::Payload;
 use crate::reason::Verdict;
 
@@ -28,17 +28,21 @@ pub(crate) struct Lanes<P: ParameterSet> {
 /// An item ready for a lane.
 struct Candidate<'a, P: ParameterSet> {
     index: usize,
+    item: &'a Resolved<'a, P>,
     key: LaneKey<'a, P>,
+    /// Of an encoded key, for the cache.
+    hash: u64,
     message: LaneMessage<'a>,
-    signature: &'a [u8],
 }
 
-enum LaneKey<'a, P: ParameterSet> {
+/// A key in the fastest form at hand.
+pub(crate) enum LaneKey<'a, P: ParameterSet> {
+    /// Expanded in the table of a committee.
     Prepared(PreparedVerifyingKeyRef<'a, P>),
-    CachedMember(&'a KeyTable<P>, u32, Arc<Expanded<u32, P>>),
-    Member(&'a KeyTable<P>, u32, &'a VerifyingKey<P>),
-    CachedEncoded(u64, &'a P::PublicKeyBytes, Arc<Expanded<Box<[u8]>, P>>),
-    Encoded(u64, &'a P::PublicKeyBytes),
+    /// Expanded in a cache.
+    Cached(Arc<PreparedVerifyingKey<P>>),
+    Plain(&'a VerifyingKey<P>),
+    Encoded(&'a P::PublicKeyBytes),
 }
 
 /// Source of the message representative `mu`.
@@ -110,14 +114,12 @@ impl<P: ParameterSet> Lanes<P> {
     ) -> Result<(), RejectReason> {
         result?;
         // Only valid signatures count towards the expansion of a key.
-        match &candidate.key {
-            LaneKey::Prepared(_) => {}
-            LaneKey::CachedMember(table, index, _) | LaneKey::Member(table, index, _) => {
-                table.on_valid_signature(*index);
-            }
-            LaneKey::CachedEncoded(hash, encoded, _) | LaneKey::Encoded(hash, encoded) => {
+        match (&candidate.key, &candidate.item.key) {
+            (LaneKey::Prepared(_), _) => {}
+            (_, Key::Member(table, index)) => table.on_valid_signature(*index),
+            (_, Key::Encoded(encoded)) => {
                 if let Some(cache) = &self.key_cache {
-                    cache.on_valid_signature(*hash, || {
+                    cache.on_valid_signature(candidate.hash, || {
                         let encoded = encoded.as_ref();
                         let key = VerifyingKey::from_bytes(encoded).ok()?;
                         Some((Box::from(encoded), key.with_backend(self.backend)))
@@ -131,24 +133,18 @@ impl<P: ParameterSet> Lanes<P> {
     fn candidate<'a>(
         &self,
         index: usize,
-        item: &Resolved<'a, P>,
+        item: &'a Resolved<'a, P>,
     ) -> Result<Candidate<'a, P>, RejectReason> {
-        let key = match item.key {
-            Key::Member(table, member) => match table.lane_key(member) {
-                MemberKey::Prepared(key) => LaneKey::Prepared(key),
-                MemberKey::Cached(key) => LaneKey::CachedMember(table, member, key),
-                MemberKey::Plain(key) => LaneKey::Member(table, member, key),
-            },
+        let (hash, key) = match item.key {
+            Key::Member(table, member) => (0, table.lane_key(member)),
             Key::Encoded(encoded) => {
                 item.check_hint()?;
-                let found = self.key_cache.as_ref();
-                match found.map(|cache| cache.get(encoded.as_ref())) {
-                    Some(found) => match found.expanded {
-                        Some(expanded) => LaneKey::CachedEncoded(found.hash, encoded, expanded),
-                        None => LaneKey::Encoded(found.hash, encoded),
-                    },
-                    None => LaneKey::Encoded(0, encoded),
-                }
+                let cache = self.key_cache.as_ref();
+                let (hash, cached) = cache.map_or((0, None), |cache| cache.get(encoded.as_ref()));
+                (
+                    hash,
+                    cached.map_or(LaneKey::Encoded(encoded), LaneKey::Cached),
+                )
             }
         };
         let message = match item.payload {
@@ -171,42 +167,35 @@ impl<P: ParameterSet> Lanes<P> {
         };
         Ok(Candidate {
             index,
+            item,
             key,
+            hash,
             message,
-            signature: item.signature,
         })
     }
 
     fn tr(&self, key: &LaneKey<'_, P>) -> [u8; 64] {
         match key {
             LaneKey::Prepared(key) => *key.tr(),
-            LaneKey::CachedMember(_, _, expanded) => *expanded.key.tr(),
-            LaneKey::Member(_, _, key) => *key.tr(),
-            LaneKey::CachedEncoded(_, _, expanded) => *expanded.key.tr(),
-            LaneKey::Encoded(_, encoded) => {
-                public_key_hash(self.backend.permutation(), encoded.as_ref())
-            }
+            LaneKey::Cached(key) => *key.tr(),
+            LaneKey::Plain(key) => *key.tr(),
+            LaneKey::Encoded(key) => public_key_hash(self.backend.permutation(), key.as_ref()),
         }
     }
 
-    fn lane<'r, 'a: 'r>(&self, candidate: &'r Candidate<'a, P>) -> Verification<'r, P> {
+    fn lane<'r>(&self, candidate: &'r Candidate<'_, P>) -> Verification<'r, P> {
         let message = match &candidate.message {
             LaneMessage::Deferred(message) => *message,
             LaneMessage::Computed(mu) => JobMessage::Mu(mu),
         };
-        let signature = candidate.signature;
+        let signature = candidate.item.signature;
         match &candidate.key {
             LaneKey::Prepared(key) => Verification::prepared(*key, message, signature),
-            LaneKey::CachedMember(_, _, expanded) => {
-                Verification::prepared(expanded.key.as_prepared_ref(), message, signature)
+            LaneKey::Cached(key) => {
+                Verification::prepared(key.as_prepared_ref(), message, signature)
             }
-            LaneKey::Member(_, _, key) => Verification::unprepared(key, message, signature),
-            LaneKey::CachedEncoded(_, _, expanded) => {
-                Verification::prepared(expanded.key.as_prepared_ref(), message, signature)
-            }
-            LaneKey::Encoded(_, encoded) => {
-                Verification::encoded(self.backend, *encoded, message, signature)
-            }
+            LaneKey::Plain(key) => Verification::unprepared(key, message, signature),
+            LaneKey::Encoded(key) => Verification::encoded(self.backend, *key, message, signature),
         }
     }
 }

@@ -39,7 +39,7 @@ use crate::{Committee, Item, RejectReason, Rejection, Report, Vote};
 /// assert!(report.require_all().is_err());
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct BatchVerifier<P: ParameterSet> {
     pub(crate) engine: Engine<P>,
 }
@@ -70,7 +70,7 @@ pub struct BatchVerifier<P: ParameterSet> {
 /// assert!(report.require_all().is_err());
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct CommitteeVerifier<P: ParameterSet> {
     pub(crate) engine: Engine<P>,
     /// The committee of quorums first.
@@ -255,21 +255,9 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     }
 }
 
-impl<P: ParameterSet> fmt::Debug for BatchVerifier<P> {
+impl<P: ParameterSet> fmt::Debug for Engine<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.engine.fmt_as("BatchVerifier", f)
-    }
-}
-
-impl<P: ParameterSet> fmt::Debug for CommitteeVerifier<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.engine.fmt_as("CommitteeVerifier", f)
-    }
-}
-
-impl<P: ParameterSet> Engine<P> {
-    fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct(name)
+        f.debug_struct("Engine")
             .field("set", &P::NAME)
             .field("pool", &self.pool)
             .field("mode", &self.mode)

@@ -29,18 +29,6 @@ pub(crate) struct KeyCache<K, P: ParameterSet> {
     misses: AtomicU64,
 }
 
-/// Result of a look-up.
-pub(crate) struct Found<K, P: ParameterSet> {
-    /// Hash of the key.
-    pub(crate) hash: u64,
-    pub(crate) expanded: Option<Arc<Expanded<K, P>>>,
-}
-
-pub(crate) struct Expanded<K, P: ParameterSet> {
-    id: K,
-    pub(crate) key: PreparedVerifyingKey<P>,
-}
-
 /// Tables by hash.
 struct State<K, P: ParameterSet> {
     prepared: LruCache<u64, Held<K, P>, RandomState>,
@@ -51,7 +39,8 @@ struct State<K, P: ParameterSet> {
 }
 
 struct Held<K, P: ParameterSet> {
-    expanded: Arc<Expanded<K, P>>,
+    id: K,
+    key: Arc<PreparedVerifyingKey<P>>,
     /// Time of the last valid signature.
     used: u64,
 }
@@ -110,31 +99,28 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         self.hasher.hash_one(id)
     }
 
-    /// The prepared key of `id`, if it is cached.
-    pub(crate) fn get<Q>(&self, id: &Q) -> Found<K, P>
+    /// The hash of `id`, and its prepared key if it is cached.
+    pub(crate) fn get<Q>(&self, id: &Q) -> (u64, Option<Arc<PreparedVerifyingKey<P>>>)
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
         if self.state.is_none() {
-            return Found {
-                hash: 0,
-                expanded: None,
-            };
+            return (0, None);
         }
         let hash = self.hash(id);
-        let held = self.lock().and_then(|state| {
-            let held = state.prepared.peek(&hash)?;
-            Some(Arc::clone(&held.expanded))
+        let key = self.lock().and_then(|state| {
+            let held = state.prepared.peek(&hash);
+            let held = held.filter(|held| held.id.borrow() == id)?;
+            Some(Arc::clone(&held.key))
         });
-        let expanded = held.filter(|expanded| expanded.id.borrow() == id);
-        let count = if expanded.is_some() {
+        let count = if key.is_some() {
             &self.hits
         } else {
             &self.misses
         };
         count.fetch_add(1, Ordering::Relaxed);
-        Found { hash, expanded }
+        (hash, key)
     }
 
     /// Counts a valid signature under the key with this hash; `key` is called to cache it.
@@ -152,13 +138,12 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         }
         let Some((id, key)) = key() else { return };
         // Without the lock: two workers may expand one key, and either result serves.
-        let key = key.prepare();
-        let expanded = Arc::new(Expanded { id, key });
+        let key = Arc::new(key.prepare());
         let old = self.lock().map(|mut state| {
             // Counts by other workers during the expansion.
             state.seen.pop(&hash);
             let used = state.now;
-            state.prepared.push(hash, Held { expanded, used })
+            state.prepared.push(hash, Held { id, key, used })
         });
         // The removed key is freed without the lock.
         drop(old);
@@ -175,7 +160,7 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
             .map_or(0, |state| state.prepared.len() * Self::KEY_BYTES)
     }
 
-    /// Look-ups that found an prepared key, and those that did not.
+    /// Look-ups that found a prepared key, and those that did not.
     pub(crate) fn hits_and_misses(&self) -> (u64, u64) {
         (
             self.hits.load(Ordering::Relaxed),
@@ -241,7 +226,7 @@ mod tests {
                 cache.on_valid_signature(cache.hash(&id), expanded);
             }
         };
-        let holds = |id: u32| cache.get(&id).expanded.is_some();
+        let holds = |id: u32| cache.get(&id).1.is_some();
         let other_worker = || on_valid(2, TO_REPLACE - 1, &|| ());
         on_valid(1, TO_ENTER, &|| ());
         on_valid(2, TO_REPLACE, &other_worker);
@@ -266,7 +251,7 @@ mod tests {
             cache.on_valid_signature(cache.hash(&2), || Some((1, key.verifying_key().clone())));
         }
         assert_eq!(cache.memory_bytes(), Cache::KEY_BYTES);
-        assert!(cache.get(&2).expanded.is_none());
+        assert!(cache.get(&2).1.is_none());
         assert_eq!(cache.hits_and_misses(), (0, 1));
     }
 }

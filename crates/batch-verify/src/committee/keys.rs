@@ -3,13 +3,13 @@
 use core::mem::size_of;
 use std::sync::Arc;
 
-use mldsa_core::no_alloc::PreparedVerifyingKeyRef;
 use mldsa_core::{Backend, ParameterSet, VerifyingKey};
 
 use super::KeyStorage;
 use super::arena::{Arena, Member, expansion, settle};
-use super::cache::{Expanded, KeyCache};
+use super::cache::KeyCache;
 use crate::BuildError;
+use crate::batch::LaneKey;
 use crate::executor::Pool;
 
 /// Immutable table of public keys by index; clones share it.
@@ -31,16 +31,6 @@ pub(super) struct Choices {
     pub(super) storage: KeyStorage,
     pub(super) backend: Backend,
     pub(super) pool: Pool,
-}
-
-/// A member's key in the fastest form at hand.
-pub(crate) enum MemberKey<'a, P: ParameterSet> {
-    /// Expanded in the table.
-    Prepared(PreparedVerifyingKeyRef<'a, P>),
-    /// Expanded in the table's cache.
-    Cached(Arc<Expanded<u32, P>>),
-    /// Not expanded.
-    Plain(&'a VerifyingKey<P>),
 }
 
 impl<P: ParameterSet> KeyTable<P> {
@@ -116,17 +106,18 @@ impl<P: ParameterSet> KeyTable<P> {
         at.ok().map(|at| by_bytes[at])
     }
 
-    pub(crate) fn lane_key(&self, index: u32) -> MemberKey<'_, P> {
+    /// A member's key in the fastest form at hand.
+    pub(crate) fn lane_key(&self, index: u32) -> LaneKey<'_, P> {
         let member = &self.0.members[index as usize];
         let prepared = member.place.and_then(|place| {
             let expansion = expansion::<P>(&self.0.arenas, place);
             member.key.prepared_at(expansion)
         });
         if let Some(prepared) = prepared {
-            return MemberKey::Prepared(prepared);
+            return LaneKey::Prepared(prepared);
         }
-        let cached = self.cache().and_then(|cache| cache.get(&index).expanded);
-        cached.map_or(MemberKey::Plain(&member.key), MemberKey::Cached)
+        let cached = self.cache().and_then(|cache| cache.get(&index).1);
+        cached.map_or(LaneKey::Plain(&member.key), LaneKey::Cached)
     }
 
     /// Counts a valid signature under a key that is not expanded in the table.

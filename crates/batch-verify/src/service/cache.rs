@@ -100,9 +100,6 @@ pub(super) struct CacheStats {
     pub(super) answered: u64,
 }
 
-/// Look-ups while the lock is held.
-const LOOKUPS: usize = 64;
-
 impl Lookup<'_> {
     /// Passes everything that makes the vote, in the order of [`Entry`].
     fn pieces(&self, mut act: impl FnMut(&[u8])) {
@@ -190,24 +187,14 @@ impl<P: ParameterSet> VerdictCache<P> {
 
     /// Whether the vote is cached. Counts a hit.
     pub(super) fn get(&self, committees: &[Committee<P>], vote: &Vote<'_>) -> bool {
-        let lookup = self.lookup(committees, vote);
-        lookup.is_some_and(|lookup| self.lock().is_some_and(|mut state| state.get(&lookup)))
-    }
-
-    /// Indices of the votes that are not cached. Counts hits.
-    pub(super) fn misses(&self, committees: &[Committee<P>], votes: &[Vote<'_>]) -> Vec<usize> {
-        let mut misses = Vec::new();
-        for (n, part) in votes.chunks(LOOKUPS).enumerate() {
-            let mut state = self.lock();
-            let mut is_hit = |vote| {
-                let lookup = self.lookup(committees, vote)?;
-                Some(state.as_mut()?.get(&lookup))
-            };
-            let part = (n * LOOKUPS..).zip(part);
-            let part = part.filter(|(_, vote)| is_hit(vote) != Some(true));
-            misses.extend(part.map(|(index, _)| index));
-        }
-        misses
+        let hit = || {
+            let lookup = self.lookup(committees, vote)?;
+            let mut state = self.lock()?;
+            let hit = State::<P>::find(&mut state.members, &lookup);
+            state.hits += u64::from(hit);
+            Some(hit)
+        };
+        hit() == Some(true)
     }
 
     /// Whether the vote is cached. Changes nothing.
@@ -312,12 +299,6 @@ impl<P: ParameterSet> State<P> {
         let share = members.get_mut(&lookup.member);
         let entry = share.and_then(|share| share.votes.get(&lookup.hash));
         entry.is_some_and(|entry| lookup.equals(entry))
-    }
-
-    fn get(&mut self, lookup: &Lookup<'_>) -> bool {
-        let hit = Self::find(&mut self.members, lookup);
-        self.hits += u64::from(hit);
-        hit
     }
 
     /// Removes the least recently used vote of the largest share. O(log members).

@@ -25,38 +25,30 @@ impl Source {
     /// A vote of the current round that the network peer with this number has sent.
     #[must_use]
     pub const fn peer(peer: u64) -> Self {
-        Self {
-            peer: Some(peer),
-            priority: 0,
-        }
+        let (peer, priority) = (Some(peer), 0);
+        Self { peer, priority }
     }
 
     /// A vote of the current round by the node itself: without budget, with a share of the
     /// queue of its own, and served in turn with the peers.
     #[must_use]
     pub const fn own() -> Self {
-        Self {
-            peer: None,
-            priority: 0,
-        }
+        let (peer, priority) = (None, 0);
+        Self { peer, priority }
     }
 
     /// The same origin for a vote of the next round.
     #[must_use]
-    pub const fn next_round(self) -> Self {
-        Self {
-            priority: 1,
-            ..self
-        }
+    pub const fn next_round(mut self) -> Self {
+        self.priority = 1;
+        self
     }
 
     /// The same origin for a vote of an earlier height, while a node catches up.
     #[must_use]
-    pub const fn catch_up(self) -> Self {
-        Self {
-            priority: 2,
-            ..self
-        }
+    pub const fn catch_up(mut self) -> Self {
+        self.priority = 2;
+        self
     }
 }
 
@@ -121,68 +113,55 @@ impl<P: ParameterSet> ServiceBuilder<P> {
     /// dropped instead, and with it the last worker, queued votes are answered
     /// [`ServiceError::Abandoned`](crate::ServiceError::Abandoned).
     pub fn spawn(self, spawn: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) -> Self {
-        Self {
-            spawn: Some(Box::new(spawn)),
-            ..self
-        }
+        let spawn: Option<Box<Spawn>> = Some(Box::new(spawn));
+        Self { spawn, ..self }
     }
 
     /// Threads for synchronous batches (the calling thread alone).
-    pub fn batch_threads(self, threads: Threads) -> Self {
-        Self {
-            batch_threads: threads,
-            ..self
-        }
+    pub fn batch_threads(mut self, threads: Threads) -> Self {
+        self.batch_threads = threads;
+        self
     }
 
     /// Upper bound on the queued bytes of peers for each priority, and of the node itself:
     /// message, signature and 256 bytes for each vote (4,096 votes of 768 bytes of message).
-    pub fn queue_bytes(self, bytes: usize) -> Self {
-        Self {
-            queue_bytes: bytes,
-            ..self
-        }
+    pub fn queue_bytes(mut self, bytes: usize) -> Self {
+        self.queue_bytes = bytes;
+        self
     }
 
     /// Upper bound on the length of a submitted message (16 KiB): votes of one batch wait for
     /// the hash of its longest message. Sign the hash of longer messages.
-    pub fn max_message_bytes(self, bytes: usize) -> Self {
-        Self {
-            max_message_bytes: bytes,
-            ..self
-        }
+    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
+        self.max_message_bytes = bytes;
+        self
     }
 
     /// Upper bound on the votes of a batch (128, at least 8).
-    pub fn batch(self, votes: usize) -> Self {
-        Self {
-            batch: votes.max(8),
-            ..self
-        }
+    pub fn batch(mut self, votes: usize) -> Self {
+        self.batch = votes.max(8);
+        self
     }
 
     /// Upper bound on the memory of the verdict cache (16 MiB). When it is full, the member
     /// with most bytes in it loses its least recently used vote.
-    pub fn cache_bytes(self, bytes: usize) -> Self {
-        Self {
-            cache_bytes: bytes,
-            ..self
-        }
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.cache_bytes = bytes;
+        self
     }
 
     /// Number of committees whose votes are accepted, the current one included (2). At least
     /// 1.
-    pub fn retained_committees(self, committees: usize) -> Self {
-        Self {
-            retained_committees: committees.max(1),
-            ..self
-        }
+    pub fn retained_committees(mut self, committees: usize) -> Self {
+        self.retained_committees = committees.max(1);
+        self
     }
 
     /// Budgets of peers.
     pub fn rate_limiter(self, limiter: impl RateLimiter + 'static) -> Self {
+        let rate_limiter: Option<Box<dyn RateLimiter>> = Some(Box::new(limiter));
         Self {
-            rate_limiter: Some(Box::new(limiter)),
+            rate_limiter,
             ..self
         }
     }
@@ -222,10 +201,6 @@ impl<P: ParameterSet> fmt::Debug for ServiceBuilder<P> {
         f.debug_struct("ServiceBuilder")
             .field("committee", &self.committee)
             .field("threads", &self.threads)
-            .field("queue_bytes", &self.queue_bytes)
-            .field("max_message_bytes", &self.max_message_bytes)
-            .field("batch", &self.batch)
-            .field("cache_bytes", &self.cache_bytes)
             .finish_non_exhaustive()
     }
 }

@@ -126,9 +126,11 @@ impl<P: ParameterSet> VerificationService<P> {
     /// # Errors
     /// [`ServiceError`], if the vote was answered at once: all but `Evicted`.
     pub fn submit(&self, source: Source, vote: &Vote<'_>) -> Result<PendingVerdict, ServiceError> {
-        let answer = self.enqueue(source, vote);
-        self.shared().notify();
-        answer
+        let answer = self.enqueue(source, vote)?;
+        if answer.is_queued() {
+            self.shared().notify();
+        }
+        Ok(answer)
     }
 
     /// Submits votes that have arrived together, each as [`submit`](Self::submit) does and
@@ -138,10 +140,11 @@ impl<P: ParameterSet> VerificationService<P> {
         &self,
         votes: impl IntoIterator<Item = (Source, Vote<'a>)>,
     ) -> Vec<Result<PendingVerdict, ServiceError>> {
-        let votes = votes.into_iter();
-        let answers = votes
-            .map(|(source, vote)| self.enqueue(source, &vote))
-            .collect();
+        // A panic of the caller's iterator leaves no vote that no worker is woken for.
+        let votes: Vec<_> = votes.into_iter().collect();
+        let votes = votes.iter();
+        let answers = votes.map(|(source, vote)| self.enqueue(*source, vote));
+        let answers = answers.collect();
         self.shared().notify_all();
         answers
     }
@@ -274,7 +277,8 @@ impl<P: ParameterSet> VerificationService<P> {
         shared
             .votes
             .fetch_add(votes.len() as u64, Ordering::Relaxed);
-        let fresh = shared.cache.misses(committees, votes);
+        let is_cached = |&index: &usize| shared.cache.get(committees, &votes[index]);
+        let fresh: Vec<usize> = (0..votes.len()).filter(|index| !is_cached(index)).collect();
         if fresh.is_empty() {
             return Report {
                 verdicts: vec![Ok(()); votes.len()],

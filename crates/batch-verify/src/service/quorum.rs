@@ -8,7 +8,7 @@ use mldsa_core::ParameterSet;
 use super::state::MAX_JOBS;
 use super::sync::AtomicBool;
 use super::{Pending, ServiceError, VerificationService};
-use crate::quorum::{Quorum, vote};
+use crate::quorum::Quorum;
 use crate::{Committee, MemberId, Message, QuorumError, QuorumReport, QuorumRule, Threshold, Vote};
 
 impl<P: ParameterSet> VerificationService<P> {
@@ -50,7 +50,8 @@ impl<P: ParameterSet> VerificationService<P> {
             workers: self.shared().engine.pool.workers(),
         };
         quorum.verify(rule, &|mode, indices| {
-            let votes = indices.iter().map(|&index| vote(votes[index], message));
+            let votes = indices.iter().map(|&index| votes[index]);
+            let votes = votes.map(|(member, signature)| Vote::new(member, message, signature));
             let votes: Vec<Vote<'_>> = votes.collect();
             let committees = core::slice::from_ref(committee);
             self.report(committees, mode, &votes).verdicts

@@ -95,6 +95,11 @@ impl<T> Pending<T> {
         self
     }
 
+    /// Whether a worker has to answer.
+    pub(super) fn is_queued(&self) -> bool {
+        self.cancelled.is_some()
+    }
+
     /// Waits for the answer on this thread; the answer may be an error. Not to be called from
     /// a rate limiter, which a worker may be running.
     pub fn wait(mut self) -> T {

@@ -25,6 +25,7 @@ pub(super) struct State<P: ParameterSet> {
     /// Accepted and unanswered work by generation, which each drain ends.
     outstanding: BTreeMap<u64, usize>,
     generation: u64,
+    /// By increasing generation.
     drains: Vec<(u64, oneshot::Sender<()>)>,
 }
 
@@ -132,8 +133,8 @@ impl<P: ParameterSet> State<P> {
         let first = self.outstanding.keys().next().copied().unwrap_or(u64::MAX);
         let ended = self
             .drains
-            .extract_if(.., |(generation, _)| *generation < first);
-        ended.map(|(_, drain)| drain).collect()
+            .partition_point(|(generation, _)| *generation < first);
+        self.drains.drain(..ended).map(|(_, drain)| drain).collect()
     }
 
     /// The next batch: the highest priority first, one slot in eight for each lower one, and

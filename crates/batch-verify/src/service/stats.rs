@@ -55,34 +55,31 @@ pub struct ServiceStats {
 impl fmt::Display for ServiceStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const PREFIX: &str = "mldsa_verification_";
-        for (name, value) in [
-            ("votes_total", self.votes),
-            ("cache_hits_total", self.cache_hits),
-            ("verified_total", self.verified),
-            ("rejected_total", self.rejected),
-            ("other_epoch_total", self.other_epoch),
-            ("queue_full_total", self.queue_full),
-            ("evicted_total", self.evicted),
-            ("too_large_total", self.too_large),
-            ("peer_budget_total", self.peer_budget),
-            ("shutting_down_total", self.shutting_down),
-            ("abandoned_total", self.abandoned),
-            ("cancelled_total", self.cancelled),
-            ("hook_panics_total", self.hook_panics),
-            ("batches_total", self.batches),
-        ] {
-            writeln!(f, "# TYPE {PREFIX}{name} counter\n{PREFIX}{name} {value}")?;
-        }
-        let seconds = self.queued_time.as_secs_f64();
-        let name = "queued_seconds_total";
-        writeln!(f, "# TYPE {PREFIX}{name} counter\n{PREFIX}{name} {seconds}")?;
-        for (name, value) in [
-            ("queued_votes", self.queued_votes),
-            ("queued_bytes", self.queued_bytes),
-            ("cached_votes", self.cached_votes),
-            ("cached_bytes", self.cached_bytes),
-        ] {
-            writeln!(f, "# TYPE {PREFIX}{name} gauge\n{PREFIX}{name} {value}")?;
+        let figures: [(&str, &dyn fmt::Display); 19] = [
+            ("votes_total", &self.votes),
+            ("cache_hits_total", &self.cache_hits),
+            ("verified_total", &self.verified),
+            ("rejected_total", &self.rejected),
+            ("other_epoch_total", &self.other_epoch),
+            ("queue_full_total", &self.queue_full),
+            ("evicted_total", &self.evicted),
+            ("too_large_total", &self.too_large),
+            ("peer_budget_total", &self.peer_budget),
+            ("shutting_down_total", &self.shutting_down),
+            ("abandoned_total", &self.abandoned),
+            ("cancelled_total", &self.cancelled),
+            ("hook_panics_total", &self.hook_panics),
+            ("batches_total", &self.batches),
+            ("queued_seconds_total", &self.queued_time.as_secs_f64()),
+            ("queued_votes", &self.queued_votes),
+            ("queued_bytes", &self.queued_bytes),
+            ("cached_votes", &self.cached_votes),
+            ("cached_bytes", &self.cached_bytes),
+        ];
+        for (name, value) in figures {
+            let is_counter = name.ends_with("_total");
+            let kind = if is_counter { "counter" } else { "gauge" };
+            writeln!(f, "# TYPE {PREFIX}{name} {kind}\n{PREFIX}{name} {value}")?;
         }
         Ok(())
     }

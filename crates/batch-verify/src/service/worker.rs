@@ -228,25 +228,25 @@ impl<P: ParameterSet> Shared<P> {
                 Planned::Cached => Some(Ok(())),
                 Planned::Fresh => verdicts.next(),
             };
-            let Some(entry) = entries.pop_front() else {
+            let Some(entry) = entries.front() else {
                 return;
             };
-            if planned == Planned::Fresh {
-                if verdict == Some(Ok(())) {
-                    let committee = core::slice::from_ref(&entry.committee);
-                    self.cache.insert(committee, &entry.vote.as_vote());
-                }
-                if let Some(verdict) = verdict {
+            if let Some(verdict) = verdict {
+                if planned == Planned::Fresh {
+                    if verdict.is_ok() {
+                        let committee = core::slice::from_ref(&entry.committee);
+                        self.cache.insert(committee, &entry.vote.as_vote());
+                    }
                     self.on_verified(entry.peer, verdict);
                 }
-            }
-            if let Some(verdict) = verdict {
                 self.limit(entry.peer, |limiter, peer| {
                     limiter.on_verdict(peer, verdict)
                 });
             }
             let verdict = verdict.map(|verdict| verdict.map_err(ServiceError::Rejected));
-            self.answer(entry, verdict.unwrap_or(Err(ServiceError::Abandoned)));
+            if let Some(entry) = entries.pop_front() {
+                self.answer(entry, verdict.unwrap_or(Err(ServiceError::Abandoned)));
+            }
         }
     }
 

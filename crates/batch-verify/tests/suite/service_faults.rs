@@ -13,7 +13,7 @@ use std::thread;
 use batch_verify::{RateLimiter, RejectReason, ServiceError, Source, VerificationService};
 use mldsa_core::MlDsa44;
 
-use crate::fixture::{COMMITTEE, VOTES, answer, from_peer, held, own, returns};
+use crate::fixture::{COMMITTEE, VOTES, answer, from_peer, held, own, returns, service};
 
 /// Counts its calls, and panics or refuses now and then.
 #[derive(Default)]
@@ -216,6 +216,24 @@ fn wakers_that_panic() {
         assert_eq!(Pin::new(pending).poll(&mut context), Poll::Ready(answer(n)));
     }
     assert!(Pin::new(&mut drain).poll(&mut context).is_ready());
+}
+
+/// After a panic of the caller's iterator no vote is left in the queue without a worker for it.
+#[test]
+fn a_list_that_panics() {
+    quiet();
+    for _ in 0..20 {
+        let service = service();
+        let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            let votes = VOTES.iter().enumerate().map(|(n, vote)| {
+                assert!(n < 10, "the caller's fault");
+                (own(), vote.as_vote())
+            });
+            service.submit_all(votes).len()
+        }));
+        assert!(panicked.is_err());
+        returns(move || service.drain().wait());
+    }
 }
 
 /// Submitters, cancellations, drains, epochs and a shutdown at once, in many orders: each vote
