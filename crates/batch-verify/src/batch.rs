@@ -10,8 +10,9 @@ mod verifier;
 
 pub use builder::BatchVerifierBuilder;
 pub(crate) use engine::{Engine, Request};
-pub(crate) use lanes::LaneKey;
+pub(crate) use lanes::{LaneKey, Lanes};
 pub use options::Mode;
+pub(crate) use options::Options;
 pub(crate) use resolve::Resolved;
 pub use verifier::{BatchVerifier, CommitteeVerifier};
 

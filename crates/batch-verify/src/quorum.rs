@@ -10,7 +10,7 @@ use mldsa_core::ParameterSet;
 use self::any_valid::AnyValid;
 pub use self::equivocation::Equivocation;
 pub use self::error::QuorumError;
-use crate::batch::{Mode, Request};
+use crate::batch::Mode;
 use crate::reason::Verdict;
 use crate::{Committee, CommitteeVerifier, MemberId, Message, Threshold, Vote};
 
@@ -26,8 +26,8 @@ pub enum QuorumRule {
     CertificateWithRepeats,
     /// For votes as they arrive: the valid ones suffice. Votes that are invalid, repeated or by
     /// unknown members do not count and do no harm: a forged vote in a member's name cannot
-    /// silence that member. Stops when the answer is known, so votes that carry no weight in
-    /// the report may be valid.
+    /// silence that member. Votes are counted in order until the answer is known, so later ones
+    /// may be valid and carry no weight in the report.
     AnyValid,
 }
 
@@ -54,7 +54,7 @@ impl QuorumReport {
         &self.carried_by
     }
 
-    /// Number of votes that were considered before the answer was known.
+    /// Number of votes that were counted until the answer was known.
     #[must_use]
     pub fn examined(&self) -> usize {
         self.examined
@@ -66,8 +66,8 @@ pub(crate) type Verify<'v> = &'v dyn Fn(Mode, &[usize]) -> Vec<Verdict>;
 
 impl<P: ParameterSet> CommitteeVerifier<P> {
     /// Whether `votes`, pairs of member and signature, reach the threshold of the committee.
-    /// One message for all votes, so that votes for different blocks never add up. The answer does not depend on
-    /// threads or scheduling.
+    /// One message for all votes, so that votes for different blocks never add up. No part of the
+    /// answer depends on threads or scheduling.
     ///
     /// ```
     /// use batch_verify::{Committee, MemberId, QuorumError, QuorumRule};
@@ -126,13 +126,9 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
             workers: self.engine.pool.workers(),
         };
         quorum.verify(rule, &|mode, indices| {
-            let request = Request {
-                mode,
-                ..self.engine.request()
-            };
             let votes = indices.iter().map(|&index| votes[index]);
             let votes = votes.map(|(member, signature)| Vote::new(member, message, signature));
-            self.report(request, votes).verdicts
+            self.report(mode, votes).verdicts
         })
     }
 }

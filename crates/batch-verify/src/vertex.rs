@@ -1,6 +1,5 @@
 //! Vertices of a DAG: the caller's own type.
 
-use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -56,9 +55,8 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         cancel: Option<&AtomicBool>,
     ) -> Report {
         let request = Request {
-            mode: Mode::Full,
             cancel,
-            ..self.engine.request()
+            ..Mode::Full.into()
         };
         self.report(request, vertices.iter().map(vote))
     }
@@ -136,11 +134,5 @@ impl<V, F: Fn(&V) -> Vote<'_>, P: ParameterSet> Future for VerifyVertices<V, F, 
 impl<V, F, P: ParameterSet> Drop for VerifyVertices<V, F, P> {
     fn drop(&mut self) {
         self.batch.cancelled.store(true, Ordering::Relaxed);
-    }
-}
-
-impl<V, F, P: ParameterSet> fmt::Debug for VerifyVertices<V, F, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VerifyVertices").finish_non_exhaustive()
     }
 }

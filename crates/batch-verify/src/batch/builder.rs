@@ -2,14 +2,12 @@
 
 use core::marker::PhantomData;
 use core::num::NonZeroUsize;
-use std::hash::RandomState;
-use std::sync::Arc;
 
 use mldsa_core::{Backend, ParameterSet};
 
 use super::engine::Engine;
 use super::lanes::Lanes;
-use super::options::Mode;
+use super::options::{Mode, Options};
 use super::verifier::{BatchVerifier, CommitteeVerifier};
 use crate::executor::Pool;
 use crate::{BuildError, Committee, Threads};
@@ -18,42 +16,31 @@ use crate::{BuildError, Committee, Threads};
 #[derive(Debug)]
 #[must_use]
 pub struct BatchVerifierBuilder<P: ParameterSet> {
-    mode: Mode,
+    options: Options,
     threads: Threads,
-    batch_size: Option<NonZeroUsize>,
-    inline_below: usize,
     key_cache_bytes: usize,
-    allow_weak_prehash: bool,
     backend: Backend,
     set: PhantomData<P>,
 }
 
-impl<P: ParameterSet> Default for BatchVerifierBuilder<P> {
-    fn default() -> Self {
-        Self {
-            mode: Mode::Full,
+impl<P: ParameterSet> BatchVerifier<P> {
+    /// Options of a verifier.
+    pub fn builder() -> BatchVerifierBuilder<P> {
+        BatchVerifierBuilder {
+            options: Options::DEFAULT,
             threads: Threads::Shared,
-            batch_size: None,
-            inline_below: 9,
             key_cache_bytes: 8 << 20,
-            allow_weak_prehash: false,
             backend: Backend::detect(),
             set: PhantomData,
         }
     }
 }
 
-impl<P: ParameterSet> BatchVerifier<P> {
-    /// Options of a verifier.
-    pub fn builder() -> BatchVerifierBuilder<P> {
-        BatchVerifierBuilder::default()
-    }
-}
-
 impl<P: ParameterSet> BatchVerifierBuilder<P> {
     /// Extent of the verification of a batch.
-    pub fn mode(self, mode: Mode) -> Self {
-        Self { mode, ..self }
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.options.mode = mode;
+        self
     }
 
     /// Threads that verify.
@@ -64,15 +51,15 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
     /// Number of items that a worker verifies at once, at least 1. Verdicts do not depend on
     /// it, and multiples of 8 fill the lanes. Without this option 8 to 32, chosen for each
     /// batch so that a worker has four chunks.
-    pub fn batch_size(self, items: usize) -> Self {
-        let batch_size = NonZeroUsize::new(items.max(1));
-        Self { batch_size, ..self }
+    pub fn batch_size(mut self, items: usize) -> Self {
+        self.options.batch_size = NonZeroUsize::new(items.max(1));
+        self
     }
 
     /// Batches of fewer items stay on the calling thread (9: more than fit into lanes at
     /// once); waking another thread costs more than they do.
     pub fn inline_below(mut self, items: usize) -> Self {
-        self.inline_below = items;
+        self.options.inline_below = items;
         self
     }
 
@@ -90,7 +77,7 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
 
     /// Accepts HashML-DSA under hashes weaker than the parameter set (off).
     pub fn allow_weak_prehash(mut self, allow: bool) -> Self {
-        self.allow_weak_prehash = allow;
+        self.options.allow_weak_prehash = allow;
         self
     }
 
@@ -121,27 +108,7 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
 
     fn engine(self) -> Result<Engine<P>, BuildError> {
         let pool = Pool::new(self.threads).ok_or(BuildError::ThreadPool)?;
-        let mut engine = Engine::new(pool, self.key_cache_bytes, self.backend);
-        engine.mode = self.mode;
-        engine.batch_size = self.batch_size;
-        engine.inline_below = self.inline_below;
-        engine.allow_weak_prehash = self.allow_weak_prehash;
-        Ok(engine)
-    }
-}
-
-impl<P: ParameterSet> Engine<P> {
-    /// The default options.
-    pub(crate) fn new(pool: Pool, key_cache_bytes: usize, backend: Backend) -> Self {
-        Self {
-            lanes: Lanes::new(key_cache_bytes, backend),
-            pool,
-            mode: Mode::Full,
-            batch_size: None,
-            inline_below: 9,
-            allow_weak_prehash: false,
-            hasher: RandomState::new(),
-            idle: Arc::default(),
-        }
+        let lanes = Lanes::new(self.key_cache_bytes, self.backend);
+        Ok(Engine::new(self.options, pool, lanes))
     }
 }

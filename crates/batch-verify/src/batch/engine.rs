@@ -1,6 +1,5 @@
 //! Division of a batch among workers, and early exits.
 
-use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::hash::RandomState;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,7 +9,7 @@ use mldsa_core::ParameterSet;
 
 use super::LANES;
 use super::lanes::{Lanes, MAX_CALL};
-use super::options::Mode;
+use super::options::{Mode, Options};
 use super::plan::{Planned, Segment, take_duplicates};
 use super::resolve::Resolved;
 use crate::executor::Pool;
@@ -31,14 +30,10 @@ const SKIPPED: Verdict = Err(RejectReason::NotVerified);
 pub(crate) struct Engine<P: ParameterSet> {
     pub(crate) lanes: Lanes<P>,
     pub(crate) pool: Pool,
-    pub(crate) mode: Mode,
-    /// Items that a worker verifies at once; chosen for each batch if there are none.
-    pub(crate) batch_size: Option<NonZeroUsize>,
-    pub(crate) inline_below: usize,
-    pub(crate) allow_weak_prehash: bool,
-    pub(crate) hasher: RandomState,
+    pub(crate) options: Options,
+    hasher: RandomState,
     /// Memory of calls that have ended; one for each that ran at the same time.
-    pub(crate) idle: Arc<Mutex<Vec<Scratch<P>>>>,
+    idle: Arc<Mutex<Vec<Scratch<P>>>>,
 }
 
 /// Memory of one call, kept for the next.
@@ -81,25 +76,36 @@ pub(crate) struct Request<'r> {
     pub(crate) cancel: Option<&'r AtomicBool>,
 }
 
-impl<P: ParameterSet> Engine<P> {
-    /// The options of the verifier.
-    pub(crate) fn request(&self) -> Request<'static> {
-        Request {
-            mode: self.mode,
+impl From<Mode> for Request<'static> {
+    fn from(mode: Mode) -> Self {
+        Self {
+            mode,
             alone: false,
             cancel: None,
         }
     }
+}
+
+impl<P: ParameterSet> Engine<P> {
+    pub(crate) fn new(options: Options, pool: Pool, lanes: Lanes<P>) -> Self {
+        Self {
+            lanes,
+            pool,
+            options,
+            hasher: RandomState::new(),
+            idle: Arc::default(),
+        }
+    }
 
     /// Verifies a batch.
-    pub(crate) fn report<'a, T>(
+    pub(crate) fn report<'a, 'r, T>(
         &self,
-        request: Request<'_>,
+        request: impl Into<Request<'r>>,
         items: impl IntoIterator<Item = T>,
         resolve: impl FnMut(T) -> Result<Resolved<'a, P>, RejectReason>,
     ) -> Report {
         let mut report = Report::default();
-        self.run(request, items, resolve, &mut report);
+        self.run(request.into(), items, resolve, &mut report);
         report
     }
 
@@ -190,7 +196,7 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
             if start == end || self.is_skippable(start) {
                 break;
             }
-            threads = if self.request.alone || self.items.len() < self.engine.inline_below {
+            threads = if self.request.alone || self.items.len() < self.engine.options.inline_below {
                 1
             } else {
                 self.engine.pool.workers()
@@ -253,7 +259,7 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
     /// the keys, a worker meets the keys of the last round again. Returns the chunk size.
     fn divide(&mut self, threads: usize) -> usize {
         let count = self.scratch.plan.len();
-        let chunk = match (self.engine.batch_size, self.request.mode) {
+        let chunk = match (self.engine.options.batch_size, self.request.mode) {
             (Some(size), _) => size.get().min(count.max(1)),
             (None, Mode::Full) => (count / (4 * threads)).clamp(LANES, MAX_CALL) / LANES * LANES,
             (None, Mode::FirstInvalid | Mode::AnyInvalid) => LANES,

@@ -3,11 +3,11 @@
 use core::fmt;
 use std::sync::Arc;
 
-use mldsa_core::{Backend, ParameterSet};
+use mldsa_core::ParameterSet;
 
 use super::engine::{Engine, Request};
 use super::lanes::Lanes;
-use super::options::Mode;
+use super::options::{Mode, Options};
 use super::resolve::Resolved;
 use crate::committee::KeyTable;
 use crate::executor::Pool;
@@ -83,7 +83,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
     /// # Errors
     /// The reason of the rejection.
     pub fn verify_one(&self, item: &Item<'_>) -> Result<(), RejectReason> {
-        let item = Resolved::item(item, self.engine.allow_weak_prehash)?;
+        let item = Resolved::item(item, self.engine.options.allow_weak_prehash)?;
         self.engine.lanes.verify_one(&item)
     }
 
@@ -104,7 +104,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
         items: impl IntoIterator<Item = Item<'a>>,
         report: &'r mut Report,
     ) -> &'r Report {
-        let request = self.engine.request();
+        let request = self.engine.options.mode.into();
         self.engine.run(request, items, self.resolve(), report);
         if let Some(cache) = &self.engine.lanes.key_cache {
             (report.cache_hits, report.cache_misses) = cache.hits_and_misses();
@@ -121,17 +121,13 @@ impl<P: ParameterSet> BatchVerifier<P> {
         &self,
         items: impl IntoIterator<Item = Item<'a>>,
     ) -> Result<(), Rejection> {
-        let request = Request {
-            mode: Mode::FirstInvalid,
-            ..self.engine.request()
-        };
-        self.engine
-            .report(request, items, self.resolve())
-            .require_all()
+        let mode = Mode::FirstInvalid;
+        let report = self.engine.report(mode, items, self.resolve());
+        report.require_all()
     }
 
     fn resolve<'a>(&self) -> impl Fn(Item<'a>) -> Result<Resolved<'a, P>, RejectReason> {
-        let weak = self.engine.allow_weak_prehash;
+        let weak = self.engine.options.allow_weak_prehash;
         move |item| Resolved::item(&item, weak)
     }
 }
@@ -140,7 +136,7 @@ impl<P: ParameterSet> Committee<P> {
     /// A verifier of votes with default options: all threads of rayon's current pool.
     #[must_use]
     pub fn verifier(&self) -> CommitteeVerifier<P> {
-        let engine = Engine::new(Pool::Shared, 0, Backend::detect());
+        let engine = Engine::new(Options::DEFAULT, Pool::Shared, Lanes::without_cache());
         CommitteeVerifier::new(engine, self.clone())
     }
 
@@ -191,7 +187,11 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     /// # Errors
     /// The reason of the rejection.
     pub fn verify_one(&self, vote: &Vote<'_>) -> Result<(), RejectReason> {
-        let vote = Resolved::vote(&self.committees, vote, self.engine.allow_weak_prehash)?;
+        let vote = Resolved::vote(
+            &self.committees,
+            vote,
+            self.engine.options.allow_weak_prehash,
+        )?;
         self.engine.lanes.verify_one(&vote)
     }
 
@@ -213,7 +213,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         votes: impl IntoIterator<Item = Vote<'a>>,
         report: &'r mut Report,
     ) -> &'r Report {
-        let request = self.engine.request();
+        let request = self.engine.options.mode.into();
         self.engine.run(request, votes, self.resolve(), report);
         (report.cache_bytes, report.cache_hits, report.cache_misses) = (0, 0, 0);
         let tables = self.committees.iter().map(Committee::table);
@@ -234,23 +234,19 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         &self,
         votes: impl IntoIterator<Item = Vote<'a>>,
     ) -> Result<(), Rejection> {
-        let request = Request {
-            mode: Mode::FirstInvalid,
-            ..self.engine.request()
-        };
-        self.report(request, votes).require_all()
+        self.report(Mode::FirstInvalid, votes).require_all()
     }
 
-    pub(crate) fn report<'a>(
+    pub(crate) fn report<'a, 'r>(
         &self,
-        request: Request<'_>,
+        request: impl Into<Request<'r>>,
         votes: impl IntoIterator<Item = Vote<'a>>,
     ) -> Report {
         self.engine.report(request, votes, self.resolve())
     }
 
     fn resolve<'s, 'a: 's>(&'s self) -> impl Fn(Vote<'a>) -> Result<Resolved<'s, P>, RejectReason> {
-        let weak = self.engine.allow_weak_prehash;
+        let weak = self.engine.options.allow_weak_prehash;
         move |vote| Resolved::vote(&self.committees, &vote, weak)
     }
 }
@@ -260,8 +256,7 @@ impl<P: ParameterSet> fmt::Debug for Engine<P> {
         f.debug_struct("Engine")
             .field("set", &P::NAME)
             .field("pool", &self.pool)
-            .field("mode", &self.mode)
-            .field("batch_size", &self.batch_size)
+            .field("options", &self.options)
             .finish_non_exhaustive()
     }
 }

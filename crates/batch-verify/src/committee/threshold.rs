@@ -59,12 +59,6 @@ impl Threshold {
     }
 }
 
-impl Default for Threshold {
-    fn default() -> Self {
-        Self::TWO_THIRDS
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

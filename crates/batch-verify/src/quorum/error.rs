@@ -33,7 +33,8 @@ pub enum QuorumError {
     Insufficient {
         /// Required weight.
         needed: u128,
-        /// Weight of all members with a vote, valid or not.
+        /// Weight of all members with a vote, valid or not; without those whose votes all
+        /// have a wrong length, unless in a certificate.
         claimed: u128,
         /// Weight that was verified before the answer was known: 0 in a certificate.
         verified: u128,

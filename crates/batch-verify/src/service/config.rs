@@ -7,7 +7,7 @@ use mldsa_core::ParameterSet;
 
 use super::VerificationService;
 use super::worker::Shared;
-use crate::batch::Engine;
+use crate::batch::{Engine, Lanes, Options};
 use crate::executor::{Pool, catch};
 use crate::{BuildError, Committee, RejectReason, Threads};
 
@@ -175,7 +175,8 @@ impl<P: ParameterSet> ServiceBuilder<P> {
             0 => None,
             _ => Pool::new(core::mem::take(&mut self.batch_threads)),
         };
-        let engine = Engine::new(pool.ok_or(BuildError::ThreadPool)?, 0, Default::default());
+        let pool = pool.ok_or(BuildError::ThreadPool)?;
+        let engine = Engine::new(Options::DEFAULT, pool, Lanes::without_cache());
         let (threads, spawn) = (self.threads, self.spawn.take());
         let committee = self.committee.clone();
         let service = VerificationService::new(Shared::new(self, engine, committee, threads));

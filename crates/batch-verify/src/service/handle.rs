@@ -3,11 +3,12 @@
 use core::fmt;
 use core::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
+use std::time::Instant;
 
 use mldsa_core::ParameterSet;
 
 use super::queue::Push;
-use super::state::{QueuedVote, queued_bytes};
+use super::state::{Entry, QueuedVote, queued_bytes};
 use super::sync::AtomicBool;
 use super::worker::{Shared, Worker};
 use super::{Pending, ServiceBuilder, ServiceError, ServiceStats, Source};
@@ -181,9 +182,17 @@ impl<P: ParameterSet> VerificationService<P> {
             None => return Err(ServiceError::HookPanicked),
         }
         let cancelled = Arc::new(AtomicBool::new(false));
-        let (vote, flag) = (QueuedVote::new(vote), Arc::clone(&cancelled));
+        let vote = QueuedVote::new(vote);
         let mut state = shared.lock();
-        let entry = state.entry(vote, committee.clone(), source, flag, reply);
+        let entry = Entry {
+            vote,
+            committee: committee.clone(),
+            peer,
+            since: Instant::now(),
+            cancelled: Arc::clone(&cancelled),
+            reply,
+            generation: state.accept(),
+        };
         let open = !state.closed && state.has_workers();
         let queue = usize::from(source.priority);
         let pushed = match open {
@@ -286,10 +295,9 @@ impl<P: ParameterSet> VerificationService<P> {
             };
         }
         let request = Request {
-            mode,
             // The threads of a pool end at a fork.
             alone: shared.is_forked(),
-            ..shared.engine.request()
+            ..mode.into()
         };
         let resolve = |&index: &usize| Resolved::vote(committees, &votes[index], false);
         let mut report = shared.engine.report(request, &fresh, resolve);

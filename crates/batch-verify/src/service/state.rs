@@ -10,7 +10,7 @@ use mldsa_core::{ParameterSet, PreHash};
 
 use super::queue::{FairQueue, Peer};
 use super::sync::AtomicBool;
-use super::{ServiceError, ServiceStats, Source};
+use super::{ServiceError, ServiceStats};
 use crate::{Committee, MemberId, Message, Vote};
 
 pub(super) struct State<P: ParameterSet> {
@@ -76,30 +76,10 @@ impl<P: ParameterSet> State<P> {
     }
 
     /// Counts work as accepted. Returns its generation.
-    fn accept(&mut self) -> u64 {
+    pub(super) fn accept(&mut self) -> u64 {
         let generation = self.generation;
         *self.outstanding.entry(generation).or_default() += 1;
         generation
-    }
-
-    /// A vote that is about to be queued.
-    pub(super) fn entry(
-        &mut self,
-        vote: QueuedVote,
-        committee: Committee<P>,
-        source: Source,
-        cancelled: Arc<AtomicBool>,
-        reply: oneshot::Sender<Result<(), ServiceError>>,
-    ) -> Entry<P> {
-        Entry {
-            vote,
-            committee,
-            peer: source.peer,
-            since: Instant::now(),
-            cancelled,
-            reply,
-            generation: self.accept(),
-        }
     }
 
     pub(super) fn push_job(&mut self, run: Box<dyn FnOnce() + Send>) {

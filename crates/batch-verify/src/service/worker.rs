@@ -201,9 +201,8 @@ impl<P: ParameterSet> Shared<P> {
     /// Verifies one batch and answers its votes, which are removed as they are answered.
     fn verify(&self, entries: &mut VecDeque<Entry<P>>) {
         let request = Request {
-            mode: Mode::Full,
             alone: true,
-            cancel: None,
+            ..Mode::Full.into()
         };
         #[cfg(feature = "tracing")]
         let _span = tracing::debug_span!("batch", votes = entries.len()).entered();
