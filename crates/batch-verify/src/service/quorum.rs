@@ -58,8 +58,8 @@ impl<P: ParameterSet> VerificationService<P> {
         })
     }
 
-    /// [`verify_quorum`](Self::verify_quorum) on a worker of the service, before queued votes:
-    /// the same answer, later, or [`QuorumError::Abandoned`]. Votes are moved, and the message
+    /// [`verify_quorum`](Self::verify_quorum) on a worker of the service, in turn with batches
+    /// of queued votes: the same answer, later, or [`QuorumError::Abandoned`]. Votes are moved, and the message
     /// is shared by all. Dropping the answer cancels the quorum, unless it is being verified.
     ///
     /// # Errors

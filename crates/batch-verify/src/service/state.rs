@@ -17,6 +17,8 @@ pub(super) struct State<P: ParameterSet> {
     /// By priority.
     pub(super) queues: [FairQueue<Entry<P>>; 3],
     pub(super) jobs: VecDeque<Job>,
+    /// Whether the last task was a job: a batch of votes is next, if there are any.
+    pub(super) is_turn_of_votes: bool,
     pub(super) stats: ServiceStats,
     pub(super) closed: bool,
     pub(super) workers: usize,
@@ -65,6 +67,7 @@ impl<P: ParameterSet> State<P> {
         Self {
             queues: [queue(), queue(), queue()],
             jobs: VecDeque::new(),
+            is_turn_of_votes: false,
             stats: ServiceStats::default(),
             closed: false,
             workers,

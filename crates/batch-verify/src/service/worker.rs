@@ -323,12 +323,18 @@ impl<P: ParameterSet> Worker<P> {
         let shared = &*self.0;
         let mut state = shared.lock();
         loop {
-            if let Some(job) = state.jobs.pop_front() {
+            if !mem::take(&mut state.is_turn_of_votes)
+                && let Some(job) = state.jobs.pop_front()
+            {
+                state.is_turn_of_votes = true;
                 return Some(Task::Job(job));
             }
             let batch = state.next_batch(shared.batch);
             if !batch.is_empty() {
                 return Some(Task::Batch(batch));
+            }
+            if !state.jobs.is_empty() {
+                continue;
             }
             if state.closed {
                 return None;

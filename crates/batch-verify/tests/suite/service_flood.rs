@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Wake;
 use std::thread;
 
-use batch_verify::{Pending, ServiceError, Source, VerificationService};
+use batch_verify::{Pending, QuorumRule, ServiceError, Source, VerificationService};
 use mldsa_core::MlDsa44;
 
 use crate::fixture::{
@@ -105,6 +105,43 @@ fn own_votes_starve_no_peer() {
     worker.start();
     service.drain().wait();
     assert_eq!(votes.order()[..2], [0, 1]);
+}
+
+/// Quorums and batches of votes are taken in turn: certificates without end delay no vote.
+#[test]
+fn quorums_starve_no_vote() {
+    let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let mut quorums: Vec<_> = (0..4)
+        .map(|_| {
+            let rule = QuorumRule::AnyValid;
+            let quorum = service.submit_quorum(&COMMITTEE, *b"b", Vec::new(), rule);
+            quorum.unwrap()
+        })
+        .collect();
+    let mut votes: Vec<_> = (0..16)
+        .map(|n| service.submit(own(), &VOTES[n].as_vote()).unwrap())
+        .collect();
+    let log = |class| Waker::from(Arc::new(Log(class, Arc::clone(&order))));
+    for quorum in &mut quorums {
+        assert!(
+            Pin::new(quorum)
+                .poll(&mut Context::from_waker(&log(0)))
+                .is_pending()
+        );
+    }
+    for vote in &mut votes {
+        assert!(
+            Pin::new(vote)
+                .poll(&mut Context::from_waker(&log(1)))
+                .is_pending()
+        );
+    }
+    worker.start();
+    service.drain().wait();
+    let order = order.lock().unwrap().clone();
+    let expected = [&[0][..], &[1; 8], &[0], &[1; 8], &[0, 0]].concat();
+    assert_eq!(order, expected);
 }
 
 /// Votes of the current round are verified first; lower priorities have one slot in eight each.
