@@ -18,6 +18,11 @@ use simulation::Fault::*;
 use simulation::{HEADER, MIXED, row};
 
 fn main() {
+    let mut seeds = std::env::args().skip(1).map(|seed| seed.parse().unwrap());
+    if let (Some(first), Some(last)) = (seeds.next(), seeds.next()) {
+        (first..last).for_each(|seed| println!("{}", simulation::random(seed)));
+        return;
+    }
     println!("{HEADER}");
     for n in [4, 7, 16, 31] {
         for (faults, loss) in [

@@ -29,9 +29,18 @@ pub enum Fault {
     Grinding,
     /// Sees the commitments of the others and does not reveal its own one.
     Withholding,
+    /// Announces other signers to half of the members.
+    TwoAnnouncements,
+    /// Signs wrong responses.
+    WrongResponse,
+    /// Opens its keys of all attempts at once, and does nothing else.
+    Ahead,
 }
 
-use Fault::{Crash, Grinding, Honest, Partial, Silent, Slow, TwoHashes, Withholding};
+use Fault::{
+    Ahead, Crash, Grinding, Honest, Partial, Silent, Slow, TwoAnnouncements, TwoHashes,
+    Withholding, WrongResponse,
+};
 
 impl Fault {
     fn name(self) -> &'static str {
@@ -44,6 +53,9 @@ impl Fault {
             Slow => "slow",
             Grinding => "grinding",
             Withholding => "withholding",
+            TwoAnnouncements => "with two announcements",
+            WrongResponse => "with wrong responses",
+            Ahead => "ahead",
         }
     }
 
@@ -63,7 +75,7 @@ pub struct Simulation {
     pub in_transit: BTreeMap<(u64, u64), (usize, Vec<u8>)>,
     // of 1,000 messages
     loss: u64,
-    random: u64,
+    pub random: u64,
     pub now: u64,
     /// Sends changed copies of all messages that have no signature.
     pub forging: bool,
@@ -119,7 +131,7 @@ impl Simulation {
     }
 
     /// A number below `bound`.
-    fn draw(&mut self, bound: u64) -> u64 {
+    pub fn draw(&mut self, bound: u64) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
@@ -140,14 +152,41 @@ impl Simulation {
             Withholding if matches!(kind(), Some(MessageKind::Commitment)) => None,
             // The commitments of the others answer its hash, so it never sees them.
             Grinding if matches!(kind(), Some(MessageKind::CommitmentHash)) => None,
+            Ahead if !matches!(kind(), Some(MessageKind::Opening)) => None,
             TwoHashes if to % 2 == 1 && kind() == Some(MessageKind::CommitmentHash) => {
                 let message = self.agreed.receive(bytes).unwrap();
                 let member = &self.members[from];
                 let other = hostile::other_commitment(member, &message, &self.agreed);
                 Some(other.to_bytes())
             }
+            TwoAnnouncements if to % 2 == 1 && kind() == Some(MessageKind::Signers) => {
+                let message = self.agreed.receive(bytes).unwrap();
+                let (member, mut signers) = (&self.members[from], message.body().to_vec());
+                let other = if from == 0 { 1 } else { 0 };
+                signers[0] ^= 1 << other;
+                let other = hostile::with_body(member, &message, &signers, &self.agreed);
+                Some(other.to_bytes())
+            }
+            WrongResponse if kind() == Some(MessageKind::Response) => {
+                let message = self.agreed.receive(bytes).unwrap();
+                let member = &self.members[from];
+                let wrong = hostile::other_commitment(member, &message, &self.agreed);
+                Some(wrong.to_bytes())
+            }
             _ => Some(bytes.to_vec()),
         }
+    }
+
+    /// The openings of all attempts.
+    fn open_all(&mut self, n: usize) {
+        let attempts = 0..self.agreed.plan().attempts();
+        let opening = |attempt| {
+            let (member, attempt) = (&self.members[n], attempt_id("x", attempt));
+            let opening = member.open(&self.agreed, &self.trees[n], &attempt, &self.journals[n]);
+            SessionEvent::Send(opening.unwrap().to_bytes())
+        };
+        let events = attempts.map(opening).collect();
+        self.handle(n, events);
     }
 
     fn handle(&mut self, from: usize, events: Vec<SessionEvent>) {
@@ -204,6 +243,9 @@ impl Simulation {
                 None if self.now >= restarted => self.sessions[n] = Some(self.session(n)),
                 _ => {}
             }
+        }
+        if self.faults[n] == Ahead && self.now == 1 {
+            self.open_all(n);
         }
         if let Some(session) = &mut self.sessions[n] {
             let events = session.tick(self.now, &mut self.journals[n]);
@@ -312,3 +354,54 @@ pub const MIXED: [Fault; 7] = [
     Grinding,
     Partial,
 ];
+
+/// All kinds of faults and two honest members that restart; the seed determines number, positions and
+/// times. Returns a description with the number of attempts.
+pub fn random(seed: u64) -> String {
+    const KINDS: [Fault; 9] = [
+        Silent,
+        Partial,
+        TwoHashes,
+        Slow,
+        Grinding,
+        Withholding,
+        TwoAnnouncements,
+        WrongResponse,
+        Ahead,
+    ];
+    let mut simulation = Simulation::honest(1);
+    simulation.random ^= seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1 << 63;
+    let mut draw = |bound: u64| {
+        simulation.draw(1 << 20);
+        simulation.draw(bound)
+    };
+    let n = [4, 4, 5, 7, 7, 10, 13, 16][draw(8) as usize];
+    let mut faults = vec![Honest; n];
+    let mut left = draw((n as u64 - 1) / 3 + 1);
+    while left > 0 {
+        let at = draw(n as u64) as usize;
+        if faults[at] == Honest {
+            faults[at] = KINDS[draw(9) as usize];
+            left -= 1;
+        }
+    }
+    for _ in 0..draw(3) {
+        let at = draw(n as u64) as usize;
+        if faults[at] == Honest {
+            let lost = 1 + draw(2 * TIMEOUT);
+            faults[at] = Crash(lost, lost + 1 + draw(TIMEOUT / 2));
+        }
+    }
+    let loss = [0, 10, 50, 100, 200][draw(5) as usize];
+    let forging = draw(4) == 0;
+    let state = draw(1 << 40) | 1;
+    let text = format!("seed {seed}: {faults:?}, loss {loss}, forging {forging}");
+    println!("{text}");
+    let mut simulation = Simulation::for_payload(&faults, loss, &seed.to_be_bytes());
+    (simulation.random, simulation.forging) = (state, forging);
+    format!(
+        "seed {seed}: {} of {} attempts",
+        simulation.run(),
+        EpochPlan::attempts_for(n)
+    )
+}

@@ -73,14 +73,30 @@ fn foreign_messages_are_ignored() {
         assert_eq!(events.unwrap(), []);
     }
     simulation.run();
-    // An outcome of another task is not one of this.
-    let outcome = |simulation: &mut Simulation| {
+    // Only members without a certificate get an answer, and each of the others answers in its turn.
+    let opening = simulation.members[1].open(
+        &simulation.agreed,
+        &simulation.trees[1],
+        &attempt_id("x", 0),
+        &simulation.journals[1],
+    );
+    let opening = opening.unwrap();
+    let forged = hostile::without_signature(&opening, &simulation.agreed);
+    for (message, is_answered) in [
+        (b"MLADSAM4".to_vec(), false),
+        (foreign, false),
+        (forged.to_bytes(), false),
+        (opening.to_bytes(), true),
+    ] {
         let session = simulation.sessions[0].as_mut().unwrap();
-        let message = b"MLADSAM4";
-        let events = session.receive(message, 9_999, &mut simulation.journals[0]);
-        assert_eq!(events.unwrap(), []);
-    };
-    outcome(&mut simulation);
+        let answers = (1..=4).flat_map(|time| {
+            let journal = &mut simulation.journals[0];
+            session
+                .receive(&message, 9_999 + time * TIMEOUT, journal)
+                .unwrap()
+        });
+        assert_eq!(answers.count() > 0, is_answered);
+    }
 }
 
 /// Members that are alone use up no keys. Of members that open their keys and then do nothing all

@@ -1,8 +1,8 @@
 //! Evidence of equivocation: `epoch-N/evidence/` of a committee, and the first statement of each member
 //! that a store has seen.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::Path;
 
 use base16ct::lower::encode_string;
@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::args::EvidenceArgs;
 use super::committee::Committee;
-use super::dirs::{MAX_SHARED, TempPaths, file_name, read, read_named};
+use super::dirs::{MAX_SHARED, TempPaths, file_name, named, read, read_named};
 use crate::terminal::{complain, print};
 use crate::{Status, input};
 
@@ -48,9 +48,8 @@ impl Committee {
         if read(&path).is_ok_and(|known| known == evidence) {
             return;
         }
-        // Not through a temporary file: a torn one is written again.
         let made = TempPaths::default().directory(&directory);
-        match made.and_then(|()| fs::write(&path, evidence)) {
+        match made.and_then(|()| write_anew(&path, evidence)) {
             Ok(()) => complain(format_args!(
                 "{id} has signed contradicting messages: {}",
                 path.display()
@@ -58,6 +57,18 @@ impl Committee {
             Err(error) => complain(error),
         }
     }
+}
+
+/// Writes a file without a temporary one: a torn one is written again. A member knows the path in
+/// advance, so a link or a pipe there is removed and never opened.
+fn write_anew(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let removed = fs::remove_file(path);
+    removed.or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(named(path, error)),
+    })?;
+    let mut file = File::create_new(path).map_err(|error| named(path, error))?;
+    file.write_all(bytes)
 }
 
 /// `evidence`: verifies a file of the directory.

@@ -1,21 +1,22 @@
 //! Messages to members on other hosts over TCP: `BE32(length) || message`. Messages are signed, so that
 //! connections are not; a message that is lost is sent again by the session.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
 use std::thread;
 
-use super::dirs::named;
+use super::dirs::{POLL, named};
 
 /// Messages that wait for a peer, or to be read. More are dropped.
 const QUEUE: usize = 256;
 
-/// Greatest number of connections that other hosts have to this one.
+/// Greatest number of open connections from other hosts.
 const CONNECTIONS: usize = 256;
 
 /// Time for a connection, and for each read and write of one.
@@ -57,23 +58,72 @@ impl Network {
     }
 }
 
-/// Reads messages of each connection in a thread of its own.
+/// A connection from another host.
+struct Connection {
+    network: u64,
+    /// As long as its thread runs.
+    stream: Weak<TcpStream>,
+    is_closed: bool,
+}
+
+/// Reads messages of each connection in a thread of its own. Nothing authenticates a connection: one too
+/// many closes the oldest one of the network that has most of them, so that a host which opens many, and
+/// sends nothing or garbage, does not exclude the others.
 fn accept(listener: &TcpListener, received: &SyncSender<Vec<u8>>, limit: u64) {
-    let open = Arc::new(());
-    for stream in listener.incoming().flatten() {
-        if Arc::strong_count(&open) > CONNECTIONS {
+    let mut all: Vec<Connection> = Vec::new();
+    loop {
+        let Ok((stream, from)) = listener.accept() else {
+            // Too many open files.
+            thread::sleep(POLL);
+            continue;
+        };
+        all.retain(|connection| connection.stream.strong_count() > 0);
+        if all.iter().filter(|known| !known.is_closed).count() >= CONNECTIONS {
+            close_one(&mut all);
+        }
+        // Closed ones whose message waits to be read.
+        if all.len() >= 2 * CONNECTIONS {
             continue;
         }
-        let (received, open) = (received.clone(), Arc::clone(&open));
-        thread::spawn(move || {
-            let _open = open;
-            // The end of a connection.
+        let stream = Arc::new(stream);
+        all.push(Connection {
+            network: network(from.ip()),
+            stream: Arc::downgrade(&stream),
+            is_closed: false,
+        });
+        let received = received.clone();
+        let read = move || {
             while let Ok(message) = read_message(&stream, limit) {
                 if received.send(message).is_err() {
                     return;
                 }
             }
-        });
+        };
+        // Without a thread the connection is closed.
+        let _ = thread::Builder::new().spawn(read);
+    }
+}
+
+/// The address, or the network of an IPv6 host, which has any number of addresses.
+fn network(address: IpAddr) -> u64 {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_bits().into(),
+        IpAddr::V6(address) => (address.to_bits() >> 64) as u64,
+    }
+}
+
+fn close_one(all: &mut [Connection]) {
+    let mut counts = BTreeMap::new();
+    for open in all.iter().filter(|known| !known.is_closed) {
+        *counts.entry(open.network).or_insert(0) += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    let mut open = all.iter_mut().filter(|known| !known.is_closed);
+    if let Some(oldest) = open.find(|open| Some(open.network) == most.map(|(network, _)| network)) {
+        oldest.is_closed = true;
+        if let Some(stream) = oldest.stream.upgrade() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
     }
 }
 
@@ -124,4 +174,33 @@ fn connect(peer: &str) -> io::Result<TcpStream> {
         }
     }
     Err(last)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    /// Connections of other hosts stay when one host opens many.
+    #[test]
+    fn the_oldest_connection_of_the_largest_network_is_closed() {
+        let address = |text: &str| network(text.parse().unwrap());
+        assert_eq!(address("2001:db8::1"), address("2001:db8::2:1"));
+        assert_eq!(address("::ffff:10.0.0.1"), address("10.0.0.1"));
+        let mut all =
+            ["10.0.0.1", "2001:db8::1", "10.0.0.2", "2001:db8::2"].map(|from| Connection {
+                network: address(from),
+                stream: Weak::new(),
+                is_closed: false,
+            });
+        let mut closed = || {
+            close_one(&mut all);
+            all.each_ref().map(|connection| connection.is_closed)
+        };
+        assert_eq!(closed(), [false, true, false, false]);
+        for _ in 0..3 {
+            closed();
+        }
+        assert_eq!(closed(), [true; 4]);
+    }
 }

@@ -2,14 +2,19 @@
 
 use std::io;
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
-use mladsa_aggregate::{AgreedRoots, Certificate, MemberId, Session, SessionEvent};
+use mladsa_aggregate::errors::RoundError;
+use mladsa_aggregate::{
+    AgreedRoots, Certificate, EpochTree, MemberId, OneTimeKeyJournal, Session, SessionEvent,
+    SigningTask,
+};
 
 use super::StepError;
 use super::args::SignArgs;
 use super::committee::Committee;
-use super::dirs::wait;
+use super::dirs::{POLL, wait};
 use super::mailbox::{Mailbox, certificate_limit};
 use super::network::Network;
 use super::steps::{report, show, signing_task};
@@ -28,70 +33,114 @@ pub(crate) fn sign(args: &SignArgs) -> Result<(), StepError> {
         let why = "this member has not agreed on the list of roots: run `agree` first";
         return Err(io::Error::other(why).into());
     }
-    let tree = Arc::new(committee.tree(&store)?);
-    let mut journal = store.guard()?;
-    let mut mailbox = Mailbox::new(&committee, &task, store.member.id())?;
     let limit = certificate_limit(&committee, &task);
-    let network = args
-        .listen
-        .map(|listen| Network::new(listen, &args.peers, limit));
-    let network = network.transpose()?;
-    let began = Instant::now();
-    let now = || began.elapsed().as_millis() as u64;
-    let attempt_time = args.attempt_timeout.saturating_mul(1000);
+    let mut decision = Decision {
+        args,
+        tree: Arc::new(committee.tree(&store)?),
+        journal: store.guard()?,
+        mailbox: Mailbox::new(&committee, &task, store.member.id())?,
+        network: match args.listen {
+            Some(listen) => Some(Network::new(listen, &args.peers, limit)?),
+            None => None,
+        },
+        began: Instant::now(),
+        acknowledgements: 0,
+        failed: None,
+        task,
+        committee,
+        store,
+    };
+    let mut running = None;
+    let (agreed, certificate) = wait(args.wait.timeout, || decision.poll(&mut running))?;
+    let report = report(certificate.aggregate(), &agreed)?;
+    write_each_after(&[(&output, &certificate.to_bytes())], || {
+        show(&report, output.is_standard())
+    })?;
+    if let Some((_, session)) = &mut running {
+        decision.answer(session)?;
+    }
+    Ok(())
+}
 
-    let mut acknowledgements = 0;
-    let mut running: Option<(AgreedRoots, Session)> = None;
-    let mut certificate: Option<(Certificate, u64)> = None;
-    let (agreed, certificate) = wait(args.wait.timeout, || {
-        // A session knows the members that had acknowledged the roots when it began.
-        let present = committee.count_acknowledgements();
-        if present != acknowledgements {
-            acknowledgements = present;
-            match committee.agreed(&store.path, &args.epoch) {
-                Ok((agreed, _)) => {
-                    let (member, tree) = (Arc::clone(&store.member), Arc::clone(&tree));
-                    let known = running.as_ref().map(|(known, _)| known.ids().count());
-                    if known != Some(agreed.ids().count()) {
-                        let session =
-                            Session::new(member, tree, agreed.clone(), task.clone(), attempt_time);
-                        running = Some((agreed, session));
-                        mailbox.rewind();
-                    }
-                }
-                Err(error) if running.is_none() => return Ok(Err(error.to_string())),
-                Err(_) => {}
-            }
+/// The decision of one `sign`.
+struct Decision<'a> {
+    args: &'a SignArgs,
+    committee: Committee,
+    store: Store,
+    task: SigningTask,
+    tree: Arc<EpochTree>,
+    journal: OneTimeKeyJournal,
+    mailbox: Mailbox,
+    network: Option<Network>,
+    began: Instant,
+    acknowledgements: usize,
+    /// Since when no attempts are left.
+    failed: Option<u64>,
+}
+
+/// The session with the members that had acknowledged the roots when it began.
+type Running = Option<(AgreedRoots, Session)>;
+
+impl Decision<'_> {
+    fn now(&self) -> u64 {
+        self.began.elapsed().as_millis() as u64
+    }
+
+    fn attempt_time(&self) -> u64 {
+        self.args.attempt_timeout.saturating_mul(1000)
+    }
+
+    /// Begins a session, or another one with more members. A member that withdraws its acknowledgement
+    /// changes nothing: each new session retires an attempt.
+    fn update(&mut self, running: &mut Running) -> io::Result<()> {
+        let present = self.committee.count_acknowledgements();
+        if present == self.acknowledgements {
+            return Ok(());
         }
-        let Some((agreed, session)) = &mut running else {
+        self.acknowledgements = present;
+        let known = running.as_ref().map(|(known, _)| known.ids().count());
+        match self.committee.agreed(&self.store.path, &self.args.epoch) {
+            Ok((agreed, _)) if known.is_none_or(|known| agreed.ids().count() > known) => {
+                let session = Session::new(
+                    Arc::clone(&self.store.member),
+                    Arc::clone(&self.tree),
+                    agreed.clone(),
+                    self.task.clone(),
+                    self.attempt_time(),
+                );
+                *running = Some((agreed, session));
+                self.mailbox.rewind();
+            }
+            Err(error) if known.is_none() => return Err(error),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Passes the messages that have arrived to the session. The result, or what is awaited.
+    fn poll(
+        &mut self,
+        running: &mut Running,
+    ) -> io::Result<Result<(AgreedRoots, Certificate), String>> {
+        if let Err(error) = self.update(running) {
+            return Ok(Err(error.to_string()));
+        }
+        let Some((agreed, session)) = running else {
             return Ok(Err("acknowledgements of a quorum".into()));
         };
         let attempt = session.attempt();
-        let mut events = session
-            .tick(now(), &mut journal)
-            .map_err(io::Error::other)?;
-        let mut messages = mailbox.receive()?;
-        messages.extend(network.iter().flat_map(Network::receive));
-        for message in messages {
-            let received = session.receive(&message, now(), &mut journal);
-            events.extend(received.map_err(io::Error::other)?);
-        }
+        let events = session.tick(self.now(), &mut self.journal);
+        let mut events = events.map_err(io::Error::other)?;
+        events.extend(self.receive(session)?);
         if session.attempt() != attempt {
-            mailbox.rewind();
+            self.mailbox.rewind();
         }
         for event in events {
             match event {
-                SessionEvent::Send(message) => {
-                    mailbox.send(&message)?;
-                    network.iter().for_each(|network| network.send(&message));
-                    // An answer to a member without a certificate.
-                    if let Some((_, last)) = &mut certificate {
-                        *last = now();
-                    }
-                }
+                SessionEvent::Send(message) => self.send(&message)?,
                 SessionEvent::Completed(done) => {
-                    mailbox.send(&done.to_bytes())?;
-                    certificate = Some((*done, now()));
+                    self.mailbox.send(&done.to_bytes())?;
+                    return Ok(Ok((agreed.clone(), *done)));
                 }
                 SessionEvent::AttemptAbandoned(missing) => complain(format_args!(
                     "attempt {attempt} is abandoned; did not contribute: {}",
@@ -101,30 +150,64 @@ pub(crate) fn sign(args: &SignArgs) -> Result<(), StepError> {
                     complain(format_args!("{id} sent a wrong contribution"));
                 }
                 SessionEvent::Equivocation(evidence) => {
-                    committee.publish_evidence(evidence.id(), &evidence.to_bytes());
+                    let (id, evidence) = (evidence.id(), evidence.to_bytes());
+                    self.committee.publish_evidence(id, &evidence);
                 }
-                SessionEvent::Failed(error) => return Err(io::Error::other(error)),
+                SessionEvent::Failed(_) => self.failed = self.failed.or(Some(self.now())),
                 other => complain(format_args!("{other:?}")),
             }
         }
-        match &certificate {
-            // Members on other hosts can still ask for it.
-            Some((_, last)) if network.is_some() && now() < last.saturating_add(attempt_time) => {
-                Ok(Err("members without the certificate".into()))
-            }
-            Some((done, _)) => Ok(Ok((agreed.clone(), done.clone()))),
+        match self.failed {
             None => Ok(Err(format!(
                 "attempt {}: {}",
                 session.attempt(),
                 names(&session.awaited())
             ))),
+            // Others may complete their last attempt.
+            Some(failed) if self.now() < failed.saturating_add(self.attempt_time()) => {
+                Ok(Err("certificate of another member".into()))
+            }
+            Some(_) => Err(io::Error::other(RoundError::AttemptsExhausted)),
         }
-    })?;
-    let report = report(certificate.aggregate(), &agreed)?;
-    let written = write_each_after(&[(&output, &certificate.to_bytes())], || {
-        show(&report, output.is_standard())
-    });
-    Ok(written?)
+    }
+
+    fn receive(&mut self, session: &mut Session) -> io::Result<Vec<SessionEvent>> {
+        let mut messages = self.mailbox.receive()?;
+        messages.extend(self.network.iter().flat_map(Network::receive));
+        let mut events = Vec::new();
+        for message in messages {
+            let received = session.receive(&message, self.now(), &mut self.journal);
+            events.extend(received.map_err(io::Error::other)?);
+        }
+        Ok(events)
+    }
+
+    fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        self.mailbox.send(message)?;
+        self.network
+            .iter()
+            .for_each(|network| network.send(message));
+        Ok(())
+    }
+
+    /// Sends the certificate to members on other hosts that ask for it, until none has asked for the time
+    /// of an attempt.
+    fn answer(&mut self, session: &mut Session) -> io::Result<()> {
+        let end = self.args.wait.timeout.saturating_mul(1000);
+        let mut last = self.now();
+        while self.network.is_some()
+            && self.now() < end.min(last.saturating_add(self.attempt_time()))
+        {
+            for event in self.receive(session)? {
+                if let SessionEvent::Send(certificate) = event {
+                    self.send(&certificate)?;
+                    last = self.now();
+                }
+            }
+            thread::sleep(POLL);
+        }
+        Ok(())
+    }
 }
 
 fn names(ids: &[MemberId]) -> String {

@@ -1,12 +1,16 @@
 //! `mldsa aggregate`: members in processes of their own, with one command each and step by step.
 
 mod evidence;
+#[cfg(unix)]
+mod hostile;
 mod kills;
 mod people;
 mod pins;
 mod results;
 mod steps;
 mod stores;
+#[cfg(target_os = "linux")]
+mod tcp;
 mod trust;
 
 use core::ops::Deref;

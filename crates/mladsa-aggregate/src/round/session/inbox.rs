@@ -56,10 +56,24 @@ impl Session {
         Ok(())
     }
 
+    /// Whether a message is of a member, about the task.
+    fn is_of_task(&self, message: &[u8]) -> bool {
+        let message =
+            Unverified::from_bytes(message).and_then(|message| self.agreed.accept(message));
+        message.is_ok_and(|message| {
+            message.attempt_id().task() == self.task.id().as_bytes() && self.is_authentic(&message)
+        })
+    }
+
+    /// Whether the named sender has made a verified message: it is signed, or an opening of its key.
+    fn is_authentic(&self, message: &SignedMessage) -> bool {
+        message.is_signed() || self.agreed.authenticate(message).is_ok()
+    }
+
     /// The certificate, for a member that still sends messages and so has none. A third of the
     /// members answer at a time.
     pub(super) fn answer(&mut self, message: &[u8], now: u64) -> Option<SessionEvent> {
-        if now < self.resend_at || Unverified::from_bytes(message).is_err() {
+        if now < self.resend_at || !self.is_of_task(message) {
             return None;
         }
         let position = self.position() + self.resends;
@@ -89,6 +103,10 @@ impl Session {
         {
             return;
         }
+        let is_late = number - self.attempt > LOOKAHEAD;
+        if is_late && self.heard.get(&id).is_some_and(|heard| *heard >= number) {
+            return;
+        }
         let key = (number, content.kind(), id);
         let known = self.inbox.get(&key);
         if known.is_some_and(|known| message.is_copy_of(known)) {
@@ -97,8 +115,7 @@ impl Session {
         let Ok(message) = self.agreed.accept(message) else {
             return;
         };
-        let is_authentic = |message| self.agreed.authenticate(message).is_ok();
-        if message.is_signed() || is_authentic(&message) {
+        if self.is_authentic(&message) {
             let heard = self.heard.entry(id).or_default();
             *heard = number.max(*heard);
         } else if id == *self.member.id() {
@@ -108,7 +125,7 @@ impl Session {
             Some(known)
                 if known.is_signed()
                     || !message.is_signed()
-                    || (known.body() != message.body() && is_authentic(known)) =>
+                    || (known.body() != message.body() && self.is_authentic(known)) =>
             {
                 if let Some(evidence) = Equivocation::new(known, &message)
                     && self.faulty.insert(id)
@@ -117,8 +134,8 @@ impl Session {
                     events.push(SessionEvent::Equivocation(Box::new(evidence)));
                 }
             }
-            _ if number - self.attempt <= LOOKAHEAD => drop(self.inbox.insert(key, message)),
-            _ => {}
+            _ if is_late => {}
+            _ => drop(self.inbox.insert(key, message)),
         }
     }
 

@@ -4,6 +4,26 @@ use super::people::line;
 use super::stores::{make_incomplete, seal};
 use super::*;
 
+/// Makes the store `evil` of member `n` with another seed and a guard of its own.
+pub(super) fn make_twin(place: &Place, n: usize) {
+    fs::create_dir(place.path("evil")).unwrap();
+    let mut secret = place.get(&format!("member-{n}/secret"));
+    secret[30] ^= 1;
+    seal(&mut secret);
+    place.put("evil/secret", &secret);
+    place.put("evil/id", format!("m{n}").as_bytes());
+    make_incomplete(place, "evil");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(place.path("evil"), mode).unwrap();
+    }
+    place.good(&format!(
+        "init --committee committee --store evil --id m{n}"
+    ));
+}
+
 /// One member ended an epoch for all, without evidence. It is replaced by one without that member, with
 /// the stores of the others.
 #[test]
@@ -18,21 +38,7 @@ fn an_epoch_without_agreement_is_replaced() {
     place.each("root", [0, 1, 2, 3], "");
     place.agree([0, 1], 1);
 
-    // The last member with another seed and a guard of its own.
-    fs::create_dir(place.path("evil")).unwrap();
-    let mut secret = place.get("member-3/secret");
-    secret[30] ^= 1;
-    seal(&mut secret);
-    place.put("evil/secret", &secret);
-    place.put("evil/id", b"m3");
-    make_incomplete(&place, "evil");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = fs::Permissions::from_mode(0o700);
-        fs::set_permissions(place.path("evil"), mode).unwrap();
-    }
-    place.good("init --committee committee --store evil --id m3");
+    make_twin(&place, 3);
     let root = "committee/epoch-1/roots/6d33";
     let first = place.get(root);
     place.good("root --committee committee --store evil");

@@ -3,15 +3,14 @@
 use core::cell::RefCell;
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::process::Child;
 use std::thread;
 
 use super::*;
 
 /// A committee that counts the commands of each member.
-struct People {
-    place: Place,
+pub(super) struct People {
+    pub(super) place: Place,
     commands: RefCell<BTreeMap<usize, usize>>,
 }
 
@@ -19,10 +18,10 @@ struct People {
 const PLAN: &str = "--members m0,m1,m2,m3 --content slot-7 --content slot-8 --attempts 64";
 
 /// A decision with the settings that the store remembers.
-const SIGN: &str = "--content slot-7 --payload payload --attempt-timeout 3";
+pub(super) const SIGN: &str = "--content slot-7 --payload payload --attempt-timeout 3";
 
 impl People {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         Self {
             place: Place::new(name),
             commands: RefCell::default(),
@@ -30,7 +29,7 @@ impl People {
     }
 
     /// Starts a command of member `n`.
-    fn start(&self, n: usize, command: &str, more: &str) -> Child {
+    pub(super) fn start(&self, n: usize, command: &str, more: &str) -> Child {
         *self.commands.borrow_mut().entry(n).or_default() += 1;
         let args = format!("{command} --store member-{n} {more}");
         let mut command = self.place.command(&args);
@@ -39,19 +38,19 @@ impl People {
     }
 
     /// Runs a command of these members at the same time, which has to succeed.
-    fn all(&self, members: &[usize], command: &str, more: &str) -> Vec<Run> {
+    pub(super) fn all(&self, members: &[usize], command: &str, more: &str) -> Vec<Run> {
         let start = |n: &usize| self.start(*n, command, &more.replace("{n}", &n.to_string()));
         let running: Vec<Child> = members.iter().map(start).collect();
         running.into_iter().map(good).collect()
     }
 
-    fn join(&self, members: &[usize]) {
+    pub(super) fn join(&self, members: &[usize]) {
         let join = format!("--committee committee --id m{{n}} --ctx TEST {PLAN}");
         self.all(members, "join", &join);
     }
 
     /// All members look at the digest, which they compare, and agree.
-    fn agree(&self, members: &[usize], more: &str) {
+    pub(super) fn agree(&self, members: &[usize], more: &str) {
         let shown = self.all(members, "status", more);
         let digest = line(&shown[0], "roots");
         assert!(shown.iter().all(|run| line(run, "roots") == digest));
@@ -60,7 +59,7 @@ impl People {
     }
 }
 
-fn good(child: Child) -> Run {
+pub(super) fn good(child: Child) -> Run {
     let run = Run::from(child.wait_with_output().unwrap());
     assert_eq!(run.code, 0, "{}", run.stderr);
     run
@@ -107,6 +106,9 @@ fn a_fresh_committee_decides_with_four_commands_a_member() {
     // The next decision is one command of each member; a member can be late, and alone.
     let again = SIGN.replace("slot-7", "slot-8");
     people.all(&[0, 1, 2], "sign", &format!("{again} --out next-{{n}}"));
+    // Also one that has used up its attempts.
+    let retire = "retire --store member-3 --content slot-8 --attempt 63";
+    people.place.good(retire);
     people.all(&[3], "sign", &format!("{again} --out next-{{n}}"));
     assert_eq!(people.place.get("next-3"), people.place.get("next-0"));
     // Not the payload that was decided.
@@ -174,40 +176,4 @@ fn fewer_members_than_a_quorum_wait() {
     let alone = "join --committee committee --store member-9 --id m9 --members m8,m9 --timeout 0 \
                  --epoch 9";
     people.place.invalid(alone, "join of m8");
-}
-
-/// Members with a copy of the shared directory each, and with messages over TCP.
-#[test]
-fn members_on_other_hosts_sign_over_tcp() {
-    let people = People::new("hosts");
-    people.join(&[0, 1, 2, 3]);
-    people.agree(&[0, 1, 2, 3], "");
-    let ports: Vec<u16> = {
-        let listeners: Vec<_> = (0..4)
-            .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
-            .collect();
-        let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
-        listeners.iter().map(port).collect()
-    };
-    let sign = |n: usize| {
-        let copy = people.place.path(&format!("committee-{n}"));
-        let copied = Command::new("cp")
-            .arg("-r")
-            .arg(people.place.path("committee"))
-            .arg(copy)
-            .status();
-        assert!(copied.unwrap().success());
-        let mut more = format!("--committee committee-{n} {SIGN} --out decision-{n}");
-        for (peer, port) in ports.iter().enumerate() {
-            let option = if peer == n { "--listen" } else { "--peer" };
-            more += &format!(" {option} 127.0.0.1:{port}");
-        }
-        people.start(n, "sign", &more)
-    };
-    let running = [0, 1, 2].map(sign);
-    running.into_iter().for_each(|child| drop(good(child)));
-    let first = people.place.get("decision-0");
-    for n in 1..3 {
-        assert_eq!(people.place.get(&format!("decision-{n}")), first);
-    }
 }
