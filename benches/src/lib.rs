@@ -30,7 +30,7 @@ pub use footprint::{Footprint, in_rust};
 pub use heap::heap;
 pub use inputs::{Inputs, Set, Stream};
 pub use lowmem::lowmem_contenders;
-pub use measure::{Budget, Samples, measure, measure_alone};
+pub use measure::{Budget, Samples, measure};
 pub use mldsa::{mean_attempts, rejections};
 pub use rounds::{BenchFn, Round, Strategy, medians, outliers};
 pub use score::{Plan, Score, score};

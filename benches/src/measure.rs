@@ -1,11 +1,9 @@
 //! Interleaved timing of contenders.
 
-use core::{hint::black_box, time::Duration};
+use core::time::Duration;
 use std::time::Instant;
 
-use cpu_time::ThreadTime;
-
-use crate::{Contender, hz, now};
+use crate::{Contender, hz};
 
 /// Duration of a measurement.
 #[derive(Clone, Copy, Debug)]
@@ -64,22 +62,6 @@ impl Samples {
     pub fn mean(&self) -> f64 {
         self.processor.as_secs_f64() * hz() / self.operations.max(1) as f64
     }
-}
-
-/// Times `call` on the cases 0, 1, 2, ... until `time` has passed, at least once, after one untimed
-/// call.
-pub fn measure_alone<T>(time: Duration, mut call: impl FnMut(usize) -> T) -> Samples {
-    let mut samples = Samples::default();
-    call(0);
-    let (start, processor) = (Instant::now(), ThreadTime::now());
-    while samples.is_empty() || start.elapsed() < time {
-        let begin = now();
-        black_box(call(samples.operations));
-        samples.calls.push(now() - begin);
-        samples.operations += 1;
-    }
-    samples.processor = processor.elapsed();
-    samples
 }
 
 /// Minimum number of operations of one contender in a row. Switching after each call would charge every

@@ -76,20 +76,6 @@ fn rejections_of<P: ParameterSet>(inputs: &Inputs) -> Vec<Vec<Rejection>> {
     inputs.cases.iter().map(of_case).collect()
 }
 
-/// Whether an encoded public key accepts a message and its signature, with an empty context.
-pub(crate) fn verify_encoded<P: ParameterSet>(
-    public: &[u8],
-    message: &[u8],
-    signature: &[u8],
-) -> bool {
-    let mut pk = P::PublicKeyBytes::zeroed();
-    if public.len() != pk.as_ref().len() {
-        return false;
-    }
-    pk.as_mut().copy_from_slice(public);
-    VerifyingKey::<P>::verify_encoded(&pk, message, Context::EMPTY, signature).is_ok()
-}
-
 fn encoded<'a, P: ParameterSet>(
     backend: Backend,
     key: &'a P::PublicKeyBytes,

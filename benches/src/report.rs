@@ -4,7 +4,6 @@ pub mod aggregates;
 pub mod batches;
 pub mod libraries;
 pub mod memory;
-pub mod schemes;
 pub mod table;
 
 use core::error::Error;

@@ -1,17 +1,14 @@
 //! The language rules that can be searched for (`xtask/language-rules.txt`), over every Rust
 //! file and every Markdown page.
 //!
-//! `xtask/language-limits.tsv` holds the greatest number of findings of each part of the tree,
-//! and `xtask/language-allow.tsv` the findings that stay, each with a reason.
+//! `xtask/language-allow.tsv` holds the findings that stay, each with a reason.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{files, part_of, root};
+use crate::{files, root};
 
 const RULES: &str = "xtask/language-rules.txt";
-const LIMITS: &str = "xtask/language-limits.tsv";
 const ALLOWED: &str = "xtask/language-allow.tsv";
 const MOST_ALLOWED: usize = 40;
 
@@ -34,77 +31,32 @@ struct Exception {
 /// Words by rule.
 struct Rules(Vec<(String, Vec<String>)>);
 
-/// Prints the findings and compares their number with the limits. Folders: those alone.
-/// `--bless` lowers the limits to what is found.
-pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    let (options, folders): (Vec<_>, Vec<_>) = arguments
-        .iter()
-        .partition(|argument| argument.starts_with('-'));
-    let bless = match options.as_slice() {
-        [] => false,
-        [option] if *option == "--bless" => true,
-        [option, ..] => return Err(format!("`language` has no option `{option}`")),
-    };
-    let findings = findings()?;
-    for finding in &findings {
-        if folders.is_empty()
-            || folders
-                .iter()
-                .any(|folder| finding.file.starts_with(folder))
-        {
-            println!(
-                "{}:{}: {} `{}`: {}",
-                finding.file.display(),
-                finding.line,
-                finding.rule,
-                finding.word,
-                finding.text.trim()
-            );
-        }
-    }
-    let counts = counts(&findings);
-    let limits = limits()?;
-    println!("| part | findings | limit |\n|---|--:|--:|");
-    for (part, count) in &counts {
-        println!("| {part} | {count} | {} |", limits.get(part).unwrap_or(&0));
-    }
-    println!("{} findings", findings.len());
-    if bless {
-        let lowered = counts.iter().map(|(part, &count)| {
-            let limit = limits.get(part).map_or(count, |&limit| limit.min(count));
-            format!("{part}\t{limit}\n")
-        });
-        return fs::write(root().join(LIMITS), lowered.collect::<String>())
-            .map_err(|error| format!("{LIMITS}: {error}"));
-    }
-    compare(&counts, &limits)
-}
-
-fn compare(
-    counts: &BTreeMap<String, usize>,
-    limits: &BTreeMap<String, usize>,
-) -> Result<(), String> {
-    let risen = counts.iter().filter_map(|(part, count)| {
-        let limit = limits.get(part).copied().unwrap_or(0);
-        (*count > limit).then(|| format!("{part}: {count} findings, at most {limit} are allowed"))
+/// Prints the findings; none may remain. Folders: those alone.
+pub(crate) fn run(folders: &[String]) -> Result<(), String> {
+    let mut findings = findings()?;
+    findings.retain(|finding| {
+        let mut folders = folders.iter();
+        folders.len() == 0 || folders.any(|folder| finding.file.starts_with(folder))
     });
-    let risen: Vec<String> = risen.collect();
-    if risen.is_empty() {
-        Ok(())
-    } else {
-        Err(format!(
-            "{}\n`cargo xtask language PART` lists them; docs/glossary.md has the words to use",
-            risen.join("\n")
-        ))
+    for finding in &findings {
+        println!("{finding}");
+    }
+    match findings.len() {
+        0 => Ok(()),
+        count => Err(format!(
+            "{count} findings; docs/glossary.md has the words to use"
+        )),
     }
 }
 
-fn counts(findings: &[Finding]) -> BTreeMap<String, usize> {
-    let mut counts = BTreeMap::new();
-    for finding in findings {
-        *counts.entry(part_of(&finding.file)).or_default() += 1;
+impl core::fmt::Display for Finding {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self {
+            line, rule, word, ..
+        } = self;
+        let (file, text) = (self.file.display(), self.text.trim());
+        write!(f, "{file}:{line}: {rule} `{word}`: {text}")
     }
-    counts
 }
 
 /// All findings that no exception allows.
@@ -137,17 +89,6 @@ fn findings() -> Result<Vec<Finding>, String> {
 
 fn read(path: &str) -> Result<String, String> {
     fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))
-}
-
-fn limits() -> Result<BTreeMap<String, usize>, String> {
-    let text = read(LIMITS)?;
-    let line = |line: &str| {
-        let (part, limit) = line.split_once('\t')?;
-        Some((part.to_owned(), limit.parse().ok()?))
-    };
-    text.lines()
-        .map(|text| line(text).ok_or_else(|| format!("{LIMITS}: `{text}`")))
-        .collect()
 }
 
 fn exceptions() -> Result<Vec<Exception>, String> {
@@ -258,11 +199,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn findings_stay_below_the_limits() {
+    fn no_finding_remains() {
         let findings = findings().expect("readable files");
-        if let Err(reason) = compare(&counts(&findings), &limits().expect("limits")) {
-            panic!("{reason}");
-        }
+        let shown: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        assert!(shown.is_empty(), "{}", shown.join("\n"));
     }
 
     fn search(name: &str, text: &str) -> Vec<String> {

@@ -20,7 +20,7 @@ const COMMANDS: [(&str, Command, &str); 5] = [
     (
         "language",
         language::run,
-        "findings of the language rules [--bless] [FOLDER ...]",
+        "findings of the language rules [FOLDER ...]",
     ),
     ("loc", loc::run, "lines of Rust code per crate"),
     (

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use std::{fs, thread};
 
-use benches::report::{Measure, Part, Run, aggregates, batches, libraries, memory, schemes};
+use benches::report::{Measure, Part, Run, aggregates, batches, libraries, memory};
 use benches::{BenchFn, cpu_name, pin};
 use clap::Parser;
 use mldsa_core::Backend;
@@ -39,15 +39,13 @@ struct Options {
 /// A section.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Name {
-    Schemes,
     Libraries,
     Batches,
     Memory,
     Aggregates,
 }
 
-const SECTIONS: [(Name, Measure); 5] = [
-    (Name::Schemes, schemes::section),
+const SECTIONS: [(Name, Measure); 4] = [
     (Name::Libraries, libraries::section),
     (Name::Batches, batches::section),
     (Name::Memory, memory::section),

@@ -141,26 +141,7 @@ pub fn shake256() -> String {
         })
         .collect();
     fill(
-        "$KECCAKF
-function absorb(p) {
-$ABSORB    keccakf()
-}
-function squeeze(p) {
-$SQUEEZE}
-function empty() { $EMPTY }
-function shake(p, n) {
-    empty()
-    let end := add(p, n)
-    calldatacopy(end, calldatasize(), 168)
-    mstore8(end, 0x1f)
-    end := add(p, mul(136, add(div(n, 136), 1)))
-    mstore8(sub(end, 1), or(shr(248, mload(sub(end, 1))), 0x80))
-    for {} lt(p, end) { p := add(p, 136) } {
-        lanes(p, $BLOCK, 5)
-        absorb($BLOCK)
-    }
-}
-$LANES",
+        include_str!("../templates/shake256.yul").trim_end(),
         &[
             ("KECCAKF", keccakf()),
             ("ABSORB", absorb),
@@ -182,19 +163,7 @@ pub fn lanes() -> String {
         })
         .collect();
     fill(
-        "function swap64(x) -> v {
-    v := x
-$SWAP}
-function lanes(from, to, n) {
-    for { let end := add(from, shl(5, n)) } lt(from, end) { from := add(from, 32) } {
-        let v := swap64(mload(from))
-        mstore(to, shr(192, v))
-        mstore(add(to, 32), and(shr(128, v), $WORD))
-        mstore(add(to, 64), and(shr(64, v), $WORD))
-        mstore(add(to, 96), and(v, $WORD))
-        to := add(to, 128)
-    }
-}",
+        include_str!("../templates/lanes.yul").trim_end(),
         &[("SWAP", swap), ("WORD", literal(ones(64)))],
     )
 }

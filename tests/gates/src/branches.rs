@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
     if all && !some && absent.is_empty() {
         complaints.extend(list::unused(&compiler, &used));
     }
-    let advice = "\nread each: it needs a barrier, or a line in tests/gates/src/branches/list.rs";
+    let advice = "\nread each: it needs a barrier, or a row in tests/gates/figures/branches.tsv";
     Verdict::of(&complaints, advice, &absent)
 }
 
@@ -166,12 +166,7 @@ fn with_comparisons(found: &Found) -> BTreeMap<&str, BTreeMap<Kind, usize>> {
 }
 
 /// The complaints about one build.
-fn judge(
-    what: &str,
-    compiler: &str,
-    found: &Found,
-    used: &mut BTreeSet<&'static str>,
-) -> Vec<String> {
+fn judge(what: &str, compiler: &str, found: &Found, used: &mut BTreeSet<list::Key>) -> Vec<String> {
     let found = with_comparisons(found);
     let mut complaints = BTreeSet::new();
     if found.len() < 200 {

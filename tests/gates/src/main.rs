@@ -10,8 +10,6 @@ mod counts;
 mod ct;
 mod division;
 mod fused;
-mod mutants;
-mod combined_mutants;
 mod stack;
 mod trace;
 
@@ -46,7 +44,7 @@ const NOT_RUN: u8 = 77;
 
 type Gate = fn(&[String]) -> Verdict;
 
-const GATES: [(&str, Gate, &str); 9] = [
+const GATES: [(&str, Gate, &str); 8] = [
     ("ct", ct::run, "constant time under Valgrind"),
     (
         "division",
@@ -75,11 +73,6 @@ const GATES: [(&str, Gate, &str); 9] = [
         trace::run,
         "the same instructions and addresses for all secrets [--all] [TARGET]",
     ),
-    (
-        "mutants",
-        mutants::run,
-        "mutation testing [FILE ...]; an hour, not part of `all`",
-    ),
 ];
 
 fn main() -> ExitCode {
@@ -93,7 +86,7 @@ fn main() -> ExitCode {
     };
     let (mut known, mut failed, mut not_run) = (false, false, false);
     for (name, run, _) in GATES {
-        if wanted == name || (wanted == "all" && name != "mutants") {
+        if wanted == name || wanted == "all" {
             known = true;
             match run(rest) {
                 Verdict::Passed => println!("{name}: passed"),

@@ -1,7 +1,7 @@
 //! All parsers of `mladsa-aggregate`: a decoded object encodes to the same bytes, and no input
 //! panics.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use mladsa_aggregate::errors::{JournalError, StorageError};
 use mladsa_aggregate::steps::{
@@ -226,7 +226,8 @@ fn journal(parser: u8, bytes: &[u8]) {
     } else {
         disk.mark = Some(bytes.into());
     }
-    let opened = OneTimeKeyJournal::open(disk.clone(), disk.clone(), member.seed());
+    let shared = Shared(Arc::new(Mutex::new(disk.clone())));
+    let opened = OneTimeKeyJournal::open(shared.clone(), shared, member.seed());
     // A torn record after the marked one is truncated.
     let genuine = disk.log.starts_with(&good.log) && disk.mark == good.mark;
     assert!(opened.is_err() || genuine);
@@ -245,79 +246,47 @@ impl Disk {
         let shared = Shared::default();
         let journal = OneTimeKeyJournal::create(shared.clone(), shared.clone(), member.seed());
         let _ = member.acknowledge(pinned, &mut journal?, Randomness::Deterministic)?;
-        let disk = shared.with(|disk| Ok(disk.clone()));
-        Ok(disk.map_err(JournalError::from)?)
-    }
-}
-
-impl LogStorage for Disk {
-    fn read(&mut self) -> Result<Vec<u8>, StorageError> {
-        Ok(self.log.clone())
-    }
-    fn size(&mut self) -> Result<u64, StorageError> {
-        Ok(self.log.len() as u64)
-    }
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
-        self.log.extend_from_slice(bytes);
-        Ok(())
-    }
-    fn truncate(&mut self, len: u64) -> Result<(), StorageError> {
-        let len = usize::try_from(len).map_err(|_| StorageError::Failed)?;
-        self.log.truncate(len);
-        Ok(())
-    }
-    fn replace(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
-        self.log = bytes.into();
-        Ok(())
-    }
-}
-
-impl MarkStorage for Disk {
-    fn read(&mut self) -> Result<Option<Vec<u8>>, StorageError> {
-        Ok(self.mark.clone())
-    }
-    fn publish(&mut self, _: Option<&[u8]>, next: &[u8]) -> Result<(), StorageError> {
-        self.mark = Some(next.into());
-        Ok(())
+        Ok(shared
+            .with(|disk| disk.clone())
+            .map_err(JournalError::from)?)
     }
 }
 
 /// A disk that can be read while a journal owns it.
 #[derive(Clone, Default)]
-struct Shared(Arc<std::sync::Mutex<Disk>>);
+struct Shared(Arc<Mutex<Disk>>);
 
 impl Shared {
-    fn with<T>(
-        &self,
-        act: impl FnOnce(&mut Disk) -> Result<T, StorageError>,
-    ) -> Result<T, StorageError> {
-        act(&mut *self.0.lock().map_err(|_| StorageError::Failed)?)
+    fn with<T>(&self, act: impl FnOnce(&mut Disk) -> T) -> Result<T, StorageError> {
+        let mut disk = self.0.lock().map_err(|_| StorageError::Failed)?;
+        Ok(act(&mut disk))
     }
 }
 
 impl LogStorage for Shared {
     fn read(&mut self) -> Result<Vec<u8>, StorageError> {
-        self.with(LogStorage::read)
+        self.with(|disk| disk.log.clone())
     }
     fn size(&mut self) -> Result<u64, StorageError> {
-        self.with(LogStorage::size)
+        self.with(|disk| disk.log.len() as u64)
     }
     fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
-        self.with(|disk| disk.append(bytes))
+        self.with(|disk| disk.log.extend_from_slice(bytes))
     }
     fn truncate(&mut self, len: u64) -> Result<(), StorageError> {
-        self.with(|disk| disk.truncate(len))
+        let len = usize::try_from(len).map_err(|_| StorageError::Failed)?;
+        self.with(|disk| disk.log.truncate(len))
     }
     fn replace(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
-        self.with(|disk| disk.replace(bytes))
+        self.with(|disk| disk.log = bytes.into())
     }
 }
 
 impl MarkStorage for Shared {
     fn read(&mut self) -> Result<Option<Vec<u8>>, StorageError> {
-        self.with(MarkStorage::read)
+        self.with(|disk| disk.mark.clone())
     }
-    fn publish(&mut self, expected: Option<&[u8]>, next: &[u8]) -> Result<(), StorageError> {
-        self.with(|disk| disk.publish(expected, next))
+    fn publish(&mut self, _: Option<&[u8]>, next: &[u8]) -> Result<(), StorageError> {
+        self.with(|disk| disk.mark = Some(next.into()))
     }
 }

@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 
 pub mod hash;
-pub mod keyfile;
 pub mod model;
 pub mod scheme;
 pub mod set;

@@ -35,6 +35,18 @@ pub(crate) enum Kind {
     Division,
 }
 
+impl Kind {
+    /// As in `figures/branches.tsv`.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Sign => "sign",
+            Self::Loaded => "loaded",
+            Self::Compare => "compare",
+            Self::Division => "division",
+        }
+    }
+}
+
 /// The assembler syntax of a family of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {

@@ -49,6 +49,21 @@ enum Changes {
     Bits,
 }
 
+use Changes::{All, Bits};
+
+/// Acceptance of a change at a position: by none, by all, or not known.
+fn never(_: usize) -> Option<bool> {
+    Some(false)
+}
+
+fn always(_: usize) -> Option<bool> {
+    Some(true)
+}
+
+fn unknown(_: usize) -> Option<bool> {
+    None
+}
+
 impl Changes {
     fn of(self, byte: u8) -> Vec<u8> {
         let bits = (0..8).map(|bit| byte ^ 1 << bit);
@@ -126,7 +141,7 @@ fn seeds<P: ParameterSet>() {
 
     let der = key.to_pkcs8_der().expect("encodes");
     let read = |der: &[u8]| from_der::<P>(der, PrivateKeyForm::Seed);
-    damage::<P>("seed in PKCS#8", der.as_bytes(), Changes::All, read, |at| {
+    damage::<P>("seed in PKCS#8", der.as_bytes(), All, read, |at| {
         Some(at >= 22)
     });
 
@@ -134,7 +149,7 @@ fn seeds<P: ParameterSet>() {
     damage::<P>(
         "seed in serde, binary",
         &binary,
-        Changes::All,
+        All,
         binary_again::<SerializableSigningKey<P>>,
         |at| Some(at >= 1),
     );
@@ -142,9 +157,9 @@ fn seeds<P: ParameterSet>() {
     damage::<P>(
         "seed in serde, JSON",
         json.as_bytes(),
-        Changes::All,
+        All,
         json_again::<SerializableSigningKey<P>>,
-        |_| None,
+        unknown,
     );
 
     // With a public key, only the seed itself is accepted.
@@ -156,7 +171,7 @@ fn seeds<P: ParameterSet>() {
         let key = SigningKey::<P>::from_cose_key(&cose).ok()?;
         Some(key.seed().is_some_and(|seed| seed == private))
     };
-    damage::<P>("seed in COSE", seed, Changes::All, read, |_| Some(false));
+    damage::<P>("seed in COSE", seed, All, read, never);
     let public = vk.to_jwk_pub();
     let jwk = Jwk {
         kty: Jwk::KTY,
@@ -174,13 +189,7 @@ fn seeds<P: ParameterSet>() {
         Some(key.to_jwk_priv().is_some_and(|text| *text == private))
     };
     let private = key.to_jwk_priv().expect("from a seed");
-    damage::<P>(
-        "seed in JWK",
-        private.as_bytes(),
-        Changes::All,
-        read,
-        |_| Some(false),
-    );
+    damage::<P>("seed in JWK", private.as_bytes(), All, read, never);
 
     // Another public key with it is rejected too.
     let read = |public: &[u8]| {
@@ -194,9 +203,9 @@ fn seeds<P: ParameterSet>() {
     damage::<P>(
         "public key with a seed in COSE",
         vk.as_ref(),
-        Changes::Bits,
+        Bits,
         read,
-        |_| Some(false),
+        never,
     );
     let read = |public: &[u8]| {
         let public = core::str::from_utf8(public).ok()?;
@@ -211,9 +220,9 @@ fn seeds<P: ParameterSet>() {
     damage::<P>(
         "public key with a seed in JWK",
         public.as_bytes(),
-        Changes::Bits,
+        Bits,
         read,
-        |_| Some(false),
+        never,
     );
 }
 
@@ -225,24 +234,12 @@ fn expanded_keys<P: ParameterSet>() {
         let key = SigningKey::<P>::from_expanded_bytes(bytes).ok()?;
         Some(key.expanded().as_ref() == bytes)
     };
-    damage::<P>(
-        "expanded key",
-        key.expanded().as_ref(),
-        Changes::Bits,
-        read,
-        k(0),
-    );
+    damage::<P>("expanded key", key.expanded().as_ref(), Bits, read, k(0));
     let der = key
         .to_pkcs8_der_as(PrivateKeyForm::Expanded)
         .expect("encodes");
     let read = |der: &[u8]| from_der::<P>(der, PrivateKeyForm::Expanded);
-    damage::<P>(
-        "expanded key in PKCS#8",
-        der.as_bytes(),
-        Changes::Bits,
-        read,
-        k(28),
-    );
+    damage::<P>("expanded key in PKCS#8", der.as_bytes(), Bits, read, k(28));
 }
 
 fn combined_keys<P: ParameterSet>() {
@@ -253,9 +250,9 @@ fn combined_keys<P: ParameterSet>() {
     damage::<P>(
         "seed and expanded key in PKCS#8",
         der.as_bytes(),
-        Changes::Bits,
+        Bits,
         read,
-        |_| Some(false),
+        never,
     );
 }
 
@@ -266,21 +263,15 @@ fn public_keys<P: ParameterSet>() {
         let vk = VerifyingKey::<P>::from_bytes(bytes).ok()?;
         Some(vk.as_ref() == bytes)
     };
-    damage::<P>("public key", vk.as_ref(), Changes::All, read, |_| {
-        Some(true)
-    });
+    damage::<P>("public key", vk.as_ref(), All, read, always);
     let der = vk.to_public_key_der().expect("encodes");
     let read = |der: &[u8]| {
         let vk = VerifyingKey::<P>::from_public_key_der(der).ok()?;
         Some(vk.to_public_key_der().expect("encodes").as_bytes() == der)
     };
-    damage::<P>(
-        "SubjectPublicKeyInfo",
-        der.as_bytes(),
-        Changes::All,
-        read,
-        |at| Some(at >= 22),
-    );
+    damage::<P>("SubjectPublicKeyInfo", der.as_bytes(), All, read, |at| {
+        Some(at >= 22)
+    });
     let read = |public: &[u8]| {
         let cose = CoseKey {
             public,
@@ -289,18 +280,12 @@ fn public_keys<P: ParameterSet>() {
         let vk = VerifyingKey::<P>::from_cose_key(&cose).ok()?;
         Some(CoseKey::public(&vk).public == public)
     };
-    damage::<P>(
-        "public key in COSE",
-        vk.as_ref(),
-        Changes::All,
-        read,
-        |_| Some(true),
-    );
+    damage::<P>("public key in COSE", vk.as_ref(), All, read, always);
     let binary = postcard::to_stdvec(vk).expect("encodes");
     damage::<P>(
         "public key in serde, binary",
         &binary,
-        Changes::All,
+        All,
         binary_again::<VerifyingKey<P>>,
         |at| Some(at >= 2),
     );
@@ -317,9 +302,9 @@ fn public_keys<P: ParameterSet>() {
     damage::<P>(
         "public key in JWK",
         vk.to_jwk_pub().as_bytes(),
-        Changes::All,
+        All,
         read,
-        |_| None,
+        unknown,
     );
 }
 
@@ -344,14 +329,14 @@ fn signatures<P: ParameterSet>() {
     };
     // The challenge hash may be anything.
     let c_tilde = |at: usize| (at < P::C_TILDE_LEN).then_some(true);
-    damage::<P>("signature", good.as_ref(), Changes::All, read, c_tilde);
+    damage::<P>("signature", good.as_ref(), All, read, c_tilde);
     let binary = postcard::to_stdvec(&good).expect("encodes");
     damage::<P>(
         "signature in serde, binary",
         &binary,
-        Changes::All,
+        All,
         binary_again::<Signature<P>>,
-        |_| None,
+        unknown,
     );
 }
 
@@ -377,12 +362,11 @@ fn texts<P: ParameterSet>() {
     let good = key
         .sign(b"", Context::EMPTY, Randomness::Deterministic)
         .expect("signs");
-    let unknown = |_| None;
     let json = serde_json::to_string(vk).expect("encodes");
     damage::<P>(
         "public key in serde, JSON",
         json.as_bytes(),
-        Changes::Bits,
+        Bits,
         json_again::<VerifyingKey<P>>,
         unknown,
     );
@@ -390,7 +374,7 @@ fn texts<P: ParameterSet>() {
     damage::<P>(
         "signature in serde, JSON",
         json.as_bytes(),
-        Changes::Bits,
+        Bits,
         json_again::<Signature<P>>,
         unknown,
     );
@@ -399,7 +383,7 @@ fn texts<P: ParameterSet>() {
     damage::<P>(
         "expanded key in serde, JSON",
         json.as_bytes(),
-        Changes::Bits,
+        Bits,
         json_again::<SerializableSigningKey<P>>,
         unknown,
     );
@@ -418,7 +402,7 @@ fn texts<P: ParameterSet>() {
                 .expect("a form it has");
             Some(same_text(text, again.as_bytes()))
         };
-        damage::<P>(name, pem.as_bytes(), Changes::Bits, read, unknown);
+        damage::<P>(name, pem.as_bytes(), Bits, read, unknown);
     }
     let pem = vk.to_public_key_pem(LineEnding::LF).expect("encodes");
     let read = |text: &[u8]| {
@@ -426,13 +410,7 @@ fn texts<P: ParameterSet>() {
         let again = vk.to_public_key_pem(LineEnding::LF).expect("encodes");
         Some(same_text(text, again.as_bytes()))
     };
-    damage::<P>(
-        "public key in PEM",
-        pem.as_bytes(),
-        Changes::Bits,
-        read,
-        unknown,
-    );
+    damage::<P>("public key in PEM", pem.as_bytes(), Bits, read, unknown);
 }
 
 /// The same but for line ends.

@@ -1,8 +1,9 @@
 //! Bytes of any content and length into every call that takes bytes: the
 //! model's verdict and reason, and never a panic.
 
+use mldsa_kat::model::Model;
 use mldsa_kat::scheme::{Message, PrivateKey, Refusal, Verifier};
-use mldsa_kat::set::Set;
+use mldsa_kat::set::{SETS, Set};
 use mldsa_kat::tally::{Tally, same};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
@@ -30,12 +31,16 @@ fn every_length(set: &'static Set) {
         bytes.resize(len, 0);
         bytes
     };
+    // Also the lengths of every set, the double and a power of two.
     let lens = |own: usize| {
+        let of_sets = SETS.map(|set| [set.pk_len, set.sk_len, set.sig_len]);
+        let far = of_sets.into_iter().flatten().chain([2 * own, 1 << 16]);
         (0..=own + 64)
-            .chain([2 * own, 1 << 16])
+            .chain(far.filter(move |len| *len > own + 64))
             .filter(move |len| *len != own)
     };
-    for verifier in ours::verifiers(set) {
+    let model: Box<dyn Verifier> = Box::new(Model(set));
+    for verifier in ours::verifiers(set).into_iter().chain([model]) {
         let mut tally = Tally::new(format!("every length, {}", verifier.name()));
         for len in lens(set.sig_len) {
             let verdict = verifier.verify(&pair.pk, MESSAGE, &resized(&sig, len));
@@ -53,7 +58,7 @@ fn every_length(set: &'static Set) {
                 Err(Refusal::KeyLength),
             );
         }
-        tally.finish(set.sig_len + set.pk_len + 2 * 66);
+        tally.finish(lens(set.sig_len).count() + lens(set.pk_len).count());
     }
     for scheme in ours::schemes(set) {
         let mut tally = Tally::new(format!("every key length, {}", scheme.name()));
@@ -76,7 +81,7 @@ fn every_length(set: &'static Set) {
             let refused = scheme.load(PrivateKey::Seed(&vec![1; len])).err();
             tally.equal(format!("seed of {len}"), refused, Some(Refusal::KeyLength));
         }
-        tally.finish(2 * (set.sk_len + 66) + 99);
+        tally.finish(2 * lens(set.sk_len).count() + 99);
     }
 }
 

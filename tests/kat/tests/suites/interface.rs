@@ -236,21 +236,6 @@ fn decoding<P: ParameterSet>() {
     for len in 0..600 {
         assert_eq!(Context::new(&vec![0; len]).is_ok(), len <= 255);
     }
-    for len in 0..2 * set.sk_len {
-        let bytes = vec![0xff; len];
-        let pk = VerifyingKey::<P>::from_bytes(&bytes).err();
-        assert_eq!(pk, (len != set.pk_len).then_some(KeyError::Length));
-        let sk = SigningKey::<P>::from_expanded_bytes(&bytes).err();
-        let range = KeyError::SecretRange;
-        assert_eq!(
-            sk,
-            Some(if len == set.sk_len {
-                range
-            } else {
-                KeyError::Length
-            })
-        );
-    }
 }
 
 /// `internals::sign_mu_encoded` looks at the range of the secrets only, as `fips204` does:

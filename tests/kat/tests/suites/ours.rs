@@ -421,18 +421,7 @@ impl<P: ParameterSet> Verifier for Encodings<P> {
 
 impl<P: ParameterSet> Scheme for Encodings<P> {
     fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
-        let mut pk = P::PublicKeyBytes::zeroed();
-        match key {
-            PrivateKey::Seed(xi) => {
-                let mut sk = P::SecretKeyBytes::zeroed();
-                keygen_internal::<P>(Backend::detect(), seed(xi)?, &mut pk, &mut sk);
-                Ok(pair(pk, sk))
-            }
-            PrivateKey::Expanded(sk) => {
-                check_expanded::<P>(Backend::detect(), sk, &mut pk).map_err(key_refusal)?;
-                Ok(pair(pk, sk))
-            }
-        }
+        Keys::<P>(Backend::detect(), PhantomData).load(key)
     }
 
     fn sign(

