@@ -4,7 +4,7 @@ use core::error::Error;
 use core::time::Duration;
 use std::sync::Arc;
 
-use charts::{Axis, Scale, Series};
+use charts::Series;
 
 use super::table::Table;
 use super::{Part, Run, Section};
@@ -122,23 +122,16 @@ fn batches(run: &Run) -> Result<(Table, Vec<String>, Part), Box<dyn Error>> {
             }
         }
     }
-    let ticks: Vec<_> = sizes.iter().map(|size| *size as f64).collect();
-    let x = Axis {
-        label: "signatures in the batch",
-        scale: Scale::Log,
-        ticks: &ticks,
-    };
-    let y = Axis {
-        label: "us for each signature, one thread",
-        scale: Scale::Linear,
-        ticks: &[],
-    };
+    let axes = [
+        "signatures in the batch",
+        "us for each signature, one thread",
+    ];
     let title = format!(
         "Verification in batches, {} (lower is faster)",
         DRAWN_SET.name()
     );
     let mut caption = String::new();
-    let svg = charts::lines(run.frame(&title, &mut caption), x, y, &drawn)?;
+    let svg = charts::lines(run.frame(&title, &mut caption), axes, &drawn)?;
     Ok((
         table,
         rejected,

@@ -10,7 +10,7 @@ pub(crate) fn random<const N: usize>() -> io::Result<Zeroizing<[u8; N]>> {
     random_from(getrandom::fill)
 }
 
-/// Random bytes from `fill`. A generator that leaves zeros is an error: an honest one does so with
+/// Random bytes from `fill`. A generator that leaves zeros is an error: a working one does so with
 /// a chance of 2^-256 for 32 bytes.
 fn random_from<const N: usize, E: Display>(
     fill: impl FnOnce(&mut [u8]) -> Result<(), E>,

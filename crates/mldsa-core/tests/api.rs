@@ -50,16 +50,8 @@ impl Counting {
     }
 }
 
-#[derive(Debug)]
-struct Empty;
-
-impl core::fmt::Display for Empty {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("empty")
-    }
-}
-
-impl core::error::Error for Empty {}
+/// The failure of a [`Counting`].
+type Empty = core::fmt::Error;
 
 impl TryRng for Counting {
     type Error = Empty;
@@ -77,7 +69,7 @@ impl TryRng for Counting {
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Empty> {
-        self.left = self.left.checked_sub(1).ok_or(Empty)?;
+        self.left = self.left.checked_sub(1).ok_or(core::fmt::Error)?;
         for byte in bytes {
             *byte = self.next;
             self.next = self.next.wrapping_add(self.step);

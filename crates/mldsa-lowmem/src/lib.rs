@@ -15,7 +15,7 @@
 //! Verification reads key and signature in place ([`PublicKey`]) or from an untrusted
 //! external memory ([`PublicKey::verify_mu_from`], about 1.3 kB of stack more).
 //!
-//! Secrets reach no branch, which is checked on compiled code (`docs/constant-time.md`).
+//! No branch depends on a secret, which is checked on compiled code (`docs/constant-time.md`).
 //! All working memory is wiped on every exit.
 
 #![no_std]

@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
         return written.map_or_else(|e| Verdict::Failed(e.to_string()), |()| Verdict::Passed);
     }
     let complaints = compare(&known, &counted);
-    // Planted: a hundredth more or less has to be noticed.
+    // Negative control: a hundredth more or less has to be detected.
     for change in [0.99, 1.01] {
         let planted = counted
             .iter()

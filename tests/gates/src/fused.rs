@@ -26,7 +26,7 @@ const TARGETS: [(&str, Dialect, &str, &[&str]); 2] = [
     ),
 ];
 
-/// A helper in `tests/gates/roots/src/planted.rs` that must be noticed.
+/// A helper in `tests/gates/roots/src/planted.rs` that must be detected.
 const PLANTED: &str = "planted::note";
 
 /// `--print`: every function that is not fused.

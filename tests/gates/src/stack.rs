@@ -123,7 +123,7 @@ fn check(bless: bool) -> Result<Verdict, String> {
     }
     complaints.extend(small_promises(&depths));
     complaints.extend(backend_promises(&depths));
-    // Planted: a byte too many has to be noticed.
+    // Negative control: a byte too many has to be detected.
     let planted = [
         ("ML-DSA-87 avx2 verify lanes", [0, VERIFICATION + 1, 0]),
         ("ML-DSA-65 avx512 sign", [0, 0, 67_673]),

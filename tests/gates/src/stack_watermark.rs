@@ -44,7 +44,7 @@ struct Start<'a> {
 }
 
 /// Runs `operation` on a stack of `size` bytes, rounded up to pages, and returns
-/// what became of it and whether the operation panicked.
+/// the stack afterwards and whether the operation panicked.
 ///
 /// # Panics
 /// If the system refuses the thread: a fault of the gate.

@@ -210,7 +210,7 @@ impl Gate {
                 .push(format!("{target}, {operation}: hardly anything ran"));
         }
         if planted == found.differences.is_empty() {
-            let what = if planted { "unnoticed" } else { "differs" };
+            let what = if planted { "not detected" } else { "differs" };
             self.failures.push(format!("{target}, {operation}: {what}"));
         }
         if !planted {

@@ -4,7 +4,7 @@
 //! the crafted cases.
 
 use crate::hash::{Source, shake256};
-use crate::scheme::{Message, Refusal, Verifier};
+use crate::scheme::{Message, Reason, Verifier};
 use crate::set::Set;
 
 /// The modulus.
@@ -39,9 +39,9 @@ impl Verifier for Model {
         self.0
     }
 
-    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason> {
         if pk.len() != self.0.pk_len {
-            return Err(Refusal::KeyLength);
+            return Err(Reason::KeyLength);
         }
         verify_mu(self.0, pk, &mu(pk, message)?, sig)
     }
@@ -51,7 +51,7 @@ impl Verifier for Model {
 ///
 /// # Errors
 /// As [`format_message`].
-pub fn mu(pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
+pub fn mu(pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Reason> {
     if let Message::Mu(mu) = message {
         return Ok(*mu);
     }
@@ -66,35 +66,35 @@ pub fn mu(pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
 /// # Errors
 /// Context of more than 255 bytes, digest of a wrong length, and `mu`, which
 /// has no `M'`.
-pub fn format_message(message: Message<'_>) -> Result<Vec<u8>, Refusal> {
+pub fn format_message(message: Message<'_>) -> Result<Vec<u8>, Reason> {
     let prefix = |domain: u8, ctx: &[u8]| match u8::try_from(ctx.len()) {
         Ok(len) => Ok([&[domain, len], ctx].concat()),
-        Err(_) => Err(Refusal::Context),
+        Err(_) => Err(Reason::Context),
     };
     match message {
-        Message::Mu(_) => Err(Refusal::Unsupported),
+        Message::Mu(_) => Err(Reason::Unsupported),
         Message::Formatted(m_prime) => Ok(m_prime.to_vec()),
         Message::Pure { ctx, msg } => Ok([&prefix(0, ctx)?, msg].concat()),
-        Message::PreHashed { digest, hash, .. } if digest.len() != hash.len => Err(Refusal::Digest),
+        Message::PreHashed { digest, hash, .. } if digest.len() != hash.len => Err(Reason::Digest),
         Message::PreHashed { ctx, hash, digest } => {
             Ok([&prefix(1, ctx)?, &hash.oid[..], digest].concat())
         }
     }
 }
 
-/// Algorithm 8 from line 8 on, with a class for every reason to refuse.
-fn verify_mu(set: &Set, pk: &[u8], mu: &[u8; 64], sig: &[u8]) -> Result<(), Refusal> {
+/// Algorithm 8 from line 8 on, with a class for every reason to reject.
+fn verify_mu(set: &Set, pk: &[u8], mu: &[u8; 64], sig: &[u8]) -> Result<(), Reason> {
     if sig.len() != set.sig_len {
-        return Err(Refusal::SignatureLength);
+        return Err(Reason::SignatureLength);
     }
     let parts = decode(set, sig);
-    let hint = hint_bit_unpack(set, &parts.hint).ok_or(Refusal::HintEncoding)?;
+    let hint = hint_bit_unpack(set, &parts.hint).ok_or(Reason::HintEncoding)?;
     if parts.z.iter().flatten().any(|z| z.abs() > set.z_max()) {
-        return Err(Refusal::ResponseNorm);
+        return Err(Reason::ResponseNorm);
     }
     let w_approx = w_approx(set, pk, &parts.c_tilde, &parts.z);
     if parts.c_tilde != commitment_hash(set, mu, &w_approx, &hint) {
-        return Err(Refusal::ChallengeMismatch);
+        return Err(Reason::ChallengeMismatch);
     }
     Ok(())
 }

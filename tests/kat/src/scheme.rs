@@ -48,9 +48,9 @@ pub struct KeyPair {
     pub sk: Vec<u8>,
 }
 
-/// Why a call was refused.
+/// Reason for a rejection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum Reason {
     /// Context of more than 255 bytes.
     Context,
     /// Digest length that does not belong to the hash.
@@ -69,7 +69,7 @@ pub enum Refusal {
     ResponseNorm,
     /// Commitment hash differs.
     ChallengeMismatch,
-    /// Anything else the implementation says, or says no more than "no".
+    /// Another error of the implementation, or a rejection without a reason.
     Other,
     /// The implementation has no such call. Ours never answer this.
     Unsupported,
@@ -87,7 +87,7 @@ pub trait Verifier {
     ///
     /// # Errors
     /// The first rule that is broken, where the implementation tells.
-    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal>;
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason>;
 }
 
 /// An implementation that generates keys, signs and verifies.
@@ -96,22 +96,22 @@ pub trait Scheme: Verifier {
     ///
     /// # Errors
     /// Length, range or consistency.
-    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal>;
+    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Reason>;
 
     /// Sign; without `rnd`, deterministically.
     ///
     /// # Errors
-    /// What [`Scheme::load`] refuses, and context or digest length.
+    /// What [`Scheme::load`] rejects, and context or digest length.
     fn sign(
         &self,
         key: PrivateKey<'_>,
         message: Message<'_>,
         rnd: Option<&[u8; 32]>,
-    ) -> Result<Vec<u8>, Refusal>;
+    ) -> Result<Vec<u8>, Reason>;
 
     /// The message representative, from the public key alone.
     ///
     /// # Errors
     /// Key length, context or digest length.
-    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal>;
+    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Reason>;
 }

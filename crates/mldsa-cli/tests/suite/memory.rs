@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::peer::{Set, seed};
 use crate::tool::{Folder, args, good};
-use crate::waiting::Conversation;
+use crate::waiting::PipedTool;
 
 /// The number of occurrences of each needle in the writable memory of a process.
 fn occurrences(process: u32, needles: &[Vec<u8>]) -> Vec<usize> {
@@ -196,7 +196,7 @@ fn no_seed_outlives_its_line() {
     let seed = seed("memory of lines");
     let digits = hex::encode(seed);
     let escaped = format!("\\u{:04x}{}", digits.as_bytes()[0], &digits[1..]);
-    let mut tool = Conversation::new(&["batch-sign", "-", "--threads", "2"]);
+    let mut tool = PipedTool::new(&["batch-sign", "-", "--threads", "2"]);
     for (line, answer) in [
         (
             format!("{{\"set\":\"ML-DSA-44\",\"seed\":\"{digits}\",\"msg\":\"00\"}}"),
@@ -207,14 +207,14 @@ fn no_seed_outlives_its_line() {
         (format!("{{\"{escaped}\":\"seed\"}}"), "an escape"),
         (format!("{{\"seed\":\"{digits}\\n\"}}"), "an escape"),
     ] {
-        tool.say(&format!("{line}\n"));
-        let heard = tool.hear();
-        assert!(heard.contains(answer), "{heard}");
+        tool.send(&format!("{line}\n"));
+        let answer_line = tool.receive();
+        assert!(answer_line.contains(answer), "{answer_line}");
     }
     // Writes over what is in the buffer of lines.
     let other = "0".repeat(3000);
-    tool.say(&format!("{other}\n"));
-    assert!(tool.hear().contains("not a JSON object"));
+    tool.send(&format!("{other}\n"));
+    assert!(tool.receive().contains("not a JSON object"));
 
     let needles = [
         &digits.as_bytes()[1..33],

@@ -8,14 +8,14 @@ use std::thread;
 use crate::tool::{args, hang_limit};
 
 /// The tool on two pipes. The process is killed when the test ends, and when it hangs.
-pub(crate) struct Conversation {
+pub(crate) struct PipedTool {
     stdin: ChildStdin,
     answers: BufReader<ChildStdout>,
     child: u32,
     _done: Sender<()>,
 }
 
-impl Conversation {
+impl PipedTool {
     pub(crate) fn new(args: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_mldsa"))
             .args(args)
@@ -42,11 +42,11 @@ impl Conversation {
         self.child
     }
 
-    pub(crate) fn say(&mut self, text: &str) {
+    pub(crate) fn send(&mut self, text: &str) {
         self.stdin.write_all(text.as_bytes()).unwrap();
     }
 
-    pub(crate) fn hear(&mut self) -> String {
+    pub(crate) fn receive(&mut self) -> String {
         let mut line = String::new();
         self.answers.read_line(&mut line).unwrap();
         assert!(line.ends_with('\n'), "no answer");
@@ -63,34 +63,34 @@ fn watch(mut child: Child, done: &Receiver<()>) {
 
 #[test]
 fn answers_do_not_wait_for_more_input() {
-    let mut tool = Conversation::new(&args!["batch-verify -"]);
+    let mut tool = PipedTool::new(&args!["batch-verify -"]);
     for number in 1..=20 {
-        tool.say("?\n");
+        tool.send("?\n");
         let expected = format!("{{\"line\":{number},\"error\":\"not a JSON object\"}}\n");
-        assert_eq!(tool.hear(), expected);
+        assert_eq!(tool.receive(), expected);
     }
     // Lines in pieces, and the beginning of a line after a whole one.
-    tool.say("{\"set\":");
-    tool.say("\"x\"");
-    tool.say("}\n{\"s");
-    assert!(tool.hear().starts_with("{\"line\":21,\"error\":"));
-    tool.say("et\":\"x\"}\n\n");
-    assert!(tool.hear().starts_with("{\"line\":22,\"error\":"));
+    tool.send("{\"set\":");
+    tool.send("\"x\"");
+    tool.send("}\n{\"s");
+    assert!(tool.receive().starts_with("{\"line\":21,\"error\":"));
+    tool.send("et\":\"x\"}\n\n");
+    assert!(tool.receive().starts_with("{\"line\":22,\"error\":"));
     assert!(
-        tool.hear()
+        tool.receive()
             .starts_with("{\"line\":23,\"error\":\"empty line")
     );
 }
 
 #[test]
 fn signatures_do_not_wait_for_more_input() {
-    let mut tool = Conversation::new(&args!["batch-sign -"]);
+    let mut tool = PipedTool::new(&args!["batch-sign -"]);
     for number in 1..=5 {
         let seed = format!("{number:064x}");
-        tool.say(&format!(
+        tool.send(&format!(
             "{{\"set\":\"ML-DSA-44\",\"seed\":\"{seed}\",\"msg\":\"00\"}}\n"
         ));
-        let answer = tool.hear();
+        let answer = tool.receive();
         assert!(
             answer.starts_with(&format!("{{\"line\":{number},\"pk\":\"")),
             "{answer}"

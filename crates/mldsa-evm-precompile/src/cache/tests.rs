@@ -1,4 +1,4 @@
-//! A cache changes no answer and stays within its bound.
+//! Verdicts are the same with a cache, and the cache stays within its bound.
 
 use core::cell::Cell;
 use core::hash::BuildHasherDefault;

@@ -1,5 +1,5 @@
 //! EIP-8051: its vectors where `MLDSA_VECTORS` names them, its key format, and what
-//! its two variants refuse.
+//! its two variants reject.
 
 use std::io::Read;
 use std::path::Path;

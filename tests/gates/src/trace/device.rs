@@ -170,7 +170,7 @@ fn forward(
                 inside
             })
             .collect();
-        // A receiver that has gone wants no more; the emulator is read to its end.
+        // Without a receiver the emulator is read to its end.
         let _ = sender.send(records);
     }
 }

@@ -151,7 +151,7 @@ impl Stepper {
     }
 
     fn send(&mut self) {
-        // A receiver that has gone wants no more.
+        // The comparison may have ended.
         let _ = self.sender.send(core::mem::take(&mut self.records));
     }
 }

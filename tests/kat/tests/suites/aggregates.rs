@@ -1,5 +1,5 @@
 //! An aggregate is an ordinary ML-DSA-87 signature: those of the files of `ml-adsa` and of
-//! committees of several sizes, and changes of them, put to every verifier, the model and the
+//! committees of several sizes, and changes of them, given to every verifier, the model and the
 //! peers.
 
 // The committee that signs in memory for the tests of the crate.
@@ -12,9 +12,9 @@ use mldsa_kat::set::ML_DSA_87;
 use mldsa_kat::tally::{Tally, same};
 use serde_json::Value;
 
-use crate::court::Court;
+use crate::all_verifiers::AllVerifiers;
 
-/// An aggregate as who knows nothing of aggregates sees it.
+/// An aggregate as an ordinary signature.
 struct Signed {
     pk: Vec<u8>,
     ctx: Vec<u8>,
@@ -26,15 +26,15 @@ struct Signed {
 const CASES: usize = 14;
 
 impl Signed {
-    /// Accepted, and refused after a change to the signature, in each of its parts, to the
+    /// Accepted, and rejected after a change to the signature, in each of its parts, to the
     /// message, the context or the key.
-    fn put_to(&self, court: &Court, what: &str, tally: &mut Tally) {
+    fn check(&self, verifiers: &AllVerifiers, what: &str, tally: &mut Tally) {
         let Self { pk, ctx, msg, sig } = self;
         let verdict = |pk: &[u8], ctx: &[u8], msg: &[u8], sig: &[u8], valid: bool| {
             let message = Message::Pure { ctx, msg };
-            let want = court.model.verify(pk, message, sig);
+            let want = verifiers.model.verify(pk, message, sig);
             same("valid", want.is_ok(), valid)?;
-            court.agree(pk, message, sig, want)
+            verifiers.agree(pk, message, sig, want)
         };
         let changed = |bytes: &[u8], at: usize| {
             let mut bytes = bytes.to_vec();
@@ -86,7 +86,7 @@ fn collect(file: &Value, found: &mut Vec<Signed>) {
 
 #[test]
 fn of_the_files() {
-    let court = Court::new(&ML_DSA_87);
+    let verifiers = AllVerifiers::new(&ML_DSA_87);
     let mut tally = Tally::new("aggregates of the files");
     let mut aggregates = 0;
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ml-adsa");
@@ -100,7 +100,7 @@ fn of_the_files() {
         let mut found = Vec::new();
         collect(&serde_json::from_slice(&text).expect("JSON"), &mut found);
         for (number, signed) in found.iter().enumerate() {
-            signed.put_to(&court, &format!("{name}, {number}"), &mut tally);
+            signed.check(&verifiers, &format!("{name}, {number}"), &mut tally);
         }
         aggregates += found.len();
     }
@@ -110,7 +110,7 @@ fn of_the_files() {
 
 #[test]
 fn of_committees() {
-    let court = Court::new(&ML_DSA_87);
+    let verifiers = AllVerifiers::new(&ML_DSA_87);
     let mut tally = Tally::new("aggregates of committees");
     let sizes = [1, 2, 3, 16];
     for n in sizes {
@@ -123,7 +123,7 @@ fn of_committees() {
             msg: round.message().to_vec(),
             sig: aggregate.signature().as_bytes().to_vec(),
         };
-        signed.put_to(&court, &format!("{n} members"), &mut tally);
+        signed.check(&verifiers, &format!("{n} members"), &mut tally);
     }
     tally.finish(sizes.len() * CASES);
 }

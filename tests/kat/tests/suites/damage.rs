@@ -78,7 +78,7 @@ impl Changes {
     }
 }
 
-/// Whether minutes matter less than completeness.
+/// Whether all values are tried where each costs a key generation.
 static EVERYTHING: LazyLock<bool> =
     LazyLock::new(|| std::env::var_os("MLDSA_DAMAGE").is_some_and(|value| value == "all"));
 

@@ -1,13 +1,13 @@
 //! Random inputs against `fips204` and `libcrux-ml-dsa`: keys and signatures
 //! byte for byte, verification in both directions, and the same verdict on
-//! changed signatures, keys, contexts and messages. The model is a further
-//! voice on every verdict, and the one that knows the reason.
+//! changed signatures, keys, contexts and messages. The model gives a
+//! verdict too, with its reason.
 
 use core::cell::Cell;
 
 use mldsa_kat::hash::{HASHES, Hash};
 use mldsa_kat::model;
-use mldsa_kat::scheme::{Message, PrivateKey, Refusal, Verifier};
+use mldsa_kat::scheme::{Message, PrivateKey, Reason, Verifier};
 use mldsa_kat::set::Set;
 use mldsa_kat::tally::{Tally, same};
 use proptest::collection::vec;
@@ -15,7 +15,7 @@ use proptest::prelude::{Strategy, any};
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use crate::court::Court;
+use crate::all_verifiers::AllVerifiers;
 use crate::{ours, peers};
 
 for_each_set!(signing, changed, changed_private_key, sponge_boundaries);
@@ -126,10 +126,10 @@ pub(crate) fn random<S: Strategy>(
     tally.finish(cases as usize);
 }
 
-/// The answer of a peer, unless it has no such call.
-fn asked<T>(answer: Result<T, Refusal>) -> Option<Result<T, Refusal>> {
+/// The result of a peer, `None` if it has no such call.
+fn supported<T>(answer: Result<T, Reason>) -> Option<Result<T, Reason>> {
     match answer {
-        Err(Refusal::Unsupported) => None,
+        Err(Reason::Unsupported) => None,
         answer => Some(answer),
     }
 }
@@ -166,10 +166,10 @@ fn signing(set: &'static Set) {
                         peer.load(PrivateKey::Seed(&xi)),
                         Ok(pair.clone()),
                     )?;
-                    if let Some(theirs) = asked(peer.sign(sk, message, rnd.as_ref())) {
+                    if let Some(theirs) = supported(peer.sign(sk, message, rnd.as_ref())) {
                         same(format!("signature of {name}"), theirs, Ok(sig.clone()))?;
                     }
-                    if let Some(verdict) = asked(peer.verify(&pair.pk, message, &sig)) {
+                    if let Some(verdict) = supported(peer.verify(&pair.pk, message, &sig)) {
                         same(format!("verdict of {name}"), verdict, Ok(()))?;
                     }
                 }
@@ -194,7 +194,7 @@ enum Change {
 }
 
 fn changed(set: &'static Set) {
-    let court = Court::new(set);
+    let verifiers = AllVerifiers::new(set);
     let [signer, _] = peers::schemes(set);
     let key = signer.load(PrivateKey::Seed(&[1; 32])).expect("a seed");
     let change = select(vec![
@@ -228,13 +228,13 @@ fn changed(set: &'static Set) {
                 Change::Context => flip(&mut owned.ctx, at),
                 Change::Message => flip(owned.body(), at),
             }
-            let want = court.model.verify(&pk, owned.message(), &sig);
-            court.agree(&pk, owned.message(), &sig, want)
+            let want = verifiers.model.verify(&pk, owned.message(), &sig);
+            verifiers.agree(&pk, owned.message(), &sig, want)
         },
     );
 }
 
-/// A changed private key must be refused, unless the change is in `K`, which
+/// A changed private key must be rejected, unless the change is in `K`, which
 /// may be any 32 bytes.
 fn changed_private_key(set: &'static Set) {
     let schemes = ours::schemes(set);
@@ -257,7 +257,7 @@ fn changed_private_key(set: &'static Set) {
             let theirs = peer.sign(key, owned.message(), None);
             let want = match theirs {
                 Err(range) => Err(range),
-                Ok(_) if part != k => Err(Refusal::Inconsistent),
+                Ok(_) if part != k => Err(Reason::Inconsistent),
                 Ok(sig) => Ok(sig),
             };
             schemes.iter().try_for_each(|ours| {

@@ -2,7 +2,7 @@
 //! model's verdict and reason, and never a panic.
 
 use mldsa_kat::model::Model;
-use mldsa_kat::scheme::{Message, PrivateKey, Refusal, Verifier};
+use mldsa_kat::scheme::{Message, PrivateKey, Reason, Verifier};
 use mldsa_kat::set::{SETS, Set};
 use mldsa_kat::tally::{Tally, same};
 use proptest::collection::vec;
@@ -10,7 +10,7 @@ use proptest::prelude::{Strategy, any};
 use proptest::strategy::Union;
 
 use crate::differential::random;
-use crate::{court::Court, ours, peers};
+use crate::{all_verifiers::AllVerifiers, ours, peers};
 
 for_each_set!(every_length, random_verification, random_private_key);
 
@@ -47,7 +47,7 @@ fn every_length(set: &'static Set) {
             tally.equal(
                 format!("signature of {len}"),
                 verdict,
-                Err(Refusal::SignatureLength),
+                Err(Reason::SignatureLength),
             );
         }
         for len in lens(set.pk_len) {
@@ -55,7 +55,7 @@ fn every_length(set: &'static Set) {
             tally.equal(
                 format!("public key of {len}"),
                 verdict,
-                Err(Refusal::KeyLength),
+                Err(Reason::KeyLength),
             );
         }
         tally.finish(lens(set.sig_len).count() + lens(set.pk_len).count());
@@ -64,22 +64,22 @@ fn every_length(set: &'static Set) {
         let mut tally = Tally::new(format!("every key length, {}", scheme.name()));
         for len in lens(set.sk_len) {
             let sk = resized(&pair.sk, len);
-            let refused = scheme.load(PrivateKey::Expanded(&sk)).err();
+            let rejected = scheme.load(PrivateKey::Expanded(&sk)).err();
             tally.equal(
                 format!("private key of {len}"),
-                refused,
-                Some(Refusal::KeyLength),
+                rejected,
+                Some(Reason::KeyLength),
             );
-            let refused = scheme.sign(PrivateKey::Expanded(&sk), MESSAGE, None).err();
+            let rejected = scheme.sign(PrivateKey::Expanded(&sk), MESSAGE, None).err();
             tally.equal(
                 format!("signing with {len}"),
-                refused,
-                Some(Refusal::KeyLength),
+                rejected,
+                Some(Reason::KeyLength),
             );
         }
         for len in (0..100).filter(|len| *len != 32) {
-            let refused = scheme.load(PrivateKey::Seed(&vec![1; len])).err();
-            tally.equal(format!("seed of {len}"), refused, Some(Refusal::KeyLength));
+            let rejected = scheme.load(PrivateKey::Seed(&vec![1; len])).err();
+            tally.equal(format!("seed of {len}"), rejected, Some(Reason::KeyLength));
         }
         tally.finish(2 * lens(set.sk_len).count() + 99);
     }
@@ -98,7 +98,7 @@ pub(crate) fn bytes_around(len: usize) -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn random_verification(set: &'static Set) {
-    let court = Court::new(set);
+    let verifiers = AllVerifiers::new(set);
     // A signature with a hint that decodes gets further.
     let sig = (bytes_around(set.sig_len), any::<bool>()).prop_map(|(mut sig, no_hint)| {
         if no_hint && sig.len() == set.sig_len {
@@ -117,8 +117,8 @@ fn random_verification(set: &'static Set) {
                 ctx: &ctx,
                 msg: b"m",
             };
-            let want = court.model.verify(&pk, message, &sig);
-            court.agree(&pk, message, &sig, want)
+            let want = verifiers.model.verify(&pk, message, &sig);
+            verifiers.agree(&pk, message, &sig, want)
         },
     );
 }
@@ -133,18 +133,18 @@ fn random_private_key(set: &'static Set) {
         |sk| {
             schemes.iter().try_for_each(|scheme| {
                 let key = PrivateKey::Expanded(&sk);
-                let refused = scheme.load(key).err();
+                let rejected = scheme.load(key).err();
                 let by_length = sk.len() != set.sk_len;
                 same(
                     scheme.name(),
-                    refused == Some(Refusal::KeyLength),
+                    rejected == Some(Reason::KeyLength),
                     by_length,
                 )?;
-                same(scheme.name(), refused.is_some(), true)?;
+                same(scheme.name(), rejected.is_some(), true)?;
                 same(
                     scheme.name(),
                     scheme.sign(key, MESSAGE, None).err(),
-                    refused,
+                    rejected,
                 )
             })
         },

@@ -1,21 +1,18 @@
-//! Interfaces that only `mldsa-core` has: its types, buffers, generators and observer.
-
-use core::cell::Cell;
+//! Interfaces that only `mldsa-core` has: its types, buffers and observer.
 
 use mldsa_core::internals::{self, Rejection, Zeroed, sign_mu_observed};
 use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, Context, KeyError, MessageError, Mu, ParameterSet, PreHash, PreHashed, Randomness,
-    SignError, Signature, SigningKey, VerifyError, VerifyingKey,
+    Backend, Context, MessageError, Mu, ParameterSet, PreHash, PreHashed, Randomness, SignError,
+    Signature, SigningKey, VerifyError,
 };
 use mldsa_kat::hash::{HASHES, Source};
 use mldsa_kat::model::{self, Model};
-use mldsa_kat::scheme::{Message, PrivateKey, Refusal, Verifier};
+use mldsa_kat::scheme::{Message, PrivateKey, Reason, Verifier};
 use mldsa_kat::set::Set;
 use mldsa_kat::tally::{Tally, same};
 use mldsa_kat::vectors::rejection_kats;
 use proptest::prelude::any;
-use rand_core::{TryCryptoRng, TryRng};
 
 use crate::differential::{flip, random};
 use crate::hostile::bytes_around;
@@ -41,8 +38,6 @@ for_each_type!(
     decoding,
     range_check_alone,
     attempt_limit,
-    generators,
-    keys,
 );
 
 fn set<P: ParameterSet>() -> &'static Set {
@@ -111,10 +106,10 @@ fn pre_hashes<P: ParameterSet>() {
         };
         assert_eq!(accepted, want, "{}", hash.name);
         for len in (0..200).filter(|len| *len != hash.len) {
-            let refused = [PreHashed::<P>::new, PreHashed::new_allow_weak]
+            let rejected = [PreHashed::<P>::new, PreHashed::new_allow_weak]
                 .map(|new| new(ours, &[0; 200][..len]).err());
             assert_eq!(
-                refused,
+                rejected,
                 [Some(MessageError::DigestLength); 2],
                 "{} of {len}",
                 hash.name
@@ -167,7 +162,7 @@ fn rejections<P: ParameterSet>() {
     }
 }
 
-/// Output buffers of wrong lengths: refused, and left as they are.
+/// Output buffers of wrong lengths: rejected, and left as they are.
 fn buffers<P: ParameterSet>() {
     let key = SigningKey::<P>::from_seed(&[1; 32]);
     let prepared = key.prepare();
@@ -203,7 +198,7 @@ fn buffers<P: ParameterSet>() {
     );
 }
 
-/// `Signature::from_bytes` refuses what the model refuses before it looks at
+/// `Signature::from_bytes` rejects what the model rejects before it looks at
 /// the challenge, and for the same reason; keys and contexts by length alone.
 fn decoding<P: ParameterSet>() {
     let set = set::<P>();
@@ -222,9 +217,9 @@ fn decoding<P: ParameterSet>() {
         }
         let message = Message::Pure { ctx: b"", msg: b"" };
         let want = match Model(set).verify(&pk, message, &sig) {
-            Err(Refusal::SignatureLength) => Err(VerifyError::SignatureLength),
-            Err(Refusal::HintEncoding) => Err(VerifyError::HintEncoding),
-            Err(Refusal::ResponseNorm) => Err(VerifyError::ResponseNorm),
+            Err(Reason::SignatureLength) => Err(VerifyError::SignatureLength),
+            Err(Reason::HintEncoding) => Err(VerifyError::HintEncoding),
+            Err(Reason::ResponseNorm) => Err(VerifyError::ResponseNorm),
             _ => Ok(sig.clone()),
         };
         same(
@@ -261,7 +256,7 @@ fn range_check_alone<P: ParameterSet>() {
             Ok(()) => same("signature", Ok(sig.as_ref().to_vec()), theirs),
             Err(error) => {
                 same("error", error, SignError::Key)?;
-                same("peer", theirs, Err(Refusal::SecretRange))
+                same("peer", theirs, Err(Reason::SecretRange))
             }
         }
     });
@@ -319,98 +314,6 @@ fn attempt_limit<P: ParameterSet>() {
         P::LAMBDA != 192,
         "{exhausted} of 12 exhausted"
     );
-}
-
-/// Counts what it hands out; fails when `bytes` is empty.
-struct Generator {
-    bytes: Option<[u8; 32]>,
-    calls: Cell<usize>,
-}
-
-/// The failure of a [`Generator`].
-#[derive(Debug)]
-struct Broken;
-
-impl core::fmt::Display for Broken {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("broken")
-    }
-}
-
-impl core::error::Error for Broken {}
-
-impl TryRng for Generator {
-    type Error = Broken;
-
-    fn try_next_u32(&mut self) -> Result<u32, Broken> {
-        Err(Broken)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Broken> {
-        Err(Broken)
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Broken> {
-        self.calls.set(self.calls.get() + 1);
-        out.copy_from_slice(&self.bytes.ok_or(Broken)?);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Generator {}
-
-/// Generators give the seed and `rnd`; their failure is an error.
-fn generators<P: ParameterSet>() {
-    let xi = [9; 32];
-    let mut works = Generator {
-        bytes: Some(xi),
-        calls: Cell::new(0),
-    };
-    let mut fails = Generator {
-        bytes: None,
-        calls: Cell::new(0),
-    };
-    let key = SigningKey::<P>::generate_with_rng(&mut works).expect("a key");
-    assert_eq!(key, SigningKey::from_seed(&xi));
-    assert_eq!(key.seed(), Some(&xi));
-    assert_eq!(works.calls.get(), 1);
-
-    assert!(SigningKey::<P>::generate_with_rng(&mut fails).is_err());
-
-    let [one, other] = [(); 2].map(|()| SigningKey::<P>::generate().expect("a key"));
-    assert_ne!(one, other, "the operating system repeats itself");
-}
-
-/// The `Debug` and `Display` forms of keys.
-fn keys<P: ParameterSet>() {
-    let mut source = Source::new(b"keys");
-    for _ in 0..10 {
-        let xi = source.array();
-        let mut key = SigningKey::<P>::from_seed(&xi);
-        let imported =
-            SigningKey::<P>::from_expanded_bytes(key.expanded().as_ref()).expect("a key");
-        assert_eq!((key.seed(), imported.seed()), (Some(&xi), None));
-        assert_eq!(key, imported);
-        assert_eq!(key.verifying_key(), imported.verifying_key());
-        let read = VerifyingKey::<P>::from_bytes(key.verifying_key().as_ref()).expect("a key");
-        assert_eq!(
-            (&read, read.tr()),
-            (key.verifying_key(), key.verifying_key().tr())
-        );
-        assert_eq!(&key.expanded().as_ref()[64..128], read.tr());
-        // Self-verification changes no signature.
-        let plain = key.sign(b"m", Context::EMPTY, Randomness::Deterministic);
-        key.set_self_verification(true);
-        assert_eq!(
-            key.sign(b"m", Context::EMPTY, Randomness::Deterministic),
-            plain
-        );
-        assert_eq!(
-            key.prepare()
-                .sign(b"m", Context::EMPTY, Randomness::Deterministic),
-            plain
-        );
-    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ macro_rules! for_each_set {
 }
 
 mod aggregates;
-mod court;
+mod all_verifiers;
 mod damage;
 mod differential;
 mod digests;

@@ -17,7 +17,7 @@ use mldsa_core::{
     no_alloc::PreparedVerifyingKeyStorage,
 };
 use mldsa_kat::hash::Hash;
-use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
+use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Reason, Scheme, Verifier};
 use mldsa_kat::set::Set;
 use mldsa_lowmem::{Balanced, CacheMatrix, CacheW0, Minimal, Tier};
 
@@ -44,7 +44,7 @@ macro_rules! verify_with {
             }
             other => $key.verify_mu(&mu_of::<P>($backend, $tr, other)?, $sig),
         }
-        .map_err(verify_refusal)
+        .map_err(verify_reason)
     };
 }
 
@@ -56,7 +56,7 @@ use lowmem::Lowmem;
 
 /// Every form of signing on every backend.
 pub(crate) fn schemes(set: &Set) -> Vec<Box<dyn Scheme>> {
-    asked_for(match set.lambda {
+    selected(match set.lambda {
         128 => all_schemes::<MlDsa44>(),
         192 => all_schemes::<MlDsa65>(),
         _ => all_schemes::<MlDsa87>(),
@@ -65,7 +65,7 @@ pub(crate) fn schemes(set: &Set) -> Vec<Box<dyn Scheme>> {
 
 /// The ordinary form on every backend: for the long suites.
 pub(crate) fn backends(set: &Set) -> Vec<Box<dyn Scheme>> {
-    asked_for(match set.lambda {
+    selected(match set.lambda {
         128 => each_backend(Keys::<MlDsa44>),
         192 => each_backend(Keys::<MlDsa65>),
         _ => each_backend(Keys::<MlDsa87>),
@@ -74,16 +74,16 @@ pub(crate) fn backends(set: &Set) -> Vec<Box<dyn Scheme>> {
 
 /// Every form of verification on every backend.
 pub(crate) fn verifiers(set: &Set) -> Vec<Box<dyn Verifier>> {
-    asked_for(match set.lambda {
+    selected(match set.lambda {
         128 => all_verifiers::<MlDsa44>(),
         192 => all_verifiers::<MlDsa65>(),
         _ => all_verifiers::<MlDsa87>(),
     })
 }
 
-/// All but those whose name has a word of `MLDSA_WITHOUT` in it, which are separated by
-/// commas: on an emulated CPU what is new about it is tested, in half the time.
-fn asked_for<T: Verifier + ?Sized>(mut all: Vec<Box<T>>) -> Vec<Box<T>> {
+/// All whose name has none of the words of `MLDSA_WITHOUT`, which are separated by commas: an
+/// emulated CPU is slow, and only its own backends need tests there.
+fn selected<T: Verifier + ?Sized>(mut all: Vec<Box<T>>) -> Vec<Box<T>> {
     let without = std::env::var("MLDSA_WITHOUT").unwrap_or_default();
     let words: Vec<&str> = without.split(',').filter(|word| !word.is_empty()).collect();
     all.retain(|one| !words.iter().any(|word| one.name().contains(word)));
@@ -161,73 +161,73 @@ fn name<P: ParameterSet>(form: &str, backend: Backend) -> String {
     format!("{form} {} {}", P::NAME, backend.name())
 }
 
-fn key_refusal(error: KeyError) -> Refusal {
+fn key_reason(error: KeyError) -> Reason {
     match error {
-        KeyError::Length => Refusal::KeyLength,
-        KeyError::SecretRange => Refusal::SecretRange,
-        KeyError::Inconsistent => Refusal::Inconsistent,
-        _ => Refusal::Other,
+        KeyError::Length => Reason::KeyLength,
+        KeyError::SecretRange => Reason::SecretRange,
+        KeyError::Inconsistent => Reason::Inconsistent,
+        _ => Reason::Other,
     }
 }
 
-fn verify_refusal(error: VerifyError) -> Refusal {
+fn verify_reason(error: VerifyError) -> Reason {
     match error {
-        VerifyError::SignatureLength => Refusal::SignatureLength,
-        VerifyError::HintEncoding => Refusal::HintEncoding,
-        VerifyError::ResponseNorm => Refusal::ResponseNorm,
-        VerifyError::ChallengeMismatch => Refusal::ChallengeMismatch,
-        _ => Refusal::Other,
+        VerifyError::SignatureLength => Reason::SignatureLength,
+        VerifyError::HintEncoding => Reason::HintEncoding,
+        VerifyError::ResponseNorm => Reason::ResponseNorm,
+        VerifyError::ChallengeMismatch => Reason::ChallengeMismatch,
+        _ => Reason::Other,
     }
 }
 
-fn sign_refusal(error: SignError) -> Refusal {
+fn sign_reason(error: SignError) -> Reason {
     match error {
-        SignError::Key => Refusal::SecretRange,
-        _ => Refusal::Other,
+        SignError::Key => Reason::SecretRange,
+        _ => Reason::Other,
     }
 }
 
-fn context(ctx: &[u8]) -> Result<Context<'_>, Refusal> {
-    Context::new(ctx).map_err(|_| Refusal::Context)
+fn context(ctx: &[u8]) -> Result<Context<'_>, Reason> {
+    Context::new(ctx).map_err(|_| Reason::Context)
 }
 
 /// The suites use all hashes with all sets; the strength rule has its own test.
 fn prehashed<'a, P: ParameterSet>(
     hash: &Hash,
     digest: &'a [u8],
-) -> Result<PreHashed<'a, P>, Refusal> {
-    let hash = PreHash::from_name(hash.name).ok_or(Refusal::Unsupported)?;
-    PreHashed::new_allow_weak(hash, digest).map_err(|_| Refusal::Digest)
+) -> Result<PreHashed<'a, P>, Reason> {
+    let hash = PreHash::from_name(hash.name).ok_or(Reason::Unsupported)?;
+    PreHashed::new_allow_weak(hash, digest).map_err(|_| Reason::Digest)
 }
 
 fn hedge(rnd: Option<&[u8; 32]>) -> Randomness<'_> {
     rnd.map_or(Randomness::Deterministic, Randomness::Hedged)
 }
 
-fn seed(bytes: &[u8]) -> Result<&[u8; 32], Refusal> {
-    bytes.try_into().map_err(|_| Refusal::KeyLength)
+fn seed(bytes: &[u8]) -> Result<&[u8; 32], Reason> {
+    bytes.try_into().map_err(|_| Reason::KeyLength)
 }
 
 /// Bytes in the array of their set.
-fn sized<B: Zeroed + AsMut<[u8]>>(bytes: &[u8]) -> Result<B, Refusal> {
+fn sized<B: Zeroed + AsMut<[u8]>>(bytes: &[u8]) -> Result<B, Reason> {
     let mut array = B::zeroed();
     if array.as_mut().len() != bytes.len() {
-        return Err(Refusal::KeyLength);
+        return Err(Reason::KeyLength);
     }
     array.as_mut().copy_from_slice(bytes);
     Ok(array)
 }
 
-fn signing_key<P: ParameterSet>(key: PrivateKey<'_>) -> Result<SigningKey<P>, Refusal> {
+fn signing_key<P: ParameterSet>(key: PrivateKey<'_>) -> Result<SigningKey<P>, Reason> {
     match key {
         PrivateKey::Seed(bytes) => Ok(SigningKey::from_seed(seed(bytes)?)),
-        PrivateKey::Expanded(sk) => SigningKey::from_expanded_bytes(sk).map_err(key_refusal),
+        PrivateKey::Expanded(sk) => SigningKey::from_expanded_bytes(sk).map_err(key_reason),
     }
 }
 
-fn verifying_key<P: ParameterSet>(backend: Backend, pk: &[u8]) -> Result<VerifyingKey<P>, Refusal> {
+fn verifying_key<P: ParameterSet>(backend: Backend, pk: &[u8]) -> Result<VerifyingKey<P>, Reason> {
     Ok(VerifyingKey::from_bytes(pk)
-        .map_err(key_refusal)?
+        .map_err(key_reason)?
         .with_backend(backend))
 }
 
@@ -243,7 +243,7 @@ fn mu_of<P: ParameterSet>(
     backend: Backend,
     tr: &[u8; 64],
     message: Message<'_>,
-) -> Result<Mu, Refusal> {
+) -> Result<Mu, Reason> {
     Ok(match message {
         Message::Mu(mu) => Mu::from_bytes(*mu),
         Message::Formatted(m_prime) => {
@@ -269,7 +269,7 @@ fn mu_of<P: ParameterSet>(
 impl<P: ParameterSet> Verifier for Keys<P> {
     named!(self => name::<P>("keys", self.0));
 
-    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason> {
         let key = verifying_key::<P>(self.0, pk)?;
         match message {
             Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
@@ -279,12 +279,12 @@ impl<P: ParameterSet> Verifier for Keys<P> {
             Message::Formatted(m_prime) => verify_internal(&key, m_prime, sig),
             Message::Mu(mu) => key.verify_mu(&Mu::from_bytes(*mu), sig),
         }
-        .map_err(verify_refusal)
+        .map_err(verify_reason)
     }
 }
 
 impl<P: ParameterSet> Scheme for Keys<P> {
-    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
+    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Reason> {
         // The functions below the types, which take a backend.
         let mut pk = P::PublicKeyBytes::zeroed();
         match key {
@@ -294,7 +294,7 @@ impl<P: ParameterSet> Scheme for Keys<P> {
                 Ok(pair(pk, sk))
             }
             PrivateKey::Expanded(sk) => {
-                check_expanded::<P>(self.0, sk, &mut pk).map_err(key_refusal)?;
+                check_expanded::<P>(self.0, sk, &mut pk).map_err(key_reason)?;
                 Ok(pair(pk, sk))
             }
         }
@@ -305,7 +305,7 @@ impl<P: ParameterSet> Scheme for Keys<P> {
         key: PrivateKey<'_>,
         message: Message<'_>,
         rnd: Option<&[u8; 32]>,
-    ) -> Result<Vec<u8>, Refusal> {
+    ) -> Result<Vec<u8>, Reason> {
         let key = signing_key::<P>(key)?.with_backend(self.0);
         let hedge = hedge(rnd);
         match message {
@@ -322,10 +322,10 @@ impl<P: ParameterSet> Scheme for Keys<P> {
             Message::Mu(mu) => key.sign_mu(&Mu::from_bytes(*mu), hedge),
         }
         .map(|sig| sig.as_ref().to_vec())
-        .map_err(sign_refusal)
+        .map_err(sign_reason)
     }
 
-    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
+    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Reason> {
         let key = verifying_key::<P>(self.0, pk)?;
         mu_of::<P>(self.0, key.tr(), message).map(|mu| *mu.as_bytes())
     }
@@ -334,14 +334,14 @@ impl<P: ParameterSet> Scheme for Keys<P> {
 impl<P: ParameterSet> Verifier for Prepared<P> {
     named!(self => name::<P>("prepared", self.0));
 
-    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason> {
         let key = verifying_key::<P>(self.0, pk)?.prepare();
         verify_with!(key, self.0, key.tr(), message, sig)
     }
 }
 
 impl<P: ParameterSet> Scheme for Prepared<P> {
-    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
+    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Reason> {
         let key = signing_key::<P>(key)?;
         Ok(pair(key.verifying_key().as_bytes(), key.expanded()))
     }
@@ -351,7 +351,7 @@ impl<P: ParameterSet> Scheme for Prepared<P> {
         key: PrivateKey<'_>,
         message: Message<'_>,
         rnd: Option<&[u8; 32]>,
-    ) -> Result<Vec<u8>, Refusal> {
+    ) -> Result<Vec<u8>, Reason> {
         let key = signing_key::<P>(key)?.with_backend(self.0).prepare();
         let (hedge, mut sig) = (hedge(rnd), vec![0; P::SIG_LEN]);
         match message {
@@ -364,11 +364,11 @@ impl<P: ParameterSet> Scheme for Prepared<P> {
                 key.sign_mu_into(&mu, hedge, &mut sig)
             }
         }
-        .map_err(sign_refusal)?;
+        .map_err(sign_reason)?;
         Ok(sig)
     }
 
-    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
+    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Reason> {
         let key = verifying_key::<P>(self.0, pk)?.prepare();
         mu_of::<P>(self.0, key.tr(), message).map(|mu| *mu.as_bytes())
     }
@@ -377,7 +377,7 @@ impl<P: ParameterSet> Scheme for Prepared<P> {
 impl<P: ParameterSet> Verifier for InMemory<P> {
     named!(self => name::<P>("prepared in memory", self.0));
 
-    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason> {
         let key = verifying_key::<P>(self.0, pk)?;
         let mut memory = PreparedVerifyingKeyStorage::ZERO;
         let key = key.prepare_in(&mut memory);
@@ -385,22 +385,22 @@ impl<P: ParameterSet> Verifier for InMemory<P> {
             Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
             other => key.verify_mu(&mu_of::<P>(self.0, key.tr(), other)?, sig),
         }
-        .map_err(verify_refusal)
+        .map_err(verify_reason)
     }
 }
 
 impl<P: ParameterSet> Verifier for Decoded<P> {
     named!(self => name::<P>("decoded", Backend::detect()));
 
-    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason> {
         let key = verifying_key::<P>(Backend::detect(), pk)?;
         let mu = mu_of::<P>(Backend::detect(), key.tr(), message)?;
-        let sig = Signature::<P>::from_bytes(sig).map_err(verify_refusal)?;
+        let sig = Signature::<P>::from_bytes(sig).map_err(verify_reason)?;
         // A signature that decodes can only fail the challenge.
         key.verify_mu(&mu, sig.as_ref())
             .map_err(|error| match error {
-                VerifyError::ChallengeMismatch => Refusal::ChallengeMismatch,
-                _ => Refusal::Other,
+                VerifyError::ChallengeMismatch => Reason::ChallengeMismatch,
+                _ => Reason::Other,
             })
     }
 }
@@ -408,19 +408,19 @@ impl<P: ParameterSet> Verifier for Decoded<P> {
 impl<P: ParameterSet> Verifier for Encodings<P> {
     named!(self => name::<P>("encodings", Backend::detect()));
 
-    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason> {
         let pk: P::PublicKeyBytes = sized(pk)?;
         let mu = mu_of::<P>(
             Backend::detect(),
             &tr(Backend::detect().permutation(), pk.as_ref()),
             message,
         )?;
-        VerifyingKey::<P>::verify_mu_encoded(&pk, &mu, sig).map_err(verify_refusal)
+        VerifyingKey::<P>::verify_mu_encoded(&pk, &mu, sig).map_err(verify_reason)
     }
 }
 
 impl<P: ParameterSet> Scheme for Encodings<P> {
-    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
+    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Reason> {
         Keys::<P>(Backend::detect(), PhantomData).load(key)
     }
 
@@ -429,7 +429,7 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         key: PrivateKey<'_>,
         message: Message<'_>,
         rnd: Option<&[u8; 32]>,
-    ) -> Result<Vec<u8>, Refusal> {
+    ) -> Result<Vec<u8>, Reason> {
         let KeyPair { pk, sk } = self.load(key)?;
         let mu = mu_of::<P>(
             Backend::detect(),
@@ -437,11 +437,11 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
             message,
         )?;
         let mut sig = P::SignatureBytes::zeroed();
-        sign_mu_encoded::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
+        sign_mu_encoded::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_reason)?;
         Ok(sig.as_ref().to_vec())
     }
 
-    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
+    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Reason> {
         let pk: P::PublicKeyBytes = sized(pk)?;
         let tr = tr(Backend::detect().permutation(), pk.as_ref());
         mu_of::<P>(Backend::detect(), &tr, message).map(|mu| *mu.as_bytes())

@@ -1,7 +1,7 @@
 //! Independent implementations of the suite traits.
 
 use mldsa_kat::model::format_message;
-use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
+use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Reason, Scheme, Verifier};
 use mldsa_kat::set::Set;
 
 /// The peers of a set.
@@ -13,13 +13,13 @@ pub(crate) fn schemes(set: &Set) -> [Box<dyn Scheme>; 2] {
     }
 }
 
-fn sized<const N: usize>(bytes: &[u8], otherwise: Refusal) -> Result<[u8; N], Refusal> {
+fn sized<const N: usize>(bytes: &[u8], otherwise: Reason) -> Result<[u8; N], Reason> {
     bytes.try_into().map_err(|_| otherwise)
 }
 
 /// Peers are asked for a verdict; their reasons are not compared.
-fn no<E>(_: E) -> Refusal {
-    Refusal::Other
+fn no<E>(_: E) -> Reason {
+    Reason::Other
 }
 
 /// Hands out a chosen `rnd`, the form in which `fips204` takes it with `mu`.
@@ -69,9 +69,9 @@ macro_rules! peers {
                     pk: &[u8],
                     message: Message<'_>,
                     sig: &[u8],
-                ) -> Result<(), Refusal> {
-                    let pk = Pk::try_from_bytes(sized(pk, Refusal::KeyLength)?).map_err(no)?;
-                    let sig = &sized(sig, Refusal::SignatureLength)?;
+                ) -> Result<(), Reason> {
+                    let pk = Pk::try_from_bytes(sized(pk, Reason::KeyLength)?).map_err(no)?;
+                    let sig = &sized(sig, Reason::SignatureLength)?;
                     let valid = match message {
                         Message::Pure { ctx, msg } => pk.verify(msg, sig, ctx),
                         Message::PreHashed { ctx, hash, digest } => {
@@ -80,22 +80,22 @@ macro_rules! peers {
                         Message::Formatted(m_prime) => pk.verify_internal(m_prime, sig),
                         Message::Mu(mu) => pk.verify_mu(mu, sig),
                     };
-                    if valid { Ok(()) } else { Err(Refusal::Other) }
+                    if valid { Ok(()) } else { Err(Reason::Other) }
                 }
             }
 
-            fn private(key: PrivateKey<'_>) -> Result<Sk, Refusal> {
+            fn private(key: PrivateKey<'_>) -> Result<Sk, Reason> {
                 match key {
                     PrivateKey::Seed(seed) => {
-                        Ok(KG::keygen_from_seed(&sized(seed, Refusal::KeyLength)?).1)
+                        Ok(KG::keygen_from_seed(&sized(seed, Reason::KeyLength)?).1)
                     }
-                    PrivateKey::Expanded(sk) => Sk::try_from_bytes(sized(sk, Refusal::KeyLength)?)
-                        .map_err(|_| Refusal::SecretRange),
+                    PrivateKey::Expanded(sk) => Sk::try_from_bytes(sized(sk, Reason::KeyLength)?)
+                        .map_err(|_| Reason::SecretRange),
                 }
             }
 
             impl Scheme for Peer {
-                fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
+                fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Reason> {
                     let sk = private(key)?;
                     let pk = sk.get_public_key().into_bytes().to_vec();
                     Ok(KeyPair {
@@ -109,7 +109,7 @@ macro_rules! peers {
                     key: PrivateKey<'_>,
                     message: Message<'_>,
                     rnd: Option<&[u8; 32]>,
-                ) -> Result<Vec<u8>, Refusal> {
+                ) -> Result<Vec<u8>, Reason> {
                     let sk = private(key)?;
                     let rnd = rnd.unwrap_or(&[0; 32]);
                     let sig = match message {
@@ -125,8 +125,8 @@ macro_rules! peers {
                     sig.map(|sig| sig.to_vec()).map_err(no)
                 }
 
-                fn mu(&self, _: &[u8], _: Message<'_>) -> Result<[u8; 64], Refusal> {
-                    Err(Refusal::Unsupported)
+                fn mu(&self, _: &[u8], _: Message<'_>) -> Result<[u8; 64], Reason> {
+                    Err(Reason::Unsupported)
                 }
             }
         }
@@ -153,9 +153,9 @@ macro_rules! peers {
                     pk: &[u8],
                     message: Message<'_>,
                     sig: &[u8],
-                ) -> Result<(), Refusal> {
-                    let pk = MLDSAVerificationKey::new(sized(pk, Refusal::KeyLength)?);
-                    let sig = MLDSASignature::new(sized(sig, Refusal::SignatureLength)?);
+                ) -> Result<(), Reason> {
+                    let pk = MLDSAVerificationKey::new(sized(pk, Reason::KeyLength)?);
+                    let sig = MLDSASignature::new(sized(sig, Reason::SignatureLength)?);
                     match message {
                         Message::Pure { ctx, msg } => verify(&pk, msg, ctx, &sig),
                         other => verify_internal(&pk, &format_message(other)?, &sig),
@@ -165,11 +165,11 @@ macro_rules! peers {
             }
 
             impl Scheme for Peer {
-                fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
+                fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Reason> {
                     let PrivateKey::Seed(seed) = key else {
-                        return Err(Refusal::Unsupported);
+                        return Err(Reason::Unsupported);
                     };
-                    let pair = generate_key_pair(sized(seed, Refusal::KeyLength)?);
+                    let pair = generate_key_pair(sized(seed, Reason::KeyLength)?);
                     Ok(KeyPair {
                         pk: pair.verification_key.as_slice().to_vec(),
                         sk: pair.signing_key.as_slice().to_vec(),
@@ -181,12 +181,12 @@ macro_rules! peers {
                     key: PrivateKey<'_>,
                     message: Message<'_>,
                     rnd: Option<&[u8; 32]>,
-                ) -> Result<Vec<u8>, Refusal> {
+                ) -> Result<Vec<u8>, Reason> {
                     let sk = match key {
                         PrivateKey::Seed(_) => self.load(key)?.sk,
                         PrivateKey::Expanded(sk) => sk.to_vec(),
                     };
-                    let sk = MLDSASigningKey::new(sized(&sk, Refusal::KeyLength)?);
+                    let sk = MLDSASigningKey::new(sized(&sk, Reason::KeyLength)?);
                     let rnd = *rnd.unwrap_or(&[0; 32]);
                     match message {
                         Message::Pure { ctx, msg } => sign(&sk, msg, ctx, rnd),
@@ -196,8 +196,8 @@ macro_rules! peers {
                     .map_err(no)
                 }
 
-                fn mu(&self, _: &[u8], _: Message<'_>) -> Result<[u8; 64], Refusal> {
-                    Err(Refusal::Unsupported)
+                fn mu(&self, _: &[u8], _: Message<'_>) -> Result<[u8; 64], Reason> {
+                    Err(Reason::Unsupported)
                 }
             }
         }

@@ -1,14 +1,12 @@
 //! The large published files, in the folder that `MLDSA_VECTORS` names. Each
 //! suite prints the number of cases, or that it was not run.
 
-use std::path::Path;
-
 use mldsa_kat::hash::Hash;
 use mldsa_kat::model::Model;
-use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Verifier};
+use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Verifier};
 use mldsa_kat::set::Set;
 use mldsa_kat::tally::{Tally, same};
-use mldsa_kat::vectors::{Fields, folder, json, rejection_kats, rejection_rows, text};
+use mldsa_kat::vectors::{Fields, folder, json, rejection_kats, rejection_rows};
 use serde_json::Value;
 
 use crate::{ours, peers};

@@ -1,5 +1,5 @@
-//! The rejection tables: signing that is turned back by every rule, and up to
-//! a hundred times.
+//! The rejection tables: signing whose attempts are rejected for every reason, up to a
+//! hundred times.
 
 use mldsa_kat::hash::sha256;
 use mldsa_kat::scheme::{Message, PrivateKey, Scheme};

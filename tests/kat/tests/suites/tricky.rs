@@ -8,11 +8,11 @@ use core::fmt::Display;
 
 use mldsa_kat::hash::{HASHES, Hash, Source};
 use mldsa_kat::model::{self, Model, Parts, Poly, commitment_hash, decompose, hint_bit_pack};
-use mldsa_kat::scheme::{Message, PrivateKey, Refusal, Verifier};
-use mldsa_kat::set::{SETS, Set};
+use mldsa_kat::scheme::{Message, PrivateKey, Reason, Verifier};
+use mldsa_kat::set::Set;
 use mldsa_kat::tally::{Tally, same};
 
-use crate::court::Court;
+use crate::all_verifiers::AllVerifiers;
 use crate::{ours, peers};
 
 mod inputs;
@@ -29,15 +29,15 @@ fn pure<'a>(ctx: &'a [u8], msg: &'a [u8]) -> Message<'a> {
 }
 
 /// All verifiers, and a count of the cases they were asked.
-struct Hearing {
-    court: Court,
+struct CraftedCases {
+    verifiers: AllVerifiers,
     tally: Tally,
 }
 
-impl Hearing {
+impl CraftedCases {
     fn new(set: &'static Set, suite: &str) -> Self {
         Self {
-            court: Court::new(set),
+            verifiers: AllVerifiers::new(set),
             tally: Tally::new(format!("{suite}, {}", set.name)),
         }
     }
@@ -48,15 +48,15 @@ impl Hearing {
         pk: &[u8],
         message: Message<'_>,
         sig: &[u8],
-        want: Result<(), Refusal>,
+        want: Result<(), Reason>,
     ) {
         self.tally
-            .case(case, self.court.agree(pk, message, sig, want));
+            .case(case, self.verifiers.agree(pk, message, sig, want));
     }
 
     /// [`MESSAGE`] under [`free_key`].
-    fn free(&mut self, case: impl Display, sig: &[u8], want: Result<(), Refusal>) {
-        let pk = free_key(self.court.model.0);
+    fn free(&mut self, case: impl Display, sig: &[u8], want: Result<(), Reason>) {
+        let pk = free_key(self.verifiers.model.0);
         self.expect(case, &pk, MESSAGE, sig, want);
     }
 }
@@ -116,7 +116,7 @@ fn fit_encoded(set: &Set, hint: &Hint, bytes: Vec<u8>) -> Vec<u8> {
 }
 
 fn response(set: &'static Set) {
-    let mut hearing = Hearing::new(set, "response z");
+    let mut crafted = CraftedCases::new(set, "response z");
     let max = set.z_max();
     let places = [
         (0, 0),
@@ -125,7 +125,7 @@ fn response(set: &'static Set) {
         (set.l - 1, 255),
         (set.l / 2, 101),
     ];
-    let too_large = Err(Refusal::ResponseNorm);
+    let too_large = Err(Reason::ResponseNorm);
     for (value, want) in [
         (max, Ok(())),
         (-max, Ok(())),
@@ -139,12 +139,12 @@ fn response(set: &'static Set) {
             let mut z = some_z(set);
             z[i][j] = value;
             let sig = fit(set, &z, &no_hint(set));
-            hearing.free(format!("z[{i}][{j}] = {value}"), &sig, want);
+            crafted.free(format!("z[{i}][{j}] = {value}"), &sig, want);
         }
     }
     for value in [0, max, -max] {
         let sig = fit(set, &vec![[value; 256]; set.l], &no_hint(set));
-        hearing.free(format!("all z = {value}"), &sig, Ok(()));
+        crafted.free(format!("all z = {value}"), &sig, Ok(()));
     }
     // Every place; the norm is looked at before the challenge.
     let good = fit(set, &some_z(set), &no_hint(set));
@@ -154,13 +154,13 @@ fn response(set: &'static Set) {
         let mut parts = model::decode(set, &good);
         parts.z[i][j] = value;
         let sig = model::encode(set, &parts);
-        hearing.free(format!("z[{i}][{j}] = {value}"), &sig, too_large);
+        crafted.free(format!("z[{i}][{j}] = {value}"), &sig, too_large);
     }
-    hearing.tally.finish(7 * 5 + 3 + 256 * set.l);
+    crafted.tally.finish(7 * 5 + 3 + 256 * set.l);
 }
 
 fn hint(set: &'static Set) {
-    let mut hearing = Hearing::new(set, "hint");
+    let mut crafted = CraftedCases::new(set, "hint");
     let (omega, k) = (set.omega, set.k);
     let z = some_z(set);
     let spread: Vec<_> = (0..omega).map(|n| (n % k, 3 * (n / k))).collect();
@@ -190,11 +190,11 @@ fn hint(set: &'static Set) {
     ];
     for (case, ones) in good {
         let sig = fit(set, &z, &hint_of(set, &ones));
-        hearing.free(case, &sig, Ok(()));
+        crafted.free(case, &sig, Ok(()));
     }
     for (case, place) in wrapping_places(set, &z) {
         let sig = fit(set, &z, &hint_of(set, &[place]));
-        hearing.free(case, &sig, Ok(()));
+        crafted.free(case, &sig, Ok(()));
     }
 
     // The same ones, written differently: to a lenient reader c_tilde fits.
@@ -204,7 +204,7 @@ fn hint(set: &'static Set) {
         let mut bytes = three_bytes.clone();
         change(&mut bytes);
         let sig = fit_encoded(set, &three, bytes);
-        hearing.free(case, &sig, Err(Refusal::HintEncoding));
+        crafted.free(case, &sig, Err(Reason::HintEncoding));
     };
     rewrite("indices fall".into(), &|bytes| bytes.swap(0, 1));
     rewrite("last indices fall".into(), &|bytes| bytes.swap(1, 2));
@@ -235,7 +235,7 @@ fn hint(set: &'static Set) {
             });
         }
     }
-    hearing
+    crafted
         .tally
         .finish(7 + 4 + 3 + (omega - 3) + 1 + 2 * (k - 1) + 3 * k);
 }
@@ -267,15 +267,15 @@ fn wrapping_places(set: &Set, z: &[Poly]) -> [(&'static str, (usize, usize)); 4]
 
 /// Every key of the right length is a key.
 fn public_key(set: &'static Set) {
-    let mut hearing = Hearing::new(set, "public key");
+    let mut crafted = CraftedCases::new(set, "public key");
     let sig = fit(set, &some_z(set), &no_hint(set));
-    hearing.expect("t1 all zero", &free_key(set), MESSAGE, &sig, Ok(()));
-    hearing.expect(
+    crafted.expect("t1 all zero", &free_key(set), MESSAGE, &sig, Ok(()));
+    crafted.expect(
         "other rho",
         &vec![0; set.pk_len],
         MESSAGE,
         &sig,
-        Err(Refusal::ChallengeMismatch),
+        Err(Reason::ChallengeMismatch),
     );
 
     // t1 * 2^13 = q - 1: the challenge adds at most tau to a coefficient, so a
@@ -302,28 +302,28 @@ fn public_key(set: &'static Set) {
         })
         .find(|sig| Model(set).verify(&pk, MESSAGE, sig).is_ok())
         .expect("a fitting signature");
-    hearing.expect("t1 all 1023", &pk, MESSAGE, &sig, Ok(()));
+    crafted.expect("t1 all 1023", &pk, MESSAGE, &sig, Ok(()));
     let mut other = pk.clone();
     other[32] ^= 1;
-    hearing.expect(
+    crafted.expect(
         "t1 one bit off",
         &other,
         MESSAGE,
         &sig,
-        Err(Refusal::ChallengeMismatch),
+        Err(Reason::ChallengeMismatch),
     );
-    hearing.tally.finish(4);
+    crafted.tally.finish(4);
 }
 
 fn challenge(set: &'static Set) {
-    let mut hearing = Hearing::new(set, "challenge");
+    let mut crafted = CraftedCases::new(set, "challenge");
     let pk = free_key(set);
-    let wrong = Err(Refusal::ChallengeMismatch);
+    let wrong = Err(Reason::ChallengeMismatch);
     let good = fit(set, &some_z(set), &no_hint(set));
     for position in 0..set.c_tilde_len() {
         let mut sig = good.clone();
         sig[position] ^= 1;
-        hearing.free(format!("byte {position}"), &sig, wrong);
+        crafted.free(format!("byte {position}"), &sig, wrong);
     }
 
     // A comparison of strings would stop at the leading zero.
@@ -349,22 +349,22 @@ fn challenge(set: &'static Set) {
     };
     let mut sig = good.clone();
     sig[..set.c_tilde_len()].copy_from_slice(&c_tilde);
-    hearing.expect("leading zero", &pk, message, &sig, Ok(()));
+    crafted.expect("leading zero", &pk, message, &sig, Ok(()));
     sig[1..set.c_tilde_len()]
         .iter_mut()
         .for_each(|byte| *byte = !*byte);
-    hearing.expect("leading zero, rest wrong", &pk, message, &sig, wrong);
+    crafted.expect("leading zero, rest wrong", &pk, message, &sig, wrong);
 
     // More than one rule broken: hint before norm before challenge.
     let mut parts = model::decode(set, &good);
     parts.c_tilde[0] ^= 1;
     parts.z[0][0] = set.gamma1();
     let sig = model::encode(set, &parts);
-    hearing.free("norm and challenge", &sig, Err(Refusal::ResponseNorm));
+    crafted.free("norm and challenge", &sig, Err(Reason::ResponseNorm));
     parts.hint[0] = 1;
     let mut sig = model::encode(set, &parts);
-    hearing.free("all three", &sig, Err(Refusal::HintEncoding));
+    crafted.free("all three", &sig, Err(Reason::HintEncoding));
     sig.pop();
-    hearing.free("and length", &sig, Err(Refusal::SignatureLength));
-    hearing.tally.finish(set.c_tilde_len() + 2 + 3);
+    crafted.free("and length", &sig, Err(Reason::SignatureLength));
+    crafted.tally.finish(set.c_tilde_len() + 2 + 3);
 }

@@ -1,12 +1,12 @@
 //! One vector or more for every reject class of the validity contract
-//! (`docs/validity.md`), put to every verifier, the model and the peers.
+//! (`docs/validity.md`), given to every verifier, the model and the peers.
 
-use mldsa_kat::scheme::{Message, Refusal};
+use mldsa_kat::scheme::{Message, Reason};
 use mldsa_kat::set::Set;
 use mldsa_kat::tally::Tally;
 use serde_json::Value;
 
-use crate::court::Court;
+use crate::all_verifiers::AllVerifiers;
 
 for_each_set!(reject_classes);
 
@@ -21,7 +21,7 @@ fn reject_classes(set: &'static Set) {
     let vectors = sets.iter().find(|vectors| vectors["set"] == set.name);
     let vectors = vectors.expect("every set");
     let cases = vectors["cases"].as_array().expect("cases");
-    let court = Court::new(set);
+    let verifiers = AllVerifiers::new(set);
     let mut tally = Tally::new(format!("reject classes, {}", set.name));
     for case in cases {
         let [mut pk, mut ctx, mut msg, mut sig] =
@@ -42,19 +42,19 @@ fn reject_classes(set: &'static Set) {
         }
         let want = match case["reason"].as_str() {
             None => Ok(()),
-            Some("context_too_long") => Err(Refusal::Context),
-            Some("public_key_length") => Err(Refusal::KeyLength),
-            Some("signature_length") => Err(Refusal::SignatureLength),
-            Some("hint_encoding") => Err(Refusal::HintEncoding),
-            Some("response_norm") => Err(Refusal::ResponseNorm),
-            Some("challenge_mismatch") => Err(Refusal::ChallengeMismatch),
-            Some(_) => Err(Refusal::Other),
+            Some("context_too_long") => Err(Reason::Context),
+            Some("public_key_length") => Err(Reason::KeyLength),
+            Some("signature_length") => Err(Reason::SignatureLength),
+            Some("hint_encoding") => Err(Reason::HintEncoding),
+            Some("response_norm") => Err(Reason::ResponseNorm),
+            Some("challenge_mismatch") => Err(Reason::ChallengeMismatch),
+            Some(_) => Err(Reason::Other),
         };
         let message = Message::Pure {
             ctx: &ctx,
             msg: &msg,
         };
-        tally.case(&case["what"], court.agree(&pk, message, &sig, want));
+        tally.case(&case["what"], verifiers.agree(&pk, message, &sig, want));
     }
     tally.finish(34);
 }

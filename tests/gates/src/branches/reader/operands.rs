@@ -26,7 +26,7 @@ impl Dialect {
         (adds && same).then_some(target)
     }
 
-    /// Whether an element of a row comes in. Constants and the stack are none.
+    /// Whether the instruction loads an element of a row, not a constant and not from the stack.
     pub(super) fn loads(
         self,
         line: &Line<'_>,

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use batch_verify::{BatchVerifier, Committee, Item, KeyStorage, RejectReason, Threads, Vote};
 use mldsa_core::{Backend, ParameterSet, PreHash};
-use mldsa_kat::scheme::{Message, Refusal, Verifier};
+use mldsa_kat::scheme::{Message, Reason, Verifier};
 use mldsa_kat::set::Set;
 
 use super::{context, mu_of, name, verifying_key};
@@ -27,7 +27,7 @@ pub(super) enum BatchKeys {
 impl<P: ParameterSet> Verifier for Batch<P> {
     named!(self => name::<P>(&format!("batch {:?}", self.1), self.0));
 
-    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason> {
         let builder = BatchVerifier::<P>::builder()
             .threads(Threads::Inline)
             .allow_weak_prehash(true)
@@ -35,7 +35,7 @@ impl<P: ParameterSet> Verifier for Batch<P> {
         let (message, ctx) = match message {
             Message::Pure { ctx, msg } => (Ok(batch_verify::Message::Bytes(msg)), ctx),
             Message::PreHashed { ctx, hash, digest } => {
-                let hash = PreHash::from_name(hash.name).ok_or(Refusal::Unsupported)?;
+                let hash = PreHash::from_name(hash.name).ok_or(Reason::Unsupported)?;
                 (Ok(batch_verify::Message::PreHashed { hash, digest }), ctx)
             }
             other => {
@@ -43,21 +43,21 @@ impl<P: ParameterSet> Verifier for Batch<P> {
                 (Err(mu_of::<P>(self.0, key.tr(), other)?), &[][..])
             }
         };
-        let context = context(ctx).or_else(|refusal| {
+        let context = context(ctx).or_else(|reason| {
             // The other forms name a key of a wrong length first.
-            verifying_key::<P>(self.0, pk).and(Err(refusal))
+            verifying_key::<P>(self.0, pk).and(Err(reason))
         })?;
         let report = match (self.1, message) {
             (BatchKeys::Committee(storage), Ok(message)) => {
                 let committee = Committee::builder(ctx).key_storage(storage).backend(self.0);
                 let committee = committee.threads(Threads::Inline).build([(pk, 1)]);
-                let committee = committee.map_err(|_| Refusal::KeyLength)?;
-                let member = committee.member(0).ok_or(Refusal::Other)?;
-                let verifier = builder.build_for(committee).map_err(|_| Refusal::Other)?;
+                let committee = committee.map_err(|_| Reason::KeyLength)?;
+                let member = committee.member(0).ok_or(Reason::Other)?;
+                let verifier = builder.build_for(committee).map_err(|_| Reason::Other)?;
                 verifier.verify([Vote::new(member, message, sig); 3])
             }
             (_, message) => {
-                let verifier = builder.build().map_err(|_| Refusal::Other)?;
+                let verifier = builder.build().map_err(|_| Reason::Other)?;
                 let item = match &message {
                     Ok(message) => Item::new(pk, context, *message, sig),
                     Err(mu) => Item::from_mu(pk, mu, sig),
@@ -66,22 +66,22 @@ impl<P: ParameterSet> Verifier for Batch<P> {
             }
         };
         let [first, second, third] = report.verdicts() else {
-            return Err(Refusal::Other);
+            return Err(Reason::Other);
         };
         if first != second || second != third {
-            return Err(Refusal::Other);
+            return Err(Reason::Other);
         }
         match first {
             Ok(()) => Ok(()),
-            Err(RejectReason::NotVerified) => Err(Refusal::Other),
+            Err(RejectReason::NotVerified) => Err(Reason::Other),
             Err(reason) => Err(match reason {
-                RejectReason::PublicKeyLength => Refusal::KeyLength,
-                RejectReason::DigestLength => Refusal::Digest,
-                RejectReason::SignatureLength => Refusal::SignatureLength,
-                RejectReason::HintEncoding => Refusal::HintEncoding,
-                RejectReason::ResponseNorm => Refusal::ResponseNorm,
-                RejectReason::ChallengeMismatch => Refusal::ChallengeMismatch,
-                _ => Refusal::Other,
+                RejectReason::PublicKeyLength => Reason::KeyLength,
+                RejectReason::DigestLength => Reason::Digest,
+                RejectReason::SignatureLength => Reason::SignatureLength,
+                RejectReason::HintEncoding => Reason::HintEncoding,
+                RejectReason::ResponseNorm => Reason::ResponseNorm,
+                RejectReason::ChallengeMismatch => Reason::ChallengeMismatch,
+                _ => Reason::Other,
             }),
         }
     }

@@ -4,14 +4,14 @@ use core::marker::PhantomData;
 
 use mldsa_core::internals::Zeroed;
 use mldsa_core::{Backend, ParameterSet};
-use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
+use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Reason, Scheme, Verifier};
 use mldsa_kat::set::Set;
 use mldsa_lowmem::{
     ExpandedKey, MlDsaSigner, PrivateKey as LowmemKey, PublicKey, SeedKey, Tier, Workspace,
     keygen_from_seed,
 };
 
-use super::{context, hedge, key_refusal, mu_of, pair, prehashed, seed, verify_refusal};
+use super::{context, hedge, key_reason, mu_of, pair, prehashed, seed, verify_reason};
 
 /// A tier of `mldsa-lowmem`.
 pub(super) struct Lowmem<P, T>(pub(super) &'static str, pub(super) PhantomData<(P, T)>);
@@ -19,14 +19,14 @@ pub(super) struct Lowmem<P, T>(pub(super) &'static str, pub(super) PhantomData<(
 impl<P: ParameterSet, T> Verifier for Lowmem<P, T> {
     named!(self => format!("lowmem {} {}", self.0, P::NAME));
 
-    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
-        let key = PublicKey::<P>::from_bytes(pk).map_err(key_refusal)?;
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason> {
+        let key = PublicKey::<P>::from_bytes(pk).map_err(key_reason)?;
         verify_with!(key, Backend::PORTABLE, &key.tr(), message, sig)
     }
 }
 
 impl<P: ParameterSet, T: Tier<P>> Scheme for Lowmem<P, T> {
-    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
+    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Reason> {
         let mut pk = P::PublicKeyBytes::zeroed();
         match key {
             PrivateKey::Seed(xi) => {
@@ -35,7 +35,7 @@ impl<P: ParameterSet, T: Tier<P>> Scheme for Lowmem<P, T> {
                 Ok(pair(pk, sk))
             }
             PrivateKey::Expanded(sk) => {
-                let key = ExpandedKey::<P>::checked(sk).map_err(key_refusal)?;
+                let key = ExpandedKey::<P>::checked(sk).map_err(key_reason)?;
                 key.write_public_key(&mut pk);
                 Ok(pair(pk, sk))
             }
@@ -47,20 +47,20 @@ impl<P: ParameterSet, T: Tier<P>> Scheme for Lowmem<P, T> {
         key: PrivateKey<'_>,
         message: Message<'_>,
         rnd: Option<&[u8; 32]>,
-    ) -> Result<Vec<u8>, Refusal> {
+    ) -> Result<Vec<u8>, Reason> {
         match key {
             PrivateKey::Seed(xi) => {
                 sign_lowmem::<P, _, T>(&SeedKey::from_seed(seed(xi)?), message, rnd)
             }
             PrivateKey::Expanded(sk) => {
-                let key = ExpandedKey::<P>::checked(sk).map_err(key_refusal)?;
+                let key = ExpandedKey::<P>::checked(sk).map_err(key_reason)?;
                 sign_lowmem::<P, _, T>(&key, message, rnd)
             }
         }
     }
 
-    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
-        let key = PublicKey::<P>::from_bytes(pk).map_err(key_refusal)?;
+    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Reason> {
+        let key = PublicKey::<P>::from_bytes(pk).map_err(key_reason)?;
         mu_of::<P>(Backend::PORTABLE, &key.tr(), message).map(|mu| *mu.as_bytes())
     }
 }
@@ -69,7 +69,7 @@ fn sign_lowmem<P: ParameterSet, K: LowmemKey<P>, T: Tier<P>>(
     key: &K,
     message: Message<'_>,
     rnd: Option<&[u8; 32]>,
-) -> Result<Vec<u8>, Refusal> {
+) -> Result<Vec<u8>, Reason> {
     let mut workspace = Workspace::<P, T>::new();
     let mut signature = vec![0; P::SIG_LEN];
     let mut signer = MlDsaSigner::new(key, &mut workspace);
@@ -84,6 +84,6 @@ fn sign_lowmem<P: ParameterSet, K: LowmemKey<P>, T: Tier<P>>(
             signer.sign_mu(&mu, hedge, out)
         }
     }
-    .map_err(|_| Refusal::Other)?;
+    .map_err(|_| Reason::Other)?;
     Ok(signature)
 }

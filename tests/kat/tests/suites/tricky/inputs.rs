@@ -4,18 +4,18 @@ use super::*;
 
 for_each_set!(message, private_key);
 
-/// Context, pre-hash and message must not slide into each other.
+/// Context, pre-hash and message must not be exchangeable.
 fn message(set: &'static Set) {
-    let mut hearing = Hearing::new(set, "message");
+    let mut crafted = CraftedCases::new(set, "message");
     let [signer, _] = peers::schemes(set);
     let pair = signer.load(PrivateKey::Seed(&[7; 32])).expect("a seed");
     let (pk, key) = (&pair.pk[..], PrivateKey::Expanded(&pair.sk));
     let sign = |message: Message<'_>| signer.sign(key, message, None).expect("a signature");
-    let (wrong, long) = (Err(Refusal::ChallengeMismatch), Err(Refusal::Context));
+    let (wrong, long) = (Err(Reason::ChallengeMismatch), Err(Reason::Context));
 
     for len in [0, 1, 254, 255] {
         let message = pure(&[9; 255][..len], b"m");
-        hearing.expect(
+        crafted.expect(
             format!("context of {len}"),
             pk,
             message,
@@ -28,7 +28,7 @@ fn message(set: &'static Set) {
         let ctx = vec![9; len];
         let wrapped = [&[0, len as u8], &ctx[..], b"m"].concat();
         let sig = sign(Message::Formatted(&wrapped));
-        hearing.expect(
+        crafted.expect(
             format!("context of {len}"),
             pk,
             pure(&ctx, b"m"),
@@ -43,7 +43,7 @@ fn message(set: &'static Set) {
             hash: &HASHES[2],
             digest: &digest,
         };
-        hearing.expect(
+        crafted.expect(
             format!("pre-hash context of {len}"),
             pk,
             message,
@@ -53,25 +53,25 @@ fn message(set: &'static Set) {
     }
 
     let sig = sign(pure(b"ab", b"cdef"));
-    hearing.expect("context", pk, pure(b"ab", b"cdef"), &sig, Ok(()));
-    hearing.expect(
+    crafted.expect("context", pk, pure(b"ab", b"cdef"), &sig, Ok(()));
+    crafted.expect(
         "byte into the context",
         pk,
         pure(b"abc", b"def"),
         &sig,
         wrong,
     );
-    hearing.expect(
+    crafted.expect(
         "byte out of the context",
         pk,
         pure(b"a", b"bcdef"),
         &sig,
         wrong,
     );
-    hearing.expect("context dropped", pk, pure(b"", b"cdef"), &sig, wrong);
-    hearing.expect("context as message", pk, pure(b"", b"abcdef"), &sig, wrong);
+    crafted.expect("context dropped", pk, pure(b"", b"cdef"), &sig, wrong);
+    crafted.expect("context as message", pk, pure(b"", b"abcdef"), &sig, wrong);
     let sig = sign(pure(b"ctx", b""));
-    hearing.expect("empty message", pk, pure(b"ctx", b""), &sig, Ok(()));
+    crafted.expect("empty message", pk, pure(b"ctx", b""), &sig, Ok(()));
 
     for hash in &HASHES {
         let name = hash.name;
@@ -82,9 +82,9 @@ fn message(set: &'static Set) {
             digest: &digest,
         };
         let sig = sign(hashed(hash));
-        hearing.expect(format!("{name} of nothing"), pk, hashed(hash), &sig, Ok(()));
-        hearing.expect(format!("{name} as pure"), pk, pure(b"c", b""), &sig, wrong);
-        hearing.expect(
+        crafted.expect(format!("{name} of nothing"), pk, hashed(hash), &sig, Ok(()));
+        crafted.expect(format!("{name} as pure"), pk, pure(b"c", b""), &sig, wrong);
+        crafted.expect(
             format!("{name} digest as message"),
             pk,
             pure(b"c", &digest),
@@ -92,7 +92,7 @@ fn message(set: &'static Set) {
             wrong,
         );
         let with_oid = [&hash.oid[..], &digest].concat();
-        hearing.expect(
+        crafted.expect(
             format!("{name} with OID as message"),
             pk,
             pure(b"c", &with_oid),
@@ -100,7 +100,7 @@ fn message(set: &'static Set) {
             wrong,
         );
         let sig_pure = sign(pure(b"c", &with_oid));
-        hearing.expect(
+        crafted.expect(
             format!("pure as {name}"),
             pk,
             hashed(hash),
@@ -111,7 +111,7 @@ fn message(set: &'static Set) {
             .iter()
             .filter(|other| other.name != name && other.len == hash.len)
         {
-            hearing.expect(
+            crafted.expect(
                 format!("{name} as {}", other.name),
                 pk,
                 hashed(other),
@@ -124,39 +124,39 @@ fn message(set: &'static Set) {
             hash,
             digest: &digest[1..],
         };
-        hearing.expect(
+        crafted.expect(
             format!("{name} digest too short"),
             pk,
             short,
             &sig,
-            Err(Refusal::Digest),
+            Err(Reason::Digest),
         );
     }
     // Equal lengths: 28 three times, 32 four times, 48 twice, 64 three times.
-    hearing.tally.finish(4 + 8 + 6 + 12 * 6 + (6 + 12 + 2 + 6));
+    crafted.tally.finish(4 + 8 + 6 + 12 * 6 + (6 + 12 + 2 + 6));
 
     for scheme in ours::schemes(set) {
         let mut tally = Tally::new(format!("signing messages, {}", scheme.name()));
         for len in [256, 300, 512] {
             let ctx = vec![9; len];
-            let refused = scheme.sign(key, pure(&ctx, b"m"), None).err();
-            tally.equal(format!("context of {len}"), refused, Some(Refusal::Context));
+            let rejected = scheme.sign(key, pure(&ctx, b"m"), None).err();
+            tally.equal(format!("context of {len}"), rejected, Some(Reason::Context));
             let message = Message::PreHashed {
                 ctx: &ctx,
                 hash: &HASHES[2],
                 digest: &[0; 64],
             };
-            let refused = scheme.sign(key, message, None).err();
+            let rejected = scheme.sign(key, message, None).err();
             tally.equal(
                 format!("pre-hash context of {len}"),
-                refused,
-                Some(Refusal::Context),
+                rejected,
+                Some(Reason::Context),
             );
-            let refused = scheme.mu(&pair.pk, pure(&ctx, b"m")).err();
+            let rejected = scheme.mu(&pair.pk, pure(&ctx, b"m")).err();
             tally.equal(
                 format!("mu, context of {len}"),
-                refused,
-                Some(Refusal::Context),
+                rejected,
+                Some(Reason::Context),
             );
         }
         for hash in &HASHES {
@@ -166,11 +166,11 @@ fn message(set: &'static Set) {
                     hash,
                     digest,
                 };
-                let refused = scheme.sign(key, message, None).err();
+                let rejected = scheme.sign(key, message, None).err();
                 tally.equal(
                     format!("{} of {}", hash.name, digest.len()),
-                    refused,
-                    Some(Refusal::Digest),
+                    rejected,
+                    Some(Reason::Digest),
                 );
             }
         }
@@ -192,7 +192,7 @@ fn private_key(set: &'static Set) {
     let t0 = 128 + 32 * bits * (set.k + set.l);
     for scheme in ours::schemes(set) {
         let mut tally = Tally::new(format!("private key, {}", scheme.name()));
-        let mut expect = |case: String, sk: &[u8], want: Option<Refusal>| {
+        let mut expect = |case: String, sk: &[u8], want: Option<Reason>| {
             let key = PrivateKey::Expanded(sk);
             let check = || {
                 same("loading", scheme.load(key).err(), want)?;
@@ -213,7 +213,7 @@ fn private_key(set: &'static Set) {
                 expect(
                     format!("code {code} in {polynomial}"),
                     &sk,
-                    Some(Refusal::SecretRange),
+                    Some(Reason::SecretRange),
                 );
             }
         }
@@ -227,12 +227,12 @@ fn private_key(set: &'static Set) {
         ] {
             let mut sk = good.clone();
             sk[position] ^= 1;
-            expect(part.into(), &sk, Some(Refusal::Inconsistent));
+            expect(part.into(), &sk, Some(Reason::Inconsistent));
         }
         let mut sk = good.clone();
         let s = model::unpack(bits, &sk[128..][..32 * bits]).map(|s| 2 * set.eta - s);
         sk[128..][..32 * bits].copy_from_slice(&model::pack(bits, &s));
-        expect("s1 negated".into(), &sk, Some(Refusal::Inconsistent));
+        expect("s1 negated".into(), &sk, Some(Reason::Inconsistent));
         // All 13-bit code words are in range, so this is no range error.
         for filling in [0, 0xff] {
             let mut sk = good.clone();
@@ -240,7 +240,7 @@ fn private_key(set: &'static Set) {
             expect(
                 format!("t0 all {filling:#x}"),
                 &sk,
-                Some(Refusal::Inconsistent),
+                Some(Reason::Inconsistent),
             );
         }
         // K is free: any 32 bytes make a key.

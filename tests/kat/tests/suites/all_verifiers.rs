@@ -1,19 +1,19 @@
-//! All verifiers of a parameter set, asked the same question.
+//! All verifiers of a parameter set, compared on one input.
 
 use mldsa_kat::model::Model;
-use mldsa_kat::scheme::{Message, Refusal, Scheme, Verifier};
+use mldsa_kat::scheme::{Message, Reason, Scheme, Verifier};
 use mldsa_kat::set::Set;
 use mldsa_kat::tally::same;
 
 use crate::{ours, peers};
 
-pub(crate) struct Court {
+pub(crate) struct AllVerifiers {
     pub(crate) model: Model,
     ours: Vec<Box<dyn Verifier>>,
     peers: [Box<dyn Scheme>; 2],
 }
 
-impl Court {
+impl AllVerifiers {
     pub(crate) fn new(set: &'static Set) -> Self {
         Self {
             model: Model(set),
@@ -29,7 +29,7 @@ impl Court {
         pk: &[u8],
         message: Message<'_>,
         sig: &[u8],
-        want: Result<(), Refusal>,
+        want: Result<(), Reason>,
     ) -> Result<(), String> {
         same("model", self.model.verify(pk, message, sig), want)?;
         for verifier in &self.ours {
@@ -37,7 +37,7 @@ impl Court {
         }
         for peer in &self.peers {
             match peer.verify(pk, message, sig) {
-                Err(Refusal::Unsupported) => {}
+                Err(Reason::Unsupported) => {}
                 verdict => same(peer.name(), verdict.is_ok(), want.is_ok())?,
             }
         }
