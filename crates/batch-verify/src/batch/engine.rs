@@ -239,8 +239,7 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         for index in range {
             match &self.items[index] {
                 Some(item) => plan.push(Planned {
-                    key: item.sort_key(),
-                    tag: item.tag(),
+                    order: item.order(),
                     index,
                 }),
                 None => {

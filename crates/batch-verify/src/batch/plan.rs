@@ -7,13 +7,12 @@ use mldsa_core::ParameterSet;
 
 use super::resolve::Resolved;
 
-/// Position of an item in the order of verification. Sorted by key, signatures of one signer
-/// are neighbours and meet the prepared key in the CPU's cache; sorted by tag, duplicates are.
+/// Position of an item in the order of verification, in which signatures of one signer are
+/// neighbours and meet the prepared key in the CPU's cache, and so are duplicates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Planned {
-    /// See [`Resolved::sort_key`].
-    pub(crate) key: u32,
-    pub(crate) tag: u64,
+    /// See [`Resolved::order`].
+    pub(crate) order: u64,
     pub(crate) index: usize,
 }
 
@@ -27,11 +26,11 @@ pub(crate) struct Segment {
 /// Index of a planned item that is a duplicate.
 const DUPLICATE: usize = usize::MAX;
 
-/// Sorts `plan` by key and removes the items that equal an earlier one, which are appended
+/// Sorts `plan` and removes the items that equal an earlier one, which are appended
 /// to `duplicates`.
 ///
-/// Tags are the first bytes of the signatures. Where they collide, which honest signatures do
-/// not, a keyed hash of the whole content separates the items and a comparison decides: a
+/// Where the first bytes of signatures under one key collide, which those of honest signatures
+/// rarely do, a keyed hash of the whole content separates the items and a comparison decides: a
 /// flood of near-duplicates costs one hash for each.
 pub(crate) fn take_duplicates<'a, P: ParameterSet>(
     hasher: &impl BuildHasher,
@@ -41,13 +40,13 @@ pub(crate) fn take_duplicates<'a, P: ParameterSet>(
 ) {
     sort(plan);
     let before = duplicates.len();
-    let look_alike = |a: &Planned, b: &Planned| (a.key, a.tag) == (b.key, b.tag);
+    let look_alike = |a: &Planned, b: &Planned| a.order == b.order;
     for run in plan.chunk_by_mut(look_alike) {
         if run.len() == 1 {
             continue;
         }
         for planned in run.iter_mut() {
-            planned.tag = item(planned.index).map_or(0, |item| hasher.hash_one(item.content()));
+            planned.order = item(planned.index).map_or(0, |item| hasher.hash_one(item.content()));
         }
         sort(run);
         for run in run.chunk_by_mut(look_alike) {
@@ -73,8 +72,7 @@ pub(crate) fn take_duplicates<'a, P: ParameterSet>(
     }
 }
 
-/// Sorts by key, and within a key in a fixed order, in place. Not generic, so that a program
-/// has one copy.
+/// Sorts in place. Not generic, so that a program has one copy.
 pub(crate) fn sort(plan: &mut [Planned]) {
-    plan.sort_unstable_by_key(|planned| (planned.key, planned.tag, planned.index));
+    plan.sort_unstable_by_key(|planned| (planned.order, planned.index));
 }

@@ -7,9 +7,6 @@ use crate::committee::KeyTable;
 use crate::item::{Item, Payload};
 use crate::{Committee, RejectReason, Vote};
 
-/// First sort key of items with a key of their own; below it, sort keys are member indices.
-const ENCODED_KEY: u32 = 1 << 31;
-
 /// An item after the checks that need neither hint nor hash. Made once for each item.
 pub(crate) struct Resolved<'a, P: ParameterSet> {
     pub(crate) key: Key<'a, P>,
@@ -78,20 +75,19 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
         Ok(self)
     }
 
-    /// Equal for equal keys; unique below [`ENCODED_KEY`] within one committee.
-    pub(crate) fn sort_key(&self) -> u32 {
-        match self.key {
+    /// Key, then first bytes of the signature. The upper half is the index of a member, or with
+    /// its highest bit set the first bytes of an encoded key.
+    pub(crate) fn order(&self) -> u64 {
+        let head = |bytes: &[u8]| {
+            bytes
+                .first_chunk()
+                .map_or(0, |head| u32::from_be_bytes(*head))
+        };
+        let key = match self.key {
             Key::Member(_, index) => index,
-            Key::Encoded(key) => key.as_ref().first_chunk().map_or(ENCODED_KEY, |rho| {
-                ENCODED_KEY | u32::from_be_bytes(*rho) >> 1
-            }),
-        }
-    }
-
-    /// The first eight bytes of the signature, which differ between honest signatures.
-    pub(crate) fn tag(&self) -> u64 {
-        let head = self.signature.first_chunk();
-        head.map_or(0, |head| u64::from_ne_bytes(*head))
+            Key::Encoded(key) => 1 << 31 | head(key.as_ref()) >> 1,
+        };
+        u64::from(key) << 32 | u64::from(head(self.signature))
     }
 
     /// Everything that makes the item, for comparison.
@@ -138,7 +134,7 @@ pub(crate) struct Content<'a> {
 mod tests {
     use super::*;
 
-    /// `docs/validity.md` states the memory of a call: this, 24 bytes of the plan and a code.
+    /// `docs/validity.md` states the memory of a call: this, 16 bytes of the plan and a code.
     #[test]
     fn size_of_an_item() {
         assert_eq!(size_of::<Option<Resolved<'_, mldsa_core::MlDsa65>>>(), 72);
