@@ -10,7 +10,7 @@ use crate::terminal::print;
 
 #[derive(clap::Args)]
 pub(crate) struct OutputArgs {
-    /// Output file; - is standard output, as is no option. Without the option a private
+    /// Output file; - is standard output, and the default. Without the option a private
     /// key and binary data are not written to a terminal
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,

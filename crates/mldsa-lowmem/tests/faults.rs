@@ -122,9 +122,9 @@ fn panic_of_the_progress_function_wipes_the_buffer() {
     assert_eq!(buffer, [0; P::SIG_LEN]);
 }
 
-/// Signs with the default checks, which have to refuse and to wipe, and without
+/// Signs with the default checks, which have to reject and to wipe, and without
 /// self-verification, which has to release.
-fn assert_only_self_verification_refuses<K: PrivateKey<P>>(key: &K, damage: &str) {
+fn assert_only_self_verification_rejects<K: PrivateKey<P>>(key: &K, damage: &str) {
     let mut workspace = Workspace::<P, Minimal>::new();
     let mut buffer = [7; P::SIG_LEN];
     let signed = MlDsaSigner::new(key, &mut workspace).sign(
@@ -150,7 +150,7 @@ fn assert_only_self_verification_refuses<K: PrivateKey<P>>(key: &K, damage: &str
 /// not covered, and most damage to s2 changes neither t1 nor a high bit of w, so that
 /// the signature is valid.
 #[test]
-fn self_verification_refuses_damaged_expanded_keys() {
+fn self_verification_rejects_damaged_expanded_keys() {
     let (pk, sk) = keys();
     let (s1, t0) = (128, P::SK_LEN - 416);
     for (part, mask, damage) in [
@@ -166,32 +166,32 @@ fn self_verification_refuses_damaged_expanded_keys() {
             *byte = if mask == 0 { 0 } else { *byte ^ mask };
         }
         let key = ExpandedKey::<P>::new(&bad).expect("in range");
-        assert_only_self_verification_refuses(&key, damage);
+        assert_only_self_verification_rejects(&key, damage);
         let key = key.with_public_key(&pk).expect("length");
-        assert_only_self_verification_refuses(&key, damage);
+        assert_only_self_verification_rejects(&key, damage);
     }
 }
 
 #[test]
-fn self_verification_refuses_a_wrong_tr_of_a_seed() {
+fn self_verification_rejects_a_wrong_tr_of_a_seed() {
     let tr = *SeedKey::<P>::from_seed(&XI).tr();
     for bit in [0, 200, 511] {
         let mut wrong = tr;
         wrong[bit / 8] ^= 1 << (bit % 8);
         let key = SeedKey::<P>::from_seed_and_tr(&XI, &wrong);
-        assert_only_self_verification_refuses(&key, "tr");
+        assert_only_self_verification_rejects(&key, "tr");
     }
 }
 
 /// The public key of another private key.
 #[test]
-fn self_verification_refuses_the_wrong_public_key() {
+fn self_verification_rejects_the_wrong_public_key() {
     let (mut pk, mut other) = ([0; P::PK_LEN], [0; P::SK_LEN]);
     keygen_from_seed::<P>(&[10; 32], &mut pk, &mut other);
     let (_, sk) = keys();
     let key = ExpandedKey::<P>::new(&sk).expect("a key");
     let key = key.with_public_key(&pk).expect("length");
-    assert_only_self_verification_refuses(&key, "public key");
+    assert_only_self_verification_rejects(&key, "public key");
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let signature = signing_key.sign(&hash, context, Randomness::Hedged(&rnd))?;
     let call = operation.validate(&hash, signature.as_ref(), 0);
     let receipt = deployed.chain.call_from(ENTRY_POINT, account, call);
-    assert!(receipt.refuses()); // zero in ERC-4337: valid
+    assert!(receipt.rejects()); // zero in ERC-4337: valid
     // END
     println!(
         "key in code: {} gas in {} contracts",
@@ -62,7 +62,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let receipt = deployed.chain.call_from(ENTRY_POINT, account, call);
     assert!(receipt.accepts(), "one in ERC-4337: invalid");
     println!(
-        "a bit of the signature flipped: refused, {} gas",
+        "a bit of the signature flipped: rejected, {} gas",
         receipt.gas
     );
     let second = Operation::new(account, 1, operation.call_data.clone());
@@ -71,7 +71,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let call = second.validate(&hash_of_second, signature.as_ref(), 0);
     let receipt = deployed.chain.call_from(ENTRY_POINT, account, call);
     assert!(receipt.accepts(), "one in ERC-4337: invalid");
-    println!("the signature again for the next operation: refused");
+    println!("the signature again for the next operation: rejected");
     let call = operation.validate(&hash, signature.as_ref(), 0);
     assert!(!deployed.chain.call_from(PAYEE, account, call).success);
     println!("another caller than the entry point: reverts");

@@ -42,7 +42,7 @@ impl Receipt {
     }
 
     /// Whether it succeeded with zero in 32 bytes.
-    pub fn refuses(&self) -> bool {
+    pub fn rejects(&self) -> bool {
         self.success && self.output == [0; 32]
     }
 }
@@ -152,8 +152,8 @@ impl Chain {
     }
 
     /// Whether a call returns zero.
-    pub fn refuses(&mut self, to: Address, data: impl Into<Vec<u8>>) -> bool {
-        self.call(to, data).refuses()
+    pub fn rejects(&mut self, to: Address, data: impl Into<Vec<u8>>) -> bool {
+        self.call(to, data).rejects()
     }
 
     /// A transaction from `from`.
@@ -180,7 +180,7 @@ impl Chain {
         receipt.inner
     }
 
-    /// A call of any gas, for the plain twin: the rules of Cancun have no cap.
+    /// A call of any gas, for the verifier in plain Yul: the rules of Cancun have no cap.
     pub fn call_uncapped(&mut self, to: Address, data: impl Into<Vec<u8>>) -> Receipt {
         let spec = core::mem::replace(&mut self.rules.spec, SpecId::CANCUN);
         let receipt = self.transact(SENDER, TxKind::Call(to), data.into(), 1 << 40);
@@ -211,7 +211,7 @@ impl Chain {
         )
     }
 
-    /// Whether a deployment is refused.
+    /// Whether a deployment is rejected.
     pub fn deploy_fails(&mut self, init_code: Vec<u8>) -> bool {
         !self.create(init_code).success
     }

@@ -205,7 +205,7 @@ pub(crate) fn measure(rules: Rules, layout: Layout, table: &mut Table) {
             let mut other = signature.clone();
             other[at] ^= 1 << bit;
             let receipt = deployed.verify_code(&on_chain, &other, &tail);
-            assert!(receipt.refuses());
+            assert!(receipt.rejects());
             worst = worst.max(receipt.gas);
         }
     }
@@ -246,7 +246,7 @@ pub(crate) fn measure(rules: Rules, layout: Layout, table: &mut Table) {
     let notes = "validateUserOp of an account over verify-code; without the entry point";
     let input = abi::validate_user_op(account, &hash, &pair.sign(b"ERC-4337", &hash), 0);
     let receipt = measured(chain, "erc4337", notes, ENTRY_POINT, account, &input);
-    assert!(receipt.refuses(), "zero is valid: {receipt:?}");
+    assert!(receipt.rejects(), "zero is valid: {receipt:?}");
     assert_ne!(receipt.gas, receipt.floor);
 
     // The precompile.

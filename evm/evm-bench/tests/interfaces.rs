@@ -129,7 +129,7 @@ fn account() {
             deployed
                 .chain
                 .call_from(entry_point, account, &valid[..])
-                .refuses()
+                .rejects()
         );
         assert!(
             !deployed
@@ -154,7 +154,7 @@ fn account() {
         let receipt = deployed
             .chain
             .call_from(entry_point, account, call(&signature, 400));
-        assert!(receipt.refuses());
+        assert!(receipt.rejects());
         assert_eq!(deployed.chain.balance(account), U256::from(600));
         assert_eq!(
             deployed.chain.balance(entry_point) - before,
@@ -173,9 +173,9 @@ fn precompile() {
         let signature = pair.sign(b"", b"Hello world");
         let mut input = [&pair.pk[..], &signature, b"Hello world"].concat();
         assert!(deployed.chain.accepts(DRAFT_ADDRESSES[n], &input[..]));
-        assert!(deployed.chain.refuses(DRAFT_ADDRESSES[n], b"short"));
+        assert!(deployed.chain.rejects(DRAFT_ADDRESSES[n], b"short"));
         input[pair.pk.len()] ^= 1;
-        assert!(deployed.chain.refuses(DRAFT_ADDRESSES[n], &input[..]));
+        assert!(deployed.chain.rejects(DRAFT_ADDRESSES[n], &input[..]));
 
         let gas = set.gas(input.len());
         let reservoir = 123;

@@ -1,6 +1,5 @@
-//! The twin: FIPS 204 verification from the encoded key in plain Yul, one coefficient a
-//! word, algorithm by algorithm, for tests of the fast contracts. Its gas is of no
-//! concern (hundreds of millions).
+//! FIPS 204 verification from the encoded key in plain Yul, one coefficient a word, algorithm by
+//! algorithm, for tests of the fast contracts. It takes hundreds of millions of gas.
 
 use mldsa_core::internals::Q;
 

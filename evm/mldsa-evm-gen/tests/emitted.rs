@@ -72,7 +72,7 @@ fn bounds_hold_on_intervals() {
 
 /// A bound that does not hold is found: one bit less for the lanes.
 #[test]
-fn narrower_lanes_are_refused() {
+fn narrower_lanes_are_rejected() {
     for mut layout in Layout::all() {
         let holds = |layout: &Layout| {
             through(&ntt::forward(layout), start_of(layout), "narrower lanes").is_ok()

@@ -40,7 +40,7 @@ fn packed_and_words_are_the_same_key() {
 }
 
 #[test]
-fn other_bytes_are_refused_or_another_key() {
+fn other_bytes_are_rejected_or_another_key() {
     for (layout, pk, _) in signed(b"", b"") {
         let packed = pack_key(&ExpandedKey::new(layout, &pk).unwrap());
         for len in [0, 13, 14, 109, 110, packed.len() - 1] {
@@ -63,8 +63,8 @@ fn other_bytes_are_refused_or_another_key() {
             other[at] ^= 1;
             if let Some(key) = unpack_key(&other) {
                 assert!(!key.is_expanded_from(&pk), "byte {at}");
-                let honest = unpack_key(&packed).unwrap().commitment();
-                assert_ne!(key.commitment(), honest);
+                let unchanged = unpack_key(&packed).unwrap().commitment();
+                assert_ne!(key.commitment(), unchanged);
             }
         }
     }

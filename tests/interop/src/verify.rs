@@ -55,7 +55,7 @@ fn run<P: ParameterSet>(len: usize, data: &[u8]) {
             verdict
         );
     }
-    // The decoder refuses exactly what verification refuses before the hash.
+    // The decoder rejects exactly what verification rejects before the hash.
     match (Signature::<P>::from_bytes(signature), verdict) {
         (Ok(signature), Ok(()) | Err(VerifyError::ChallengeMismatch)) => {
             assert!(vk.verify(message, ctx, &signature.as_ref()[1..]).is_err());

@@ -79,7 +79,7 @@ pub(super) fn metal() -> Outcome {
     Ok(())
 }
 
-/// The NEON backends on emulated CPUs: every kernel against its portable twin.
+/// The NEON backends on emulated CPUs: every kernel against the portable one.
 pub(super) fn neon_smoke() -> Outcome {
     let settings = arm()?;
     for cpu in ARM_CPUS {

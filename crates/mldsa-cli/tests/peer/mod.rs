@@ -68,8 +68,8 @@ impl Set {
             let (_, sk) = module::KG::keygen_from_seed(seed);
             match form {
                 Form::Pure(msg) => sk.try_sign_with_seed(rnd, msg, ctx),
-                Form::PreHashed(hash, digest) => {
-                    sk.try_hash_sign_with_seed(rnd, digest, ctx, oid(hash))
+                Form::PreHashed(name, digest) => {
+                    sk.try_hash_sign_with_seed(rnd, digest, ctx, hash(name).1)
                 }
             }
             .expect("the peer signs")
@@ -84,7 +84,7 @@ impl Set {
             let Ok(pk) = module::PublicKey::try_from_bytes(pk) else { return false };
             match form {
                 Form::Pure(msg) => pk.verify(msg, &sig, ctx),
-                Form::PreHashed(hash, digest) => pk.hash_verify(digest, &sig, ctx, oid(hash)),
+                Form::PreHashed(name, digest) => pk.hash_verify(digest, &sig, ctx, hash(name).1),
             }
         })
     }
@@ -117,6 +117,7 @@ impl Set {
         let least = self.c_tilde_len();
         HASHES
             .into_iter()
+            .map(|hash| hash.0)
             .filter(|hash| digest(hash, b"").len() >= least)
             .collect()
     }
@@ -152,39 +153,48 @@ pub(crate) fn object(fields: &[(&'static str, String)]) -> String {
     format!("{{{}}}", fields.join(","))
 }
 
-/// The hashes of HashML-DSA by their ACVP names.
-pub(crate) const HASHES: [&str; 12] = [
-    "SHA2-224",
-    "SHA2-256",
-    "SHA2-384",
-    "SHA2-512",
-    "SHA2-512/224",
-    "SHA2-512/256",
-    "SHA3-224",
-    "SHA3-256",
-    "SHA3-384",
-    "SHA3-512",
-    "SHAKE-128",
-    "SHAKE-256",
+/// A hash of HashML-DSA: ACVP name, object identifier, digest of a message.
+pub(crate) type Hash = (&'static str, &'static [u8], fn(&[u8]) -> Vec<u8>);
+
+/// The hashes of HashML-DSA.
+pub(crate) const HASHES: [Hash; 12] = [
+    ("SHA2-224", &pre_hash::SHA2_224, fixed::<sha2::Sha224>),
+    ("SHA2-256", &pre_hash::SHA2_256, fixed::<sha2::Sha256>),
+    ("SHA2-384", &pre_hash::SHA2_384, fixed::<sha2::Sha384>),
+    ("SHA2-512", &pre_hash::SHA2_512, fixed::<sha2::Sha512>),
+    (
+        "SHA2-512/224",
+        &pre_hash::SHA2_512_224,
+        fixed::<sha2::Sha512_224>,
+    ),
+    (
+        "SHA2-512/256",
+        &pre_hash::SHA2_512_256,
+        fixed::<sha2::Sha512_256>,
+    ),
+    ("SHA3-224", &pre_hash::SHA3_224, fixed::<sha3::Sha3_224>),
+    ("SHA3-256", &pre_hash::SHA3_256, fixed::<sha3::Sha3_256>),
+    ("SHA3-384", &pre_hash::SHA3_384, fixed::<sha3::Sha3_384>),
+    ("SHA3-512", &pre_hash::SHA3_512, fixed::<sha3::Sha3_512>),
+    ("SHAKE-128", &pre_hash::SHAKE_128, |msg| {
+        xof(sha3::Shake128::default(), &[msg], 32)
+    }),
+    ("SHAKE-256", &pre_hash::SHAKE_256, |msg| {
+        shake256(&[msg], 64)
+    }),
 ];
 
-pub(crate) fn digest(hash: &str, msg: &[u8]) -> Vec<u8> {
-    use sha2::Digest;
-    match hash {
-        "SHA2-224" => sha2::Sha224::digest(msg).to_vec(),
-        "SHA2-256" => sha2::Sha256::digest(msg).to_vec(),
-        "SHA2-384" => sha2::Sha384::digest(msg).to_vec(),
-        "SHA2-512" => sha2::Sha512::digest(msg).to_vec(),
-        "SHA2-512/224" => sha2::Sha512_224::digest(msg).to_vec(),
-        "SHA2-512/256" => sha2::Sha512_256::digest(msg).to_vec(),
-        "SHA3-224" => sha3::Sha3_224::digest(msg).to_vec(),
-        "SHA3-256" => sha3::Sha3_256::digest(msg).to_vec(),
-        "SHA3-384" => sha3::Sha3_384::digest(msg).to_vec(),
-        "SHA3-512" => sha3::Sha3_512::digest(msg).to_vec(),
-        "SHAKE-128" => xof(sha3::Shake128::default(), &[msg], 32),
-        "SHAKE-256" => xof(sha3::Shake256::default(), &[msg], 64),
-        _ => panic!("no hash {hash}"),
-    }
+fn hash(name: &str) -> Hash {
+    let hash = HASHES.into_iter().find(|hash| hash.0 == name);
+    hash.unwrap_or_else(|| panic!("no hash {name}"))
+}
+
+fn fixed<D: sha2::Digest>(msg: &[u8]) -> Vec<u8> {
+    D::digest(msg).to_vec()
+}
+
+pub(crate) fn digest(name: &str, msg: &[u8]) -> Vec<u8> {
+    hash(name).2(msg)
 }
 
 /// mu of the pure form, from the public key alone (FIPS 204 algorithm 7).
@@ -212,22 +222,4 @@ fn xof(mut hash: impl ExtendableOutput, parts: &[&[u8]], len: usize) -> Vec<u8> 
     let mut out = vec![0; len];
     hash.finalize_xof().read(&mut out);
     out
-}
-
-fn oid(hash: &str) -> &'static [u8] {
-    match hash {
-        "SHA2-224" => &pre_hash::SHA2_224,
-        "SHA2-256" => &pre_hash::SHA2_256,
-        "SHA2-384" => &pre_hash::SHA2_384,
-        "SHA2-512" => &pre_hash::SHA2_512,
-        "SHA2-512/224" => &pre_hash::SHA2_512_224,
-        "SHA2-512/256" => &pre_hash::SHA2_512_256,
-        "SHA3-224" => &pre_hash::SHA3_224,
-        "SHA3-256" => &pre_hash::SHA3_256,
-        "SHA3-384" => &pre_hash::SHA3_384,
-        "SHA3-512" => &pre_hash::SHA3_512,
-        "SHAKE-128" => &pre_hash::SHAKE_128,
-        "SHAKE-256" => &pre_hash::SHAKE_256,
-        _ => panic!("no hash {hash}"),
-    }
 }

@@ -30,7 +30,7 @@ impl Case {
             // Neighbours share a key.
             key: seed(&format!("sign key {}", number / 6)),
             form: match HASHES.get(kind) {
-                Some(hash) => Form::PreHashed(hash, digest(hash, &msg)),
+                Some((hash, ..)) => Form::PreHashed(hash, digest(hash, &msg)),
                 None => Form::Pure(msg),
             },
             ctx: bytes(&format!("{label} ctx"), ctx_len),

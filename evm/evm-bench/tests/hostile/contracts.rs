@@ -77,13 +77,13 @@ fn through_proxies() {
             let proxy = chain_with(chain, &proxy(*contract, call));
             let receipt = chain.call(proxy, &input[..]);
             if call == 0xf4 && *contract == registry {
-                assert!(receipt.refuses(), "not proven there: {receipt:?}");
+                assert!(receipt.rejects(), "not proven there: {receipt:?}");
             } else {
                 assert!(receipt.accepts(), "{call:x}: {receipt:?}");
             }
             let mut other = input.clone();
             *other.last_mut().unwrap() ^= 1;
-            assert!(chain.refuses(proxy, other));
+            assert!(chain.rejects(proxy, other));
         }
     }
     let chain = &mut scene.deployed.chain;
@@ -94,12 +94,12 @@ fn through_proxies() {
     assert_eq!(receipt.output, foreign.commitment());
     // Proven in the storage of the proxy only.
     assert!(chain.accepts(delegating, foreign.commitment()));
-    assert!(chain.refuses(registry, foreign.commitment()));
+    assert!(chain.rejects(registry, foreign.commitment()));
     // A registration again changes nothing.
     let again = chain.call(registry, &scene.pair.pk[..]);
     assert_eq!(again.output, scene.key.commitment());
     assert!(chain.accepts(registry, scene.key.commitment()));
-    assert!(chain.refuses(registry, foreign.commitment()));
+    assert!(chain.rejects(registry, foreign.commitment()));
 }
 
 /// An account that delegates to a key contract (EIP-7702) is no key contract, and a
@@ -118,7 +118,7 @@ fn accounts_that_look_like_keys() {
         for hash in [scene.on_chain.hash, keccak256(&[&designator]), [0; 32]] {
             let input = [delegating.as_slice(), &hash, &signature, &tail].concat();
             let receipt = chain.call(key_verifier, input);
-            assert!(receipt.refuses(), "{receipt:?}");
+            assert!(receipt.rejects(), "{receipt:?}");
         }
         // The head alone, a truncated key, and bytes after it.
         let addresses: Vec<[u8; 20]> = scene.on_chain.others.iter().map(|a| a.0.0).collect();
@@ -128,7 +128,7 @@ fn accounts_that_look_like_keys() {
             let address = chain_with(&mut scene.deployed.chain, &code);
             let input = [address.as_slice(), &keccak256(&[&code]), &signature, &tail].concat();
             let chain = &mut scene.deployed.chain;
-            assert!(chain.refuses(key_verifier, input), "{} bytes", code.len());
+            assert!(chain.rejects(key_verifier, input), "{} bytes", code.len());
         }
         // Any contract of ours in the place of a key.
         for address in [
@@ -138,7 +138,7 @@ fn accounts_that_look_like_keys() {
         ] {
             let hash = scene.deployed.chain.code_hash(address);
             let input = [address.as_slice(), &hash, &signature, &tail].concat();
-            assert!(scene.deployed.chain.refuses(key_verifier, input));
+            assert!(scene.deployed.chain.rejects(key_verifier, input));
         }
     }
 }

@@ -26,13 +26,13 @@ fn every_length() {
                 }
                 let receipt = chain.call(contract, &input[..len]);
                 assert!(
-                    receipt.refuses(),
+                    receipt.rejects(),
                     "variant {variant}, {len} bytes: {receipt:?}"
                 );
             }
             for byte in [0, 0x7f, 0xff] {
                 let receipt = chain.call(contract, vec![byte; input.len()]);
-                assert!(receipt.refuses(), "variant {variant}, all {byte}");
+                assert!(receipt.rejects(), "variant {variant}, all {byte}");
             }
         }
     }
@@ -49,7 +49,7 @@ fn too_little_gas_is_never_an_answer() {
     let pk = scene.pair.pk.clone();
     let over_key = scene.deployed.deploy_erc7913(stateless, pk.len(), len);
     let yes = |receipt: &Receipt| receipt.accepts();
-    let zero = |receipt: &Receipt| receipt.refuses();
+    let zero = |receipt: &Receipt| receipt.rejects();
     let verified = |receipt: &Receipt| first4(receipt) == abi::VERIFY;
     let approved = |receipt: &Receipt| first4(receipt) == abi::IS_VALID_SIGNATURE;
     let [code, bound, encoded] = scene.valid();
@@ -119,7 +119,7 @@ fn malformed_abi() {
     let right: [&dyn Fn(&Receipt) -> bool; 3] = [
         &|receipt| first4(receipt) == abi::VERIFY,
         &|receipt| first4(receipt) == abi::IS_VALID_SIGNATURE,
-        &|receipt| receipt.refuses(),
+        &|receipt| receipt.rejects(),
     ];
     // Words that are offsets, then words that are lengths, counted from the selector.
     let operation = 3 * 32;

@@ -209,7 +209,7 @@ mod search {
 
     #[allow(unsafe_code, reason = "the hook hands out a place")]
     fn hook(place: *mut u8, _: usize, why: &'static str) {
-        // Which half-bytes were refused never agrees: that code is left out.
+        // Which half-bytes were rejected never agrees: that code is left out.
         if why.starts_with("ExpandS") {
             return;
         }
@@ -287,31 +287,31 @@ mod search {
             let header = [&[set, tier.unwrap_or(0) as u8, number], &k[..], &[9; 64]].concat();
             [&header, sk.as_ref()].concat()
         };
-        let refused = |events: &Events, why| {
-            let refused = events.iter().filter(|&&event| event == (why, Some(1)));
-            refused.count()
+        let rejected = |events: &Events, why| {
+            let rejected = events.iter().filter(|&&event| event == (why, Some(1)));
+            rejected.count()
         };
-        // Attempts refused for z and for r0, and the last one accepted.
-        let refusals = |events: &Events| {
+        // Attempts rejected for z and for r0, and the last one accepted.
+        let rejections = |events: &Events| {
             let accepted = events
                 .last()
                 .is_some_and(|(why, _)| *why == "the finished signature");
             let other =
-                refused(events, "ct0 verdict of a row") + refused(events, "hint weight verdict");
+                rejected(events, "ct0 verdict of a row") + rejected(events, "hint weight verdict");
             let of_rows = ["z verdict of a row", "r0 verdict of a row"];
-            (accepted && other == 0).then(|| of_rows.map(|why| refused(events, why)))
+            (accepted && other == 0).then(|| of_rows.map(|why| rejected(events, why)))
         };
         let inputs = if operation == "sign-batch" {
             // Every third message is signed at once, and of each key others are.
             let wanted = |n: usize, events: &Events| {
-                refusals(events) == Some([[0, 0], [1, 0], [0, 1]][n % 3])
+                rejections(events) == Some([[0, 0], [1, 0], [0, 1]][n % 3])
             };
             let (first, known) = with_messages(&input(0, 0), &events, wanted)?;
             let (second, _) =
                 with_messages(&input(1, 1), &events, |n, events| *events == known[n])?;
             [first, second]
         } else {
-            let wanted = |events: &Events| !signs || refusals(events) == Some([1, 1]);
+            let wanted = |events: &Events| !signs || rejections(events) == Some([1, 1]);
             let (n, first, known) = (0..TRIES).find_map(|n| {
                 let first = input(0, n);
                 let (found, _) = events(&first)?;

@@ -35,7 +35,7 @@ const CHALLENGE: &str = "the challenge of an attempt is public";
 pub(super) const SEED: Cuts = &[
     (
         "mldsa_core::sample::rej_bounded_packed",
-        "which half-bytes ExpandS refused is public",
+        "which half-bytes ExpandS rejected is public",
     ),
     (
         "mldsa_core::streaming::window::multiply_accumulate",
@@ -48,11 +48,14 @@ pub(super) const HOST: Cuts = &[
     ("mldsa_core::sample::expand_a", MATRIX),
     ("mldsa_core::backend::avx2::reject::expand_a", MATRIX),
     ("mldsa_core::backend::avx512::verify::expand_a", MATRIX),
-    ("mldsa_core::sample::expand_s", REFUSALS),
-    ("mldsa_core::backend::avx2::streams::accept", REFUSALS),
+    ("mldsa_core::sample::expand_s", REJECTED_HALF_BYTES),
+    (
+        "mldsa_core::backend::avx2::streams::accept",
+        REJECTED_HALF_BYTES,
+    ),
     (
         "mldsa_core::backend::avx512::secret_streams::accept",
-        REFUSALS,
+        REJECTED_HALF_BYTES,
     ),
     (
         "mldsa_core::sample::Challenge::sample_in_ball_vartime",
@@ -66,8 +69,11 @@ pub(super) const HOST: Cuts = &[
 pub(super) const ARM: Cuts = &[
     ("mldsa_core::sample::expand_a", MATRIX),
     ("mldsa_core::backend::neon::reject::expand_a", MATRIX),
-    ("mldsa_core::sample::expand_s", REFUSALS),
-    ("mldsa_core::backend::neon::streams::accept", REFUSALS),
+    ("mldsa_core::sample::expand_s", REJECTED_HALF_BYTES),
+    (
+        "mldsa_core::backend::neon::streams::accept",
+        REJECTED_HALF_BYTES,
+    ),
     (
         "mldsa_core::sample::Challenge::sample_in_ball_vartime",
         CHALLENGE,
@@ -77,4 +83,4 @@ pub(super) const ARM: Cuts = &[
 ];
 
 const MATRIX: &str = "A is public";
-const REFUSALS: &str = "which half-bytes ExpandS refused is public";
+const REJECTED_HALF_BYTES: &str = "which half-bytes ExpandS rejected is public";
