@@ -33,6 +33,8 @@ fn main() {
             (&[TwoHashes], 0),
             (&[Grinding], 0),
             (&[Slow], 0),
+            (&[LastHash], 0),
+            (&[LastCommitment], 0),
             (&MIXED, 200),
         ] {
             println!("{}", row(n, faults, loss));

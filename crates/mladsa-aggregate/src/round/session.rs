@@ -51,7 +51,7 @@ pub enum SessionEvent {
 /// from the members that have opened. The timeout of an attempt starts when a quorum has begun
 /// it: no key is used up while fewer members are present. At the timeout the attempt is retired
 /// and the next one begins. A leader leaves out the members that did not contribute to earlier
-/// attempts, those with the fewest such attempts last. After an attempt that missed, every leader
+/// attempts, or so late that the others could not, those with the fewest such attempts last. After an attempt that missed, every leader
 /// takes other signers if it can. A member that receives messages of a later attempt from more than
 /// a third of the members begins that attempt.
 ///
@@ -85,7 +85,9 @@ pub struct Session {
     keys: BTreeMap<MemberId, AuthenticatedKey>,
     // messages that were rejected in this attempt
     rejected: BTreeSet<(MessageKind, MemberId)>,
-    // number of attempts in which each member was silent, and members that are provably faulty
+    // members whose message of this kind, the first with late ones, came in the second half of the timeout
+    late: Option<(MessageKind, BTreeSet<MemberId>)>,
+    // number of attempts in which each member was silent or late, and members that are provably faulty
     silent: BTreeMap<MemberId, u32>,
     faulty: BTreeSet<MemberId>,
     // whether a fault of this attempt was proved: honest members may have followed different messages
@@ -127,6 +129,7 @@ impl Session {
             heard: BTreeMap::new(),
             keys: BTreeMap::new(),
             rejected: BTreeSet::new(),
+            late: None,
             silent: BTreeMap::new(),
             faulty: BTreeSet::new(),
             is_disputed: false,

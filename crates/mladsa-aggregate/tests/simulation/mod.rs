@@ -35,11 +35,17 @@ pub enum Fault {
     WrongResponse,
     /// Opens its keys of all attempts at once, and does nothing else.
     Ahead,
+    /// Sends the hash of its commitment at the last moment, when the others cannot reveal theirs in time.
+    LastHash,
+    /// The same with its commitment.
+    LastCommitment,
+    /// Sends the hash to half of the members at the last moment, and to the others just in time.
+    SplitHash,
 }
 
 use Fault::{
-    Ahead, Crash, Grinding, Honest, Partial, Silent, Slow, TwoAnnouncements, TwoHashes,
-    Withholding, WrongResponse,
+    Ahead, Crash, Grinding, Honest, LastCommitment, LastHash, Partial, Silent, Slow, SplitHash,
+    TwoAnnouncements, TwoHashes, Withholding, WrongResponse,
 };
 
 impl Fault {
@@ -56,6 +62,7 @@ impl Fault {
             TwoAnnouncements => "with two announcements",
             WrongResponse => "with wrong responses",
             Ahead => "ahead",
+            LastHash | LastCommitment | SplitHash => "at the last moment",
         }
     }
 
@@ -77,6 +84,8 @@ pub struct Simulation {
     loss: u64,
     pub random: u64,
     pub now: u64,
+    // attempt of each member, and the start of its timeout
+    started: Vec<(u8, Option<u64>)>,
     /// Sends changed copies of all messages that have no signature.
     pub forging: bool,
     pub completed: Vec<Option<Certificate>>,
@@ -110,6 +119,7 @@ impl Simulation {
             loss,
             random: 0x9e37_79b9_7f4a_7c15,
             now: 1,
+            started: vec![(0, None); n],
             forging: false,
             completed: vec![None; n],
             events: Vec::new(),
@@ -202,12 +212,7 @@ impl Simulation {
                         if self.draw(1000) < self.loss {
                             continue;
                         }
-                        let late = if self.faults[from] == Slow {
-                            TIMEOUT
-                        } else {
-                            0
-                        };
-                        let at = self.now + 1 + self.draw(10) + late;
+                        let at = self.arrival(from, to, &bytes);
                         self.forge(to, &bytes);
                         self.in_transit.insert((at, self.messages), (to, bytes));
                     }
@@ -217,6 +222,26 @@ impl Simulation {
                 }
                 other => self.events.push((from, other)),
             }
+        }
+    }
+
+    /// When a message arrives.
+    fn arrival(&mut self, from: usize, to: usize, bytes: &[u8]) -> u64 {
+        let at = self.now + 1 + self.draw(10);
+        let last = match self.faults[from] {
+            Slow => return at + TIMEOUT,
+            LastHash | SplitHash => MessageKind::CommitmentHash,
+            LastCommitment => MessageKind::Commitment,
+            _ => return at,
+        };
+        let message = self.agreed.receive(bytes);
+        match message {
+            Ok(message) if message.kind() == last && *message.id() == id(from) => {
+                let is_in_time = self.faults[from] == SplitHash && to.is_multiple_of(2);
+                let after = if is_in_time { TIMEOUT / 2 } else { TIMEOUT };
+                at.max(self.started[to].1.unwrap_or(self.now) + after - 5)
+            }
+            _ => at,
         }
     }
 
@@ -249,6 +274,14 @@ impl Simulation {
         }
         if let Some(session) = &mut self.sessions[n] {
             let events = session.tick(self.now, &mut self.journals[n]);
+            let (attempt, started) = &mut self.started[n];
+            if *attempt != session.attempt() {
+                (*attempt, *started) = (session.attempt(), None);
+            }
+            // Before a quorum has begun the attempt, more members than the leader are awaited.
+            if started.is_none() && session.awaited().len() <= 1 {
+                *started = Some(self.now);
+            }
             self.handle(n, events.unwrap());
         }
     }
@@ -358,7 +391,7 @@ pub const MIXED: [Fault; 7] = [
 /// All kinds of faults and two honest members that restart; the seed determines number, positions and
 /// times. Returns a description with the number of attempts.
 pub fn random(seed: u64) -> String {
-    const KINDS: [Fault; 9] = [
+    const KINDS: [Fault; 12] = [
         Silent,
         Partial,
         TwoHashes,
@@ -368,6 +401,9 @@ pub fn random(seed: u64) -> String {
         TwoAnnouncements,
         WrongResponse,
         Ahead,
+        LastHash,
+        LastCommitment,
+        SplitHash,
     ];
     let mut simulation = Simulation::honest(1);
     simulation.random ^= seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1 << 63;
@@ -375,13 +411,16 @@ pub fn random(seed: u64) -> String {
         simulation.draw(1 << 20);
         simulation.draw(bound)
     };
-    let n = [4, 4, 5, 7, 7, 10, 13, 16][draw(8) as usize];
+    let n = [4, 4, 5, 7, 7, 10, 13, 16, 22, 31][draw(10) as usize];
     let mut faults = vec![Honest; n];
-    let mut left = draw((n as u64 - 1) / 3 + 1);
+    let most = (n as u64 - 1) / 3;
+    let mut left = most - draw(2) * draw(most + 1);
+    // Of one kind, or of all.
+    let one = (draw(3) == 0).then(|| KINDS[draw(12) as usize]);
     while left > 0 {
         let at = draw(n as u64) as usize;
         if faults[at] == Honest {
-            faults[at] = KINDS[draw(9) as usize];
+            faults[at] = one.unwrap_or(KINDS[draw(12) as usize]);
             left -= 1;
         }
     }

@@ -46,6 +46,9 @@ impl Session {
         if keys.len() < signers.len() {
             return Ok(false);
         }
+        if !is_leader {
+            self.note_time(MessageKind::Signers, leader, now);
+        }
         let round = Round::new(&self.agreed, &self.task, self.attempt, keys)?;
         let set = CommitmentSet::new(&round);
         if !signers.contains(self.member.id()) {

@@ -1,6 +1,7 @@
 //! Steps of an attempt, from the first opening to the certificate or to the next attempt.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::mem;
 
@@ -44,6 +45,7 @@ impl Session {
         self.has_begun = true;
         self.started = None;
         self.is_disputed = false;
+        self.late = None;
         self.step = Step::Opening;
         self.keys.clear();
         self.rejected.clear();
@@ -102,15 +104,36 @@ impl Session {
     ) -> Result<(), RoundError> {
         self.retire(self.attempt, journal)?;
         missing.retain(|id| id != self.member.id());
-        // More members than can be faulty wait for messages themselves.
-        if !self.is_disputed && missing.len() <= self.max_faulty() {
-            for id in &missing {
-                *self.silent.entry(*id).or_default() += 1;
+        if !self.is_disputed {
+            for id in self.causes(&missing) {
+                *self.silent.entry(id).or_default() += 1;
             }
         }
         events.push(SessionEvent::AttemptAbandoned(missing));
         self.attempt += 1;
         self.begin(now, journal, events)
+    }
+
+    /// The members that can have delayed the attempt: silent and late ones. More members than can be
+    /// faulty are no cause: they waited for messages themselves.
+    fn causes(&mut self, missing: &[MemberId]) -> BTreeSet<MemberId> {
+        let missing: BTreeSet<_> = missing.iter().copied().collect();
+        let late = self.late.take().map(|(_, late)| late).unwrap_or_default();
+        let sets = [&missing | &late, late, missing];
+        let few = |set: &BTreeSet<_>| set.len() <= self.max_faulty();
+        let causes = sets.into_iter().find(few);
+        causes.unwrap_or_default()
+    }
+
+    /// Notes the sender of a message that came late. Later messages of others can be late because of it.
+    pub(super) fn note_time(&mut self, kind: MessageKind, id: MemberId, now: u64) {
+        let is_late = |started: u64| now >= started.saturating_add(self.timeout / 2);
+        if self.started.is_some_and(is_late) && id != *self.member.id() {
+            let (first, ids) = self.late.get_or_insert_with(|| (kind, BTreeSet::new()));
+            if *first == kind {
+                ids.insert(id);
+            }
+        }
     }
 
     /// Abandons the attempt if its key was used otherwise before a crash.
@@ -150,7 +173,7 @@ impl Session {
         events: &mut Vec<SessionEvent>,
     ) -> Result<(), RoundError> {
         while self.has_begun {
-            self.take_messages(events);
+            self.take_messages(now, events);
             if matches!(self.step, Step::Opening) {
                 let attempt = self.attempt;
                 if !self.choose_signers(now, journal, events)? {
@@ -209,7 +232,7 @@ impl Session {
     }
 
     /// Passes the messages of the present step from the inbox to the step.
-    fn take_messages(&mut self, events: &mut Vec<SessionEvent>) {
+    fn take_messages(&mut self, now: u64, events: &mut Vec<SessionEvent>) {
         let (kind, ids) = match self.step {
             Step::Opening => {
                 let ids = self.ids.iter().filter(|id| !self.keys.contains_key(id));
@@ -235,18 +258,23 @@ impl Session {
                 Step::Responding(combiner) => combiner.add(message),
                 Step::Ended => Ok(()),
             };
-            if let Err(error) = taken {
-                if !message.is_signed() {
-                    // Another one can be the message of this member.
-                    self.inbox.remove(&(self.attempt, kind, id));
-                    continue;
+            let is_signed = message.is_signed();
+            let Err(error) = taken else {
+                if kind != MessageKind::Opening {
+                    self.note_time(kind, id, now);
                 }
-                self.rejected.insert((kind, id));
-                // Neither a message for another round nor a member that has not acknowledged the
-                // roots, as far as this one knows, proves a fault: it counts as silent.
-                if !matches!(error, RoundError::OtherRound | RoundError::Roots(_)) {
-                    self.invalid(id, events);
-                }
+                continue;
+            };
+            if !is_signed {
+                // Another one can be the message of this member.
+                self.inbox.remove(&(self.attempt, kind, id));
+                continue;
+            }
+            self.rejected.insert((kind, id));
+            // Neither a message for another round nor a member that has not acknowledged the roots, as
+            // far as this one knows, proves a fault: it counts as silent.
+            if !matches!(error, RoundError::OtherRound | RoundError::Roots(_)) {
+                self.invalid(id, events);
             }
         }
     }
