@@ -10,7 +10,7 @@ mod verifier;
 
 pub use builder::BatchVerifierBuilder;
 pub(crate) use engine::{Engine, Request};
-pub(crate) use lanes::{LaneKey, Lanes};
+pub(crate) use lanes::Lanes;
 pub use options::Mode;
 pub(crate) use options::Options;
 pub(crate) use resolve::Resolved;

@@ -17,7 +17,7 @@ use mldsa_core::{Backend, Context, ParameterSet, VerifyingKey};
 
 pub use self::builder::CommitteeBuilder;
 pub(crate) use self::cache::KeyCache;
-pub(crate) use self::keys::KeyTable;
+pub(crate) use self::keys::{KeyTable, LaneKey};
 pub use self::storage::KeyStorage;
 pub use self::threshold::Threshold;
 use crate::BuildError;

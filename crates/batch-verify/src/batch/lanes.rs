@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use mldsa_core::internals::{JobMessage, Verification, tr as public_key_hash, verify_lanes};
-use mldsa_core::{
-    Backend, Mu, MuBuilder, ParameterSet, PreHashed, PreparedVerifyingKey, VerifyError,
-    VerifyingKey, no_alloc::PreparedVerifyingKeyRef,
-};
+use mldsa_core::{Backend, Mu, MuBuilder, ParameterSet, PreHashed, VerifyError, VerifyingKey};
 
 use super::resolve::{Key, Resolved};
 use crate::RejectReason;
-use crate::committee::KeyCache;
+use crate::committee::{KeyCache, LaneKey};
 use crate::item::Payload;
 use crate::reason::Verdict;
 
@@ -33,16 +30,6 @@ struct Candidate<'a, P: ParameterSet> {
     /// Of an encoded key, for the cache.
     hash: u64,
     message: LaneMessage<'a>,
-}
-
-/// A key in the fastest form at hand.
-pub(crate) enum LaneKey<'a, P: ParameterSet> {
-    /// Expanded in the table of a committee.
-    Prepared(PreparedVerifyingKeyRef<'a, P>),
-    /// Expanded in a cache.
-    Cached(Arc<PreparedVerifyingKey<P>>),
-    Plain(&'a VerifyingKey<P>),
-    Encoded(&'a P::PublicKeyBytes),
 }
 
 /// Source of the message representative `mu`.

@@ -3,13 +3,13 @@
 use core::mem::size_of;
 use std::sync::Arc;
 
-use mldsa_core::{Backend, ParameterSet, VerifyingKey};
+use mldsa_core::no_alloc::PreparedVerifyingKeyRef;
+use mldsa_core::{Backend, ParameterSet, PreparedVerifyingKey, VerifyingKey};
 
 use super::KeyStorage;
 use super::arena::{Arena, Member, expansion, settle};
 use super::cache::KeyCache;
 use crate::BuildError;
-use crate::batch::LaneKey;
 use crate::executor::Pool;
 
 /// Immutable table of public keys by index; clones share it.
@@ -31,6 +31,17 @@ pub(super) struct Choices {
     pub(super) storage: KeyStorage,
     pub(super) backend: Backend,
     pub(super) pool: Pool,
+}
+
+/// A key in the fastest form at hand.
+pub(crate) enum LaneKey<'a, P: ParameterSet> {
+    /// Expanded in the table of a committee.
+    Prepared(PreparedVerifyingKeyRef<'a, P>),
+    /// Expanded in a cache.
+    Cached(Arc<PreparedVerifyingKey<P>>),
+    Plain(&'a VerifyingKey<P>),
+    /// Of no committee, and in no cache.
+    Encoded(&'a P::PublicKeyBytes),
 }
 
 impl<P: ParameterSet> KeyTable<P> {

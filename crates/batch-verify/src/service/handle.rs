@@ -30,8 +30,9 @@ use crate::{Committee, RejectReason, Report, Vote};
 /// Clones are handles of one service; dropping the last one shuts it down.
 ///
 /// A child process made by `fork` has no workers: submissions, drains and earlier answers are
-/// [`ServiceError::Abandoned`] there at once, and synchronous calls work, unless another thread
-/// was in one of the calls of this handle at the fork. Build a new service in the child.
+/// [`ServiceError::Abandoned`] there at once, and synchronous calls work, unless at the fork
+/// another thread was in one of the calls of this handle, or a worker looked up a key of
+/// [`KeyStorage::Lru`](crate::KeyStorage). Build a new service in the child.
 ///
 /// Verdicts and order depend on no clock; a monotonic one measures the queued time.
 ///
