@@ -12,10 +12,10 @@ const FUNCTIONS: [(&str, &str, &[usize]); 10] = [
     ("avx512", "6avx5124word10permute_x8", &[8]),
     ("avx512", "6avx5124word18permute_x8_and_one", &[8, 1]),
     ("neon", "10permute_x2", &[2]),
-    ("neon", "18permute_x2_and_one", &[2, 1]),
+    ("neon", "18permute_x2_and_two", &[2, 1, 1]),
     ("neon-sha3", "15permute_x2_sha3", &[2]),
     ("neon-sha3", "27permute_x2_on_one_unit_sha3", &[2]),
-    ("neon-sha3", "23permute_x2_and_one_sha3", &[2, 1]),
+    ("neon-sha3", "23permute_x2_and_two_sha3", &[2, 1, 1]),
 ];
 
 pub(crate) fn rows(backends: &[&str]) -> Vec<Row> {

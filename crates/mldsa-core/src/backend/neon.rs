@@ -12,6 +12,7 @@ use crate::lanes::interleaved::InterleavedHash;
 
 mod vector;
 mod tuning;
+#[macro_use]
 mod scalar;
 mod rounds;
 mod keccak;

@@ -1,4 +1,4 @@
-//! Keccak on two states in vectors and on one in scalar registers, and SHAKE256 input
+//! Keccak on two states in vectors and on two in scalar registers, and SHAKE256 input
 //! for lanes; with the instructions for SHA-3 and without.
 
 use core::arch::aarch64::*;
@@ -10,7 +10,7 @@ use super::{rounds, scalar};
 use crate::backend::cpu::{Neon, NeonSha3};
 use crate::backend::kernels::Kernels;
 use crate::backend::states::{LaneWord, States};
-use crate::hash::keccak::{self, Word, keccak_f1600, permute_interleaved};
+use crate::hash::keccak;
 use crate::lanes::sponge::{Block, MAX_LANES, RATE, Widths};
 
 /// CPU features of the kernels of this folder. A value is the proof that this CPU has them.
@@ -19,8 +19,12 @@ pub(super) trait Cpu: Copy {
     fn kernels(self) -> &'static Kernels;
     /// Two permutations. A state is the proof of the features.
     fn permute_x2(state: &mut [Pair<Self>; 25]);
-    /// Two permutations and one more.
-    fn permute_x2_and_one(state: &mut [Pair<Self>; 25], one: &mut [u64; 25]);
+    /// Two permutations and two more.
+    fn permute_x2_and_two(
+        state: &mut [Pair<Self>; 25],
+        first: &mut [u64; 25],
+        second: &mut [u64; 25],
+    );
 }
 
 /// One word of two states, in the registers of a CPU with C.
@@ -58,170 +62,6 @@ impl<C: Copy> Pair<C> {
     }
 }
 
-/// An expression of two constants, `LEFT` and `RIGHT`, that add up to 64, for every `LEFT`
-/// by which Keccak rotates.
-macro_rules! for_rotation {
-    ($left:ident, $body:expr) => {
-        for_rotation!(@ $left, $body;
-            1 2 3 6 8 10 14 15 18 20 21 25 27 28 36 39 41 43 44 45 55 56 61 62)
-    };
-    (@ $left:ident, $body:expr; $($bits:literal)*) => {
-        match $left {
-            $( $bits => {
-                #[allow(dead_code, reason = "an expression may need one of them only")]
-                const LEFT: i32 = $bits;
-                const RIGHT: i32 = 64 - $bits;
-                $body
-            } )*
-            _ => unreachable!("no rotation of Keccak"),
-        }
-    };
-}
-
-impl Word for Pair<Neon> {
-    type Effect = Self;
-
-    #[inline(always)]
-    fn xor(self, b: Self) -> Self {
-        // SAFETY: `self` is a register, which proves the features.
-        self.with(unsafe { veorq_u64(self.0, b.0) })
-    }
-
-    #[inline(always)]
-    fn chi(self, b: Self, c: Self) -> Self {
-        // SAFETY: `self` is a register, which proves the features.
-        self.with(unsafe { veorq_u64(self.0, vbicq_u64(c.0, b.0)) })
-    }
-
-    #[inline(always)]
-    fn rotl<const BITS: u32>(self) -> Self {
-        let a = self.0;
-        // SAFETY: `self` is a register, which proves the features.
-        let left = unsafe { for_rotation!(BITS, vsriq_n_u64::<RIGHT>(vshlq_n_u64::<LEFT>(a), a)) };
-        self.with(left)
-    }
-
-    #[inline(always)]
-    fn xor_constant(self, value: u64) -> Self {
-        // SAFETY: `self` is a register, which proves the features.
-        self.with(unsafe { veorq_u64(self.0, vdupq_n_u64(value)) })
-    }
-
-    #[inline(always)]
-    fn effect(left: Self, right: Self) -> Self {
-        left.xor(right)
-    }
-
-    #[inline(always)]
-    fn apply(self, effect: Self) -> Self {
-        self.xor(effect)
-    }
-}
-
-/// For cores that have the instructions for SHA-3 on one vector unit: the others take chi.
-/// The rest take `rounds.rs`.
-impl Word for Pair<NeonSha3> {
-    type Effect = Self;
-
-    #[inline(always)]
-    fn xor(self, b: Self) -> Self {
-        // SAFETY: `self` is a register of such a CPU, which proves the features.
-        self.with(unsafe { veorq_u64(self.0, b.0) })
-    }
-
-    #[inline(always)]
-    fn xor3(self, b: Self, c: Self) -> Self {
-        // SAFETY: as in `xor`.
-        self.with(unsafe { exclusive_or(self.0, b.0, c.0) })
-    }
-
-    #[inline(always)]
-    fn chi(self, b: Self, c: Self) -> Self {
-        // SAFETY: as in `xor`.
-        self.xor(self.with(unsafe { clear(c.0, b.0) }))
-    }
-
-    #[inline(always)]
-    fn rotl<const BITS: u32>(self) -> Self {
-        let a = self.0;
-        // SAFETY: as in `xor`.
-        let left =
-            unsafe { for_rotation!(BITS, exclusive_or_and_rotate::<RIGHT>(a, vdupq_n_u64(0))) };
-        self.with(left)
-    }
-
-    #[inline(always)]
-    fn xor_constant(self, value: u64) -> Self {
-        // SAFETY: as in `xor`.
-        self.with(unsafe { veorq_u64(self.0, vdupq_n_u64(value)) })
-    }
-
-    #[inline(always)]
-    fn effect(left: Self, right: Self) -> Self {
-        left.xor(right)
-    }
-
-    #[inline(always)]
-    fn effect_of_rotated(left: Self, right: Self) -> Self {
-        // SAFETY: as in `xor`.
-        left.with(unsafe { rotate_and_exclusive_or(left.0, right.0) })
-    }
-
-    #[inline(always)]
-    fn apply(self, effect: Self) -> Self {
-        self.xor(effect)
-    }
-
-    #[inline(always)]
-    fn apply_rotl<const BITS: u32>(self, effect: Self) -> Self {
-        let (a, b) = (self.0, effect.0);
-        // SAFETY: as in `xor`.
-        let left = unsafe { for_rotation!(BITS, exclusive_or_and_rotate::<RIGHT>(a, b)) };
-        self.with(left)
-    }
-}
-
-// The instructions, in functions that are inlined into others with their features only.
-
-/// `a ^ b ^ c`.
-#[inline]
-#[target_feature(enable = "sha3")]
-fn exclusive_or(a: uint64x2_t, b: uint64x2_t, c: uint64x2_t) -> uint64x2_t {
-    veor3q_u64(a, b, c)
-}
-
-/// `a & !b`, which the compiler does not make one with what follows.
-#[inline]
-#[target_feature(enable = "neon")]
-fn clear(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
-    let cleared;
-    // SAFETY: an instruction on registers.
-    unsafe {
-        core::arch::asm!(
-            "bic {cleared:v}.16b, {a:v}.16b, {b:v}.16b",
-            cleared = lateout(vreg) cleared,
-            a = in(vreg) a,
-            b = in(vreg) b,
-            options(pure, nomem, nostack, preserves_flags),
-        );
-    }
-    cleared
-}
-
-/// `a ^ b`, rotated right by `RIGHT`.
-#[inline]
-#[target_feature(enable = "sha3")]
-fn exclusive_or_and_rotate<const RIGHT: i32>(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
-    vxarq_u64::<RIGHT>(a, b)
-}
-
-/// `a ^ b`, of b each word rotated left by one.
-#[inline]
-#[target_feature(enable = "sha3")]
-fn rotate_and_exclusive_or(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
-    vrax1q_u64(a, b)
-}
-
 impl Cpu for Neon {
     fn kernels(self) -> &'static Kernels {
         self.kernels()
@@ -232,9 +72,13 @@ impl Cpu for Neon {
         unsafe { permute_x2(state) }
     }
 
-    fn permute_x2_and_one(state: &mut [Pair<Self>; 25], one: &mut [u64; 25]) {
+    fn permute_x2_and_two(
+        state: &mut [Pair<Self>; 25],
+        first: &mut [u64; 25],
+        second: &mut [u64; 25],
+    ) {
         // SAFETY: the states are registers, which prove the features.
-        unsafe { permute_x2_and_one(state, one) }
+        unsafe { permute_x2_and_two(state, first, second) }
     }
 }
 
@@ -254,9 +98,13 @@ impl Cpu for NeonSha3 {
         }
     }
 
-    fn permute_x2_and_one(state: &mut [Pair<Self>; 25], one: &mut [u64; 25]) {
+    fn permute_x2_and_two(
+        state: &mut [Pair<Self>; 25],
+        first: &mut [u64; 25],
+        second: &mut [u64; 25],
+    ) {
         // SAFETY: the states are registers of such a CPU, which prove the features.
-        unsafe { permute_x2_and_one_sha3(state, one) }
+        unsafe { permute_x2_and_two_sha3(state, first, second) }
     }
 }
 
@@ -268,8 +116,8 @@ fn permute_x2(state: &mut [Pair<Neon>; 25]) {
 
 #[inline(never)]
 #[target_feature(enable = "neon")]
-fn permute_x2_and_one(state: &mut [Pair<Neon>; 25], one: &mut [u64; 25]) {
-    rounds::permute_interleaved(words(state), one);
+fn permute_x2_and_two(state: &mut [Pair<Neon>; 25], first: &mut [u64; 25], second: &mut [u64; 25]) {
+    rounds::permute_beside(words(state), first, second);
 }
 
 #[inline(never)]
@@ -281,13 +129,17 @@ pub(super) fn permute_x2_sha3(state: &mut [Pair<NeonSha3>; 25]) {
 #[inline(never)]
 #[target_feature(enable = "neon,sha3")]
 pub(super) fn permute_x2_on_one_unit_sha3(state: &mut [Pair<NeonSha3>; 25]) {
-    keccak_f1600(state);
+    rounds::permute_on_one_unit(words(state));
 }
 
 #[inline(never)]
 #[target_feature(enable = "neon,sha3")]
-fn permute_x2_and_one_sha3(state: &mut [Pair<NeonSha3>; 25], one: &mut [u64; 25]) {
-    permute_interleaved!(state, one);
+fn permute_x2_and_two_sha3(
+    state: &mut [Pair<NeonSha3>; 25],
+    first: &mut [u64; 25],
+    second: &mut [u64; 25],
+) {
+    rounds::permute_beside_sha3(words(state), first, second);
 }
 
 /// One permutation.

@@ -1,4 +1,4 @@
-//! ExpandA, two polynomials at a time or three. Variable time: A is public.
+//! ExpandA, two polynomials at a time to four. Variable time: A is public.
 
 use core::arch::aarch64::*;
 
@@ -18,12 +18,11 @@ const BLOCKS: usize = 5;
 /// Bytes of them, with room for whole vectors.
 pub(super) const STREAM: usize = RATE * BLOCKS + 8;
 
-/// Entries that fill two states and three.
-pub(super) const GROUP: usize = 6;
+/// Entries of two groups of four.
+pub(super) const GROUP: usize = 8;
 
 /// Algorithm 32, as [`crate::backend::kernels::Kernels::expand_a`]. `interleaved` gets one
-/// permutation with each of these; where it has nothing to hash, a third entry may. Bounds:
-/// `0 <= out < q`.
+/// permutation with each of these. Bounds: `0 <= out < q`.
 #[inline(never)]
 #[target_feature(enable = "neon")]
 pub(super) fn expand_a<C: Cpu>(
@@ -36,10 +35,10 @@ pub(super) fn expand_a<C: Cpu>(
 ) {
     let (mut first, mut rest) = (first, out);
     while !rest.is_empty() {
-        let most = if scalar_interleaved() && interleaved.is_empty() {
-            3
-        } else {
-            2
+        let most = match (scalar_interleaved(), interleaved.is_empty()) {
+            (false, _) => 2,
+            (true, false) => 3,
+            (true, true) => 4,
         };
         let (now, later) = rest.split_at_mut(rest.len().min(most));
         let count = now.len();
@@ -52,7 +51,8 @@ pub(super) fn expand_a<C: Cpu>(
     }
 }
 
-/// At most two entries, or three if `side` has nothing to hash.
+/// At most two entries; on cores that interleave scalar states three, or four if `interleaved`
+/// has nothing to hash.
 #[inline]
 #[target_feature(enable = "neon")]
 fn expand_group<C: Cpu>(
@@ -72,7 +72,6 @@ fn expand_group<C: Cpu>(
     for (word, bytes) in one.iter_mut().zip(rho.as_chunks::<8>().0) {
         *word = u64::from_le_bytes(*bytes);
     }
-    one[4] = entry(2);
     one[RATE / 8 - 1] = 1 << 63;
     let mut state = [Pair::splat(cpu, 0); 25];
     for (word, one) in state.iter_mut().zip(one) {
@@ -82,57 +81,65 @@ fn expand_group<C: Cpu>(
         cpu,
         vcombine_u64(vcreate_u64(entry(0)), vcreate_u64(entry(1))),
     );
-    let mut third = (out.len() == 3).then_some(&mut one);
-    permute(&mut state, third.as_deref_mut(), interleaved);
-    fill(&mut state, third, out, interleaved);
+    let mut scalar = [one, one];
+    scalar[0][4] = entry(2);
+    scalar[1][4] = entry(3);
+    permute(&mut state, &mut scalar, out.len(), interleaved);
+    fill(&mut state, &mut scalar, out, interleaved);
 }
 
-/// Algorithm 30 from states that are ready to be squeezed.
+/// Algorithm 30 from states that are ready to be squeezed: two in vectors, the others of `out`
+/// in `scalar`.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn fill<C: Cpu>(
     state: &mut [Pair<C>; 25],
-    mut third: Option<&mut [u64; 25]>,
+    scalar: &mut [[u64; 25]; 2],
     out: &mut [NttPoly],
     interleaved: &mut InterleavedHash<'_>,
 ) {
-    let mut streams = [[0; STREAM]; 3];
-    squeeze(state, third.as_deref(), &mut streams, 0);
+    let mut streams = [[0; STREAM]; 4];
+    let count = out.len();
+    squeeze(state, scalar, count, &mut streams, 0);
     for block in 1..BLOCKS {
-        permute(state, third.as_deref_mut(), interleaved);
-        squeeze(state, third.as_deref(), &mut streams, block);
+        permute(state, scalar, count, interleaved);
+        squeeze(state, scalar, count, &mut streams, block);
     }
-    let mut filled = [N; 3];
+    let mut filled = [N; 4];
     for ((poly, bytes), filled) in out.iter_mut().zip(&streams).zip(&mut filled) {
         *filled = accept(bytes, &mut poly.0);
     }
     while filled.iter().any(|&filled| filled < N) {
-        permute(state, third.as_deref_mut(), &mut InterleavedHash::empty());
-        squeeze(state, third.as_deref(), &mut streams, 0);
+        permute(state, scalar, count, &mut InterleavedHash::empty());
+        squeeze(state, scalar, count, &mut streams, 0);
         for ((poly, bytes), filled) in out.iter_mut().zip(&streams).zip(&mut filled) {
             *filled = rej_ntt_block_vartime(&bytes[..RATE], &mut poly.0, *filled);
         }
     }
 }
 
+/// The states of `count` entries, and on cores that interleave scalar states the hash.
 #[inline]
 #[target_feature(enable = "neon")]
 fn permute<C: Cpu>(
     state: &mut [Pair<C>; 25],
-    third: Option<&mut [u64; 25]>,
+    [first, second]: &mut [[u64; 25]; 2],
+    count: usize,
     interleaved: &mut InterleavedHash<'_>,
 ) {
-    if let Some(one) = third {
-        C::permute_x2_and_one(state, one);
-        return;
-    }
-    let busy = scalar_interleaved() && !interleaved.is_empty();
-    let block = busy.then(|| interleaved.absorb()).flatten();
-    let Some(one) = block else {
-        return C::permute_x2(state);
+    let block = if scalar_interleaved() && count < 4 {
+        interleaved.absorb()
+    } else {
+        None
     };
-    C::permute_x2_and_one(state, one);
-    interleaved.permuted();
+    if let Some(hash) = block {
+        C::permute_x2_and_two(state, first, hash);
+        interleaved.permuted();
+    } else if count > 2 {
+        C::permute_x2_and_two(state, first, second);
+    } else {
+        C::permute_x2(state);
+    }
 }
 
 /// Writes the 168 bytes of every state (followed by 8 of no meaning).
@@ -140,11 +147,12 @@ fn permute<C: Cpu>(
 #[target_feature(enable = "neon")]
 fn squeeze<C>(
     state: &[Pair<C>; 25],
-    third: Option<&[u64; 25]>,
-    streams: &mut [[u8; STREAM]; 3],
+    scalar: &[[u64; 25]; 2],
+    count: usize,
+    streams: &mut [[u8; STREAM]; 4],
     block: usize,
 ) {
-    let [lane_0, lane_1, lane_2] = streams;
+    let [lane_0, lane_1, others @ ..] = streams;
     for (n, [a, b]) in state.as_chunks::<2>().0[..RATE.div_ceil(16)]
         .iter()
         .enumerate()
@@ -153,8 +161,8 @@ fn squeeze<C>(
         put_bytes_at(lane_0, at, vreinterpretq_u8_u64(vzip1q_u64(a.0, b.0)));
         put_bytes_at(lane_1, at, vreinterpretq_u8_u64(vzip2q_u64(a.0, b.0)));
     }
-    if let Some(words) = third {
-        let bytes = lane_2[RATE * block..].as_chunks_mut::<8>().0;
+    for (words, stream) in scalar.iter().zip(others).take(count.saturating_sub(2)) {
+        let bytes = stream[RATE * block..].as_chunks_mut::<8>().0;
         for (bytes, word) in bytes.iter_mut().zip(&words[..RATE / 8]) {
             *bytes = word.to_le_bytes();
         }

@@ -7,16 +7,20 @@
 //! are where those of the next row belong. Chi gives these to their own places, and
 //! leaves the places that the next row needs.
 
-use core::arch::aarch64::{uint64x2_t, vdupq_n_u64, veorq_u64};
+use core::arch::aarch64::uint64x2_t;
 use core::arch::asm;
 
-use super::scalar;
+use super::scalar::constant;
 use crate::hash::keccak::ROUND_CONSTANTS;
 
 /// The texts of a round's parts, in their order, for another macro: between two of them
-/// other instructions may stand. Iota is not among them.
+/// other instructions may stand. Iota is not among them. Four steps of rho have a form of
+/// their own.
 macro_rules! parts {
-    ($each:ident; $parity:ident, $effect:ident, $rho:ident, $chi:ident; $($rest:tt)*) => {
+    (
+        $each:ident; $parity:ident, $effect:ident, $rho:ident, $four:ident, $chi:ident;
+        $($rest:tt)*
+    ) => {
         $each!($($rest)*
             [$parity!(25, 0 5 10 15 20)]
             [$parity!(26, 1 6 11 16 21)]
@@ -40,7 +44,7 @@ macro_rules! parts {
                 $rho!(8 16 30, 45 19),
             )]
             [concat!(
-                $rho!(12 10 27, 3 61),
+                $four!(12 10 27, 3 61),
                 $rho!(16 5 27, 36 28),
                 $rho!(10 1 30, 1 63),
                 $rho!(5 3 31, 28 36),
@@ -48,7 +52,7 @@ macro_rules! parts {
             )]
             [concat!(
                 $rho!(3 18 31, 21 43),
-                $rho!(6 24 26, 14 50),
+                $four!(6 24 26, 14 50),
                 $rho!(18 17 29, 15 49),
                 $rho!(24 23 31, 56 8),
                 $rho!(17 11 30, 10 54),
@@ -56,7 +60,7 @@ macro_rules! parts {
             [concat!(
                 $rho!(23 15 27, 41 23),
                 $rho!(11 9 26, 20 44),
-                $rho!(15 13 31, 25 39),
+                $four!(15 13 31, 25 39),
                 $rho!(9 22 29, 61 3),
                 $rho!(13 19 26, 8 56),
             )]
@@ -65,7 +69,7 @@ macro_rules! parts {
                 $rho!(19 7 29, 6 58),
                 $rho!(14 20 27, 18 46),
                 "eor v7.16b, v0.16b, v27.16b\n",
-                $rho!(20 4 26, 27 37),
+                $four!(20 4 26, 27 37),
             )]
             // To, to; the row from the first of these words on.
             [$chi!(4 0, 6 7 1 2 3)]
@@ -79,13 +83,7 @@ macro_rules! parts {
 
 /// The text of a round but for iota.
 macro_rules! round {
-    ($parity:ident, $effect:ident, $rho:ident, $chi:ident) => {
-        parts!(joined; $parity, $effect, $rho, $chi;)
-    };
-}
-
-macro_rules! joined {
-    ($([$text:expr])*) => { concat!($($text),*) };
+    ($($form:ident),*) => { parts!(joined; $($form),*;) };
 }
 
 /// `op to, a, b` on whole registers.
@@ -235,96 +233,144 @@ macro_rules! permute {
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn permute(state: &mut [uint64x2_t; 25]) {
-    permute!(state, round!(parity, effect, rho, chi));
+    permute!(state, round!(parity, effect, rho, rho, chi));
 }
 
 /// The same with the instructions for SHA-3. Constant time.
 #[inline]
 #[target_feature(enable = "neon,sha3")]
 pub(super) fn permute_sha3(state: &mut [uint64x2_t; 25]) {
-    permute!(state, round!(parity_sha3, effect_sha3, rho_sha3, chi_sha3));
+    permute!(
+        state,
+        round!(parity_sha3, effect_sha3, rho_sha3, rho_sha3, chi_sha3)
+    );
 }
 
-/// A part of a round on two states and seven other registers.
-macro_rules! part {
-    ($state:ident, $other:ident, $text:expr, [$($free:tt $m:tt),*], [$($name:tt $n:tt),*]) => {
-        // SAFETY: changes registers that are named.
+/// The same for cores that have these instructions on one vector unit: the others take what is
+/// no rotation. Constant time.
+#[inline]
+#[target_feature(enable = "neon,sha3")]
+pub(super) fn permute_on_one_unit(state: &mut [uint64x2_t; 25]) {
+    permute!(state, round!(parity, effect_sha3, rho_sha3, rho, chi));
+}
+
+/// Iota of all rounds: of the second scalar round, of the first, and of the vectors, which take
+/// one round while a scalar state takes two.
+static CONSTANTS: [[u64; 3]; 24] = {
+    let mut constants = [[0; 3]; 24];
+    let mut round = 0;
+    while round < 24 {
+        let first = 2 * round % 24;
+        constants[round] = [constant(first + 1), constant(first), ROUND_CONSTANTS[round]];
+        round += 1;
+    }
+    constants
+};
+
+/// A round on vectors in parallel with two on words: the parts of both, in turns.
+macro_rules! round_beside {
+    ($($form:ident),*) => { parts!(with_words_of_rounds; $($form),*;) };
+}
+
+macro_rules! with_words_of_rounds {
+    ($($vectors:tt)*) => { word_parts!(woven; $($vectors)*;) };
+}
+
+macro_rules! woven {
+    (
+        $a:tt $b:tt $c:tt $d:tt $e:tt $f:tt $g:tt
+        [$h:expr] $i:tt $j:tt $k:tt $l:tt $m:tt $n:tt $o:tt;
+        $p0:tt $p1:tt $p2:tt $p3:tt $p4:tt $p5:tt $p6:tt $p7:tt $p8:tt $p9:tt
+        $p10:tt $p11:tt $p12:tt $p13:tt $p14:tt
+    ) => {
+        joined!(
+            $a $p0 $p1 $b $p2 $p3 $c $p4 $p5 $d $p6 $p7 $e $p8 $p9 $f $p10 $p11 $g $p12 $p13
+            [$h] $p14
+            ["ldr x25, [sp, #16]\nldr x27, [x25, #8]\neor x0, x0, x27\n"]
+            $p0 $i $p1 $p2 $j $p3 $p4 $k $p5 $p6 $l $p7 $p8 $m $p9 $p10 $n $p11 $p12 $o $p13 $p14
+        )
+    };
+}
+
+macro_rules! permute_beside {
+    ($state:ident, $first:ident, $second:ident, $round:expr, [$($name:tt $n:tt),*]) => {
+        // Both scalar states take half the rounds of the vectors.
+        let half = CONSTANTS.as_ptr_range().start.wrapping_add(12);
+        // SAFETY: reads the constants, and reads and writes the two states; changes registers
+        // that are named, and x19 for as long as it runs.
         unsafe {
             asm!(
-                $text,
+                word_frame!(),
+                "3:",
+                load_words!(),
+                "2:",
+                $round,
+                "ldr x25, [sp, #16]",
+                "ldr x26, [sp, #24]",
+                "ldr x27, [x25], #16",
+                "ld1r {{v31.2d}}, [x25], #8",
+                "str x25, [sp, #16]",
+                "eor x0, x0, x27",
+                "eor v0.16b, v0.16b, v31.16b",
+                "cmp x25, x26",
+                "b.ne 2b",
+                store_words!(),
+                // The second state, of which there is no other.
+                "ldr x27, [sp, #40]",
+                "ldr x26, [sp, #24]",
+                "stp x27, xzr, [sp, #32]",
+                "add x26, x26, #288",
+                "str x26, [sp, #24]",
+                "cbnz x27, 3b",
+                end_of_word_frame!(),
+                inout("x0") $first.as_mut_ptr() => _, inout("x1") $second.as_mut_ptr() => _,
+                inout("x2") CONSTANTS.as_ptr() => _, inout("x3") half => _,
                 $(inout($name) $state[$n],)*
-                $(inout($free) $other[$m],)*
-                options(nostack, nomem, preserves_flags),
+                out("v25") _, out("v26") _, out("v27") _, out("v28") _, out("v29") _,
+                out("v30") _, out("v31") _,
+                out("x4") _, out("x5") _, out("x6") _, out("x7") _, out("x8") _, out("x9") _,
+                out("x10") _, out("x11") _, out("x12") _, out("x13") _, out("x14") _,
+                out("x15") _, out("x16") _, out("x17") _, out("x20") _, out("x21") _,
+                out("x22") _, out("x23") _, out("x24") _, out("x25") _, out("x26") _,
+                out("x27") _, out("x28") _, out("x30") _,
             );
         }
     };
-    ($state:ident, $other:ident, $text:expr) => {
-        with_words!(part; $state, $other, $text, [
-            "v25" 0, "v26" 1, "v27" 2, "v28" 3, "v29" 4, "v30" 5, "v31" 6
-        ],);
+    ($state:ident, $first:ident, $second:ident, $round:expr) => {
+        with_words!(permute_beside; $state, $first, $second, $round,);
     };
 }
 
-/// Fixes the point at which words are computed: the compiler moves computations past one
-/// opaque statement, but does not reorder opaque statements.
-macro_rules! here {
-    ($comment:literal, $($word:expr),*) => {
-        // SAFETY: does nothing.
-        unsafe {
-            asm!($comment, $(inout(reg) $word,)* options(nostack, nomem, preserves_flags));
-        }
-    };
-}
-
-/// A round on `$state`, with the registers `$other`, and on `$one` between its parts: a
-/// core looks ahead by a hundred instructions or two.
-macro_rules! round_beside {
-    ($state:ident, $other:ident, $one:ident, $constant:ident;
-        $p0:tt $p1:tt $p2:tt $p3:tt $p4:tt
-        $r0:tt $r1:tt $r2:tt $r3:tt $r4:tt
-        $c0:tt $c1:tt $c2:tt $c3:tt $c4:tt
-    ) => {
-        let mut parities = [0; 5];
-        each!($state, $other, 0 $p0, 1 $p1, 2 $p2, 3 $p3, 4 $p4, |x| {
-            parities[x] = scalar::parity(&$one, x);
-            here!("// {}", parities[x]);
-        });
-        let mut moved = [0; 25];
-        each!($state, $other, 0 $r0, 1 $r1, 2 $r2, 3 $r3, 4 $r4, |x| {
-            let mut a = scalar::column(&$one, &parities, x);
-            here!("// {} {} {} {} {}", a[0], a[1], a[2], a[3], a[4]);
-            scalar::spread(&a, x, &mut moved);
-        });
-        each!($state, $other, 0 $c0, 1 $c1, 2 $c2, 3 $c3, 4 $c4, |y| {
-            let mut a = scalar::row(&moved, y);
-            here!("// {} {} {} {} {}", a[0], a[1], a[2], a[3], a[4]);
-            $one[5 * y..][..5].copy_from_slice(&a);
-        });
-        $state[0] = veorq_u64($state[0], vdupq_n_u64($constant));
-        $one[0] ^= scalar::constant($constant);
-    };
-}
-
-/// Parts of a round, each followed by its counterpart for another number.
-macro_rules! each {
-    ($state:ident, $other:ident, $($n:literal [$text:expr]),*, |$at:ident| $act:block) => {
-        $(
-            part!($state, $other, $text);
-            let $at = $n;
-            $act
-        )*
-    };
-}
-
-/// The same as [`permute`], and on a third state between the parts of each round. Constant
-/// time.
+/// The same as [`permute`], and on two more states in scalar registers, one after the other.
+/// Constant time.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn permute_interleaved(state: &mut [uint64x2_t; 25], one: &mut [u64; 25]) {
-    let mut other = [vdupq_n_u64(0); 7];
-    let mut kept = scalar::kept(one);
-    for &constant in &ROUND_CONSTANTS {
-        parts!(round_beside; parity, effect, rho, chi; state, other, kept, constant;);
-    }
-    *one = scalar::plain(&kept);
+pub(super) fn permute_beside(
+    state: &mut [uint64x2_t; 25],
+    first: &mut [u64; 25],
+    second: &mut [u64; 25],
+) {
+    permute_beside!(
+        state,
+        first,
+        second,
+        round_beside!(parity, effect, rho, rho, chi)
+    );
+}
+
+/// The same as [`permute_on_one_unit`], and on two more states in scalar registers, one after
+/// the other. Constant time.
+#[inline]
+#[target_feature(enable = "neon,sha3")]
+pub(super) fn permute_beside_sha3(
+    state: &mut [uint64x2_t; 25],
+    first: &mut [u64; 25],
+    second: &mut [u64; 25],
+) {
+    permute_beside!(
+        state,
+        first,
+        second,
+        round_beside!(parity, effect_sha3, rho_sha3, rho, chi)
+    );
 }

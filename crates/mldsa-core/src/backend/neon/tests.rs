@@ -29,7 +29,7 @@ macro_rules! on_each_cpu {
 pub(super) use on_each_cpu;
 
 /// States that [`fill`] takes.
-pub(super) const STATES: usize = 3;
+pub(super) const STATES: usize = 4;
 
 /// [`fill`] from given states.
 pub(super) fn fill_from<C: Cpu>(
@@ -41,13 +41,13 @@ pub(super) fn fill_from<C: Cpu>(
     for (n, word) in sponge.words_mut().iter_mut().enumerate() {
         *word = states[n % 2][n / 2];
     }
-    let (mut third, mut none) = (states[2], InterleavedHash::empty());
+    let (mut scalar, mut none) = ([states[2], states[3]], InterleavedHash::empty());
     // SAFETY: `cpu` proves the features.
-    unsafe { fill(&mut sponge.0, Some(&mut third), polys, &mut none) };
+    unsafe { fill(&mut sponge.0, &mut scalar, polys, &mut none) };
 }
 
 #[test]
-fn two_permutations_and_three() {
+fn two_permutations_and_four() {
     fn check<C: Cpu>(cpu: C) {
         let mut random = Random::new(9);
         let mut sponge = cpu.wide();
@@ -56,14 +56,14 @@ fn two_permutations_and_three() {
         for (n, word) in sponge.words_mut().iter_mut().enumerate() {
             *word = states[n % 2][n / 2];
         }
-        let (mut paired, mut one) = (States(sponge.0), states[1]);
-        C::permute_x2_and_one(&mut paired.0, &mut one);
+        let (mut paired, [mut second, mut first]) = (States(sponge.0), states);
+        C::permute_x2_and_two(&mut paired.0, &mut first, &mut second);
         C::permute_x2(&mut sponge.0);
         assert_eq!(sponge.words(), paired.words());
         for (lane, mut state) in states.into_iter().enumerate() {
             keccak_f1600(&mut state);
             assert!(sponge.words().iter().skip(lane).step_by(2).eq(&state));
-            assert!(lane != 1 || one == state);
+            assert!([second, first][lane] == state);
         }
     }
     on_each_cpu!(check);
