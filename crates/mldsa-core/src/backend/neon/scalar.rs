@@ -144,7 +144,7 @@ macro_rules! kept {
     };
 }
 
-/// How far the constants of iota are rotated with their word.
+/// Rotation of iota's constants, that of their word.
 const OF_CONSTANTS: u32 = 20;
 
 macro_rules! to_kept {
@@ -215,7 +215,7 @@ macro_rules! word_pairs {
     };
 }
 
-// What is on the stack: words 24 and 21; the next constants and their end; the state, and a
+// The stack holds words 24 and 21; the next constants and their end; the state, and a
 // second one; x19, which is no operand of a block of assembly.
 
 /// Makes room, and stores x0 to x3 there: state, second state, constants, their end.
