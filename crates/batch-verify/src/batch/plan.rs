@@ -29,7 +29,7 @@ const DUPLICATE: usize = usize::MAX;
 /// Sorts `plan` and removes the items that equal an earlier one, which are appended
 /// to `duplicates`.
 ///
-/// Where the first bytes of signatures under one key collide, which those of honest signatures
+/// If the first bytes of signatures under one key collide, which those of honest signatures
 /// rarely do, a keyed hash of the whole content separates the items and a comparison decides: a
 /// flood of near-duplicates costs one hash for each.
 pub(crate) fn take_duplicates<'a, P: ParameterSet>(
