@@ -6,6 +6,17 @@ use crate::machine::{Flags, Machine};
 use crate::memory::{Step, Stop, Value, as_number, constant_bits, unknown};
 use crate::terms::{Compare, Lit};
 
+#[rustfmt::skip]
+const KNOWN: [M; 25] = [
+    M::Add, M::Sub, M::Cmp, M::And, M::Or, M::Xor, M::Test, M::Inc, M::Dec, M::Neg, M::Not, M::Imul,
+    M::Bt, M::Xchg, M::Bswap, M::Adc, M::Sbb, M::Andn, M::Tzcnt, M::Popcnt, M::Bzhi, M::Cdqe, M::Cwde,
+    M::Blsr, M::Bts,
+];
+#[rustfmt::skip]
+const SHIFTS: [M; 9] = [
+    M::Shl, M::Shr, M::Sar, M::Rol, M::Ror, M::Rorx, M::Shlx, M::Shrx, M::Sarx,
+];
+
 impl Machine<'_> {
     /// Zero and sign flags of a result; carry and overflow are clear.
     pub(crate) fn logic_flags(&mut self, result: &[Lit]) {
@@ -85,45 +96,8 @@ impl Machine<'_> {
 
     pub(crate) fn arithmetic(&mut self, i: &Instruction) -> Step<bool> {
         let m = i.mnemonic();
-        let known = matches!(
-            m,
-            M::Add
-                | M::Sub
-                | M::Cmp
-                | M::And
-                | M::Or
-                | M::Xor
-                | M::Test
-                | M::Inc
-                | M::Dec
-                | M::Neg
-                | M::Not
-                | M::Shl
-                | M::Shr
-                | M::Sar
-                | M::Rol
-                | M::Ror
-                | M::Imul
-                | M::Bt
-                | M::Xchg
-                | M::Bswap
-                | M::Adc
-                | M::Sbb
-        ) || matches!(
-            m,
-            M::Rorx
-                | M::Andn
-                | M::Shlx
-                | M::Shrx
-                | M::Sarx
-                | M::Tzcnt
-                | M::Popcnt
-                | M::Bzhi
-                | M::Cdqe
-                | M::Cwde
-                | M::Blsr
-                | M::Bts
-        );
+        let is_shift = SHIFTS.contains(&m);
+        let known = is_shift || KNOWN.contains(&m);
         if !known {
             return Ok(false);
         }
@@ -177,20 +151,7 @@ impl Machine<'_> {
             (a, b) => return self.pointer_arithmetic(i, &a, &b),
         };
         a.truncate(width);
-        if !matches!(
-            m,
-            M::Shl
-                | M::Shr
-                | M::Sar
-                | M::Rol
-                | M::Ror
-                | M::Rorx
-                | M::Shlx
-                | M::Shrx
-                | M::Sarx
-                | M::Bt
-                | M::Bts
-        ) {
+        if !is_shift && !matches!(m, M::Bt | M::Bts) {
             b.truncate(width);
         }
         let result = match m {
@@ -224,7 +185,7 @@ impl Machine<'_> {
                 self.flags = Flags::default();
                 self.terms.bits(word)
             }
-            M::Shl | M::Shr | M::Sar | M::Rol | M::Ror | M::Rorx | M::Shlx | M::Shrx | M::Sarx => {
+            _ if is_shift => {
                 let count_mask = if width == 64 { 63 } else { 31 };
                 let Some(count) = as_number(&b) else {
                     return unknown("a shift by data");

@@ -140,8 +140,8 @@ impl Image {
         self.architecture == object::Architecture::Aarch64
     }
 
-    /// The image in which the byte of the variable whose name contains all parts is a constant.
-    pub(crate) fn assuming(&self, parts: &[&str], value: u8) -> Result<Self, String> {
+    /// The image in which the variable whose name contains all parts is a constant.
+    pub(crate) fn assuming(&self, parts: &[&str], value: &[u8]) -> Result<Self, String> {
         let fits = |name: &str| parts.iter().all(|part| name.contains(part));
         let mut named = self.statics.iter().filter(|(name, _)| fits(name));
         let (Some((_, &start)), None) = (named.next(), named.next()) else {
@@ -150,12 +150,20 @@ impl Image {
         let mut image = self.clone();
         let assumed = Segment {
             start,
-            bytes: vec![value],
+            bytes: value.to_vec(),
             writable: false,
             executable: false,
         };
         image.segments.insert(0, assumed);
         Ok(image)
+    }
+
+    /// The image in which a pointer of the program is null.
+    pub(crate) fn without_pointer(&self, address: u64) -> Self {
+        let mut image = self.clone();
+        image.pointers.remove(&address);
+        image.put(address, 0);
+        image
     }
 
     /// Changes bits of a byte, for the fault tests.

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::aarch64;
 use crate::image::Image;
 use crate::memory::{Bits, END, Memory, PROGRAM, STACK, Step, Stop, UNWRITTEN, Value, unknown};
-use crate::terms::{Lit, Terms};
+use crate::terms::{ANY, Lit, Terms};
 
 /// Values of flags; `None` where no rule says what they are.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +71,9 @@ impl<'a> Machine<'a> {
     }
 
     pub(crate) fn fresh(&mut self, bits: usize) -> Bits {
+        if self.memory.placed {
+            return vec![ANY; bits];
+        }
         (0..bits / 64)
             .flat_map(|_| {
                 let word = self.terms.input(64, 0, u64::MAX.into(), false);
@@ -87,7 +90,7 @@ impl<'a> Machine<'a> {
         } else {
             4
         };
-        self.general[register] = Value::Pointer(STACK, top);
+        self.general[register] = self.memory.number(Value::Pointer(STACK, top));
         for (n, value) in arguments.iter().enumerate() {
             self.memory
                 .write_value((STACK, top + 8 * n as i64), value)?;
@@ -97,18 +100,18 @@ impl<'a> Machine<'a> {
     }
 
     pub(crate) fn push(&mut self, value: &Value) -> Step<()> {
-        let Value::Pointer(region, offset) = self.general[4] else {
+        let Value::Pointer(region, offset) = self.memory.pointer(self.general[4].clone()) else {
             return unknown("a stack pointer that is none");
         };
-        self.general[4] = Value::Pointer(region, offset - 8);
+        self.general[4] = self.memory.number(Value::Pointer(region, offset - 8));
         self.memory.write_value((region, offset - 8), value)
     }
 
     pub(crate) fn pop(&mut self) -> Step<Value> {
-        let Value::Pointer(region, offset) = self.general[4] else {
+        let Value::Pointer(region, offset) = self.memory.pointer(self.general[4].clone()) else {
             return unknown("a stack pointer that is none");
         };
-        self.general[4] = Value::Pointer(region, offset + 8);
+        self.general[4] = self.memory.number(Value::Pointer(region, offset + 8));
         self.memory.read_value((region, offset), 8)
     }
 

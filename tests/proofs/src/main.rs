@@ -19,6 +19,7 @@ mod memory;
 mod mutants;
 mod one_instruction;
 mod operands;
+mod operations;
 mod parallel;
 mod permutations;
 mod places;
@@ -53,7 +54,7 @@ use row::Report;
 const SLOW: [&str; 3] = ["commit_row", "public_row", "respond_row"];
 const USAGE: &str =
     "usage: mldsa-proofs [aarch64] quick | all | rows TEXT | semantics | faults [CODE TABLES]
-       mldsa-proofs all --write | reference | hints | mutants | --elf PATH";
+       mldsa-proofs all --write | reference | hints | mutants | operations [TEXT] | --elf PATH";
 /// The exit status if a tool or a target is missing.
 const NOT_RUN: u8 = 77;
 
@@ -101,6 +102,8 @@ fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
             Ok(Some(true))
         }
         ["mutants"] => mutants::run(&own).map(Some),
+        ["operations"] => operations::run(&own, "").map(|result| Some(result.0)),
+        ["operations", text] => operations::run(&own, text).map(|result| Some(result.0)),
         ["hints"] => hints::check(&Image::load(&own)?).map(Some),
         ["reference"] => reference_vectors::compare().map(Some),
         ["--elf", path] => of_user(Path::new(path)).map(Some),
@@ -128,7 +131,10 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
     match arguments {
         ["quick"] => {
             let reports = reports(program, &|_, row| !SLOW.contains(&row.kernel), 1)?;
-            Ok(same_as_ledger(&reports)? & complete(&reports, &SLOW)? & bounds::check())
+            Ok(same_as_ledger(&reports)?
+                & complete(&reports, &SLOW)?
+                & bounds::check()
+                & whole(program, "ML-DSA-44")?.0)
         }
         ["all"] => all(program),
         ["rows", text] => {
@@ -144,7 +150,7 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
             }
             Ok(reports.iter().all(Report::is_proved))
         }
-        ["semantics"] => semantics(program),
+        ["semantics"] => semantics(program, whole(program, "")?.1),
         ["faults"] => faults::run(program, [1000, 200]),
         ["faults", code, tables] => {
             let number = |text: &str| text.parse().map_err(|_| USAGE);
@@ -157,12 +163,22 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
 /// All rows as the ledger has them, and all forms of instructions.
 fn all(program: &Path) -> Result<bool, String> {
     let reports = reports(program, &|_, _| true, 4)?;
-    Ok(
-        same_as_ledger(&reports)?
-            & complete(&reports, &[])?
-            & bounds::check()
-            & semantics(program)?,
-    )
+    let (whole, met) = whole(program, "")?;
+    Ok(same_as_ledger(&reports)?
+        & complete(&reports, &[])?
+        & bounds::check()
+        & whole
+        & semantics(program, met)?)
+}
+
+/// The whole operations whose names contain a text, if the program is this one.
+fn whole(program: &Path, text: &str) -> Result<(bool, BTreeMap<Vec<u8>, u64>), String> {
+    let own = std::env::current_exe().map_err(|e| e.to_string())?;
+    if program == own {
+        operations::run(program, text)
+    } else {
+        Ok((true, BTreeMap::new()))
+    }
 }
 
 /// The rows of any program that links the library.
@@ -208,10 +224,9 @@ fn same_as_ledger(reports: &[Report]) -> Result<bool, String> {
     Ok(differences.is_empty())
 }
 
-/// Compares every form of instruction that the rows execute.
-fn semantics(program: &Path) -> Result<bool, String> {
+/// Compares every form of instruction that the rows execute, and those that were met besides.
+fn semantics(program: &Path, mut met: BTreeMap<Vec<u8>, u64>) -> Result<bool, String> {
     let program = Program::load(program)?;
-    let mut met = BTreeMap::new();
     for (_, entry, row) in places(&program.image, &|_, _| true)? {
         let (machine, _) = row::execute(program.of(&row), entry, &row.arguments, 0);
         met.extend(machine.met);

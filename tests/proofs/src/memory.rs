@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::image::Image;
-use crate::terms::Lit;
+use crate::terms::{ANY, Lit, is_any};
 
 pub(crate) type Bits = Vec<Lit>;
 
@@ -80,6 +80,20 @@ pub(crate) fn as_number(bits: &[Lit]) -> Option<u64> {
         })
 }
 
+/// Bits of an address below the number of its region.
+const PLACE: u32 = 40;
+
+/// Makes bits that differ unknown; whether there were any.
+pub(crate) fn join_bits(mine: &mut [Lit], others: &[Lit]) -> bool {
+    let mut changed = false;
+    for (mine, &other) in mine.iter_mut().zip(others) {
+        if *mine != other && !is_any(*mine) {
+            (*mine, changed) = (ANY, true);
+        }
+    }
+    changed
+}
+
 /// Regions of one execution, and the constants of the program.
 #[derive(Clone)]
 pub(crate) struct Memory<'a> {
@@ -88,6 +102,9 @@ pub(crate) struct Memory<'a> {
     /// The end of what a callee may write.
     pub(crate) stack_top: i64,
     pub(crate) data_read: BTreeMap<u64, usize>,
+    /// Whether regions have addresses, `region << 40`, and memory without a value may hold
+    /// anything: for whole operations.
+    pub(crate) placed: bool,
 }
 
 impl<'a> Memory<'a> {
@@ -97,11 +114,21 @@ impl<'a> Memory<'a> {
 
     /// With a stack of as many bytes.
     pub(crate) fn with_stack(image: &'a Image, len: i64) -> Self {
+        Self::of(image, len, false)
+    }
+
+    /// The same, for whole operations.
+    pub(crate) fn placed(image: &'a Image, len: i64) -> Self {
+        Self::of(image, len, true)
+    }
+
+    fn of(image: &'a Image, len: i64, placed: bool) -> Self {
         let mut memory = Self {
             image,
             regions: Vec::new(),
             stack_top: len,
             data_read: BTreeMap::new(),
+            placed,
         };
         memory.region("program", 0, false, 1 << 12);
         memory.region("stack", len as usize, true, 64);
@@ -119,7 +146,7 @@ impl<'a> Memory<'a> {
     ) -> u32 {
         self.regions.push(Region {
             name,
-            bits: vec![UNWRITTEN; 8 * len],
+            bits: vec![if self.placed { ANY } else { UNWRITTEN }; 8 * len],
             pointers: BTreeMap::new(),
             writable,
             align,
@@ -152,6 +179,39 @@ impl<'a> Memory<'a> {
             }
         }
         before != (a.bits.clone(), a.pointers.clone())
+    }
+
+    /// The value as a number, where regions have addresses.
+    pub(crate) fn number(&self, value: Value) -> Value {
+        match value {
+            Value::Pointer(region, offset) if self.placed => {
+                let address = (u64::from(region) << PLACE).wrapping_add(offset as u64);
+                Value::Bits(constant_bits(address, 64))
+            }
+            value => value,
+        }
+    }
+
+    /// The pointer that a number is, where regions have addresses.
+    pub(crate) fn pointer(&self, value: Value) -> Value {
+        match &value {
+            Value::Bits(bits) if self.placed && bits.len() == 64 => match as_number(bits) {
+                Some(n) if n >> PLACE < self.regions.len() as u64 => {
+                    Value::Pointer((n >> PLACE) as u32, (n & ((1 << PLACE) - 1)) as i64)
+                }
+                _ => value,
+            },
+            _ => value,
+        }
+    }
+
+    /// Takes what differs in another state from the writable regions; whether there was any.
+    pub(crate) fn join(&mut self, other: &Self) -> bool {
+        let mut changed = false;
+        for (a, b) in self.regions.iter_mut().zip(&other.regions) {
+            changed |= join_bits(&mut a.bits, &b.bits);
+        }
+        changed
     }
 
     pub(crate) fn read(&mut self, (region, offset): (u32, i64), len: usize) -> Step<Bits> {
@@ -213,11 +273,11 @@ impl<'a> Memory<'a> {
     pub(crate) fn read_value(&mut self, at: (u32, i64), len: usize) -> Step<Value> {
         if at.0 == PROGRAM && len == 8 {
             if self.image.imports.contains_key(&(at.1 as u64)) {
-                return Ok(Value::Pointer(LIBRARY, at.1));
+                return Ok(self.number(Value::Pointer(LIBRARY, at.1)));
             }
             if let Some(&target) = self.image.pointers.get(&(at.1 as u64)) {
                 self.read(at, 8)?;
-                return Ok(Value::Pointer(PROGRAM, target as i64));
+                return Ok(self.number(Value::Pointer(PROGRAM, target as i64)));
             }
         } else if len == 8
             && let Some(&(region, offset)) = self.regions[at.0 as usize].pointers.get(&at.1)
@@ -228,7 +288,7 @@ impl<'a> Memory<'a> {
     }
 
     pub(crate) fn write_value(&mut self, at: (u32, i64), value: &Value) -> Step<()> {
-        match value {
+        match &self.number(value.clone()) {
             Value::Bits(bits) => self.write(at, bits),
             &Value::Pointer(region, offset) => {
                 self.write(at, &[UNWRITTEN; 64])?;

@@ -67,24 +67,7 @@ pub(crate) fn program(
     };
     let text = |e: iced_x86::IcedError| e.to_string();
     let buffer = BASE + 0x1_0000;
-    let general = [
-        Register::RAX,
-        Register::RCX,
-        Register::RDX,
-        Register::RBX,
-        Register::RSP,
-        Register::RBP,
-        Register::RSI,
-        Register::RDI,
-        Register::R8,
-        Register::R9,
-        Register::R10,
-        Register::R11,
-        Register::R12,
-        Register::R13,
-        Register::R14,
-        Register::R15,
-    ];
+    let general: [Register; 16] = core::array::from_fn(|n| Register::RAX + n as u32);
     let at = |offset: usize| MemoryOperand::with_base_displ(Register::RSP, offset as i64);
     let load = |register, value: u64| Instruction::with2(Code::Mov_r64_imm64, register, value);
     let len = (BATCH * case) as u64;

@@ -38,6 +38,7 @@ impl Machine<'_> {
     }
 
     pub(crate) fn set_general(&mut self, register: Register, value: Value) -> Step<()> {
+        let value = self.memory.number(value);
         let number = register.full_register().number();
         if register.size() < 4 && matches!(self.general[number], Value::Pointer(..)) {
             // The rest of a pointer is any number at all.
@@ -120,6 +121,13 @@ impl Machine<'_> {
                     None => return Err(Stop::Leak("an address depends on data".into())),
                 },
             }
+        }
+        if region.is_none()
+            && let Value::Pointer(of, at) = self
+                .memory
+                .pointer(Value::Bits(constant_bits(offset as u64, 64)))
+        {
+            return Ok((of, at));
         }
         match region {
             Some(region) => Ok((region, offset)),

@@ -44,7 +44,7 @@ impl Program {
 }
 
 /// Names of the entries of a table, in order, from the source of the library.
-fn entries() -> Result<Vec<String>, String> {
+pub(crate) fn entries() -> Result<Vec<String>, String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../crates/mldsa-core/src/backend/kernels.rs");
     let text =

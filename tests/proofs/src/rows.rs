@@ -358,22 +358,14 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 /// Entries of the table that no row is about, and why.
+#[rustfmt::skip] // One line for each entry.
 pub(crate) const WITHOUT_ROWS: [(&str, &str); 8] = [
     ("expand_a", "rejection sampling: branches on public data"),
-    (
-        "expand_a_interleaved",
-        "rejection sampling: branches on public data",
-    ),
-    (
-        "expand_s",
-        "rejection sampling: the positions of rejected half-bytes are declassified",
-    ),
-    (
-        "expand_masks",
-        "calls the sponge of the backend with lengths; no statement yet",
-    ),
+    ("expand_a_interleaved", "rejection sampling: branches on public data"),
+    ("expand_s", "rejection sampling: the positions of rejected half-bytes are declassified"),
+    ("expand_masks", "value open; its constant time is part of the whole operations"),
     ("clear_registers", "has no result"),
-    ("prepare", "a whole operation"),
-    ("shake256", "a whole operation"),
-    ("verify", "a whole operation"),
+    ("prepare", "a whole operation on public data"),
+    ("shake256", "value open; used by batches only"),
+    ("verify", "a whole operation on public data"),
 ];

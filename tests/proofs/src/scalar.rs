@@ -3,7 +3,9 @@
 use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic as M, Register};
 
 use crate::machine::{Flags, Machine};
-use crate::memory::{LIBRARY, PROGRAM, Step, Stop, Value, as_number, constant_bits, unknown};
+use crate::memory::{
+    LIBRARY, Memory, PROGRAM, Step, Stop, Value, as_number, constant_bits, unknown,
+};
 use crate::terms::Lit;
 
 impl Machine<'_> {
@@ -29,7 +31,8 @@ impl Machine<'_> {
                 return self.indirect(i, next).map(Some);
             }
             FlowControl::Return => {
-                return match self.pop()? {
+                let target = self.pop()?;
+                return match self.memory.pointer(target) {
                     Value::Pointer(PROGRAM, target) => Ok(Some(target as u64)),
                     Value::Pointer(..) => Err(Stop::Memory("a return to no code".into())),
                     Value::Bits(_) => Err(Stop::Leak("a return to data".into())),
@@ -38,13 +41,11 @@ impl Machine<'_> {
             other => return unknown(format!("{other:?}")),
         }
         let done = match i.mnemonic() {
-            M::Nop | M::Endbr64 | M::Vzeroupper => {
-                if i.mnemonic() == M::Vzeroupper {
-                    self.vectors
-                        .iter_mut()
-                        .take(16)
-                        .for_each(|v| v[128..].fill(0));
-                }
+            M::Nop | M::Endbr64 => true,
+            M::Vzeroupper | M::Vzeroall => {
+                let from = if i.mnemonic() == M::Vzeroall { 0 } else { 128 };
+                let vectors = self.vectors.iter_mut().take(16);
+                vectors.for_each(|v| v[from..].fill(0));
                 true
             }
             M::Push => {
@@ -96,6 +97,7 @@ impl Machine<'_> {
 
     fn indirect(&mut self, i: &Instruction, next: u64) -> Step<u64> {
         let target = self.source(i, 0, 64)?;
+        let target = self.memory.pointer(target);
         if let Value::Pointer(LIBRARY, slot) = target {
             let name = self
                 .memory
@@ -116,7 +118,7 @@ impl Machine<'_> {
             // A tail call returns to the caller of this function.
             return match i.flow_control() {
                 FlowControl::IndirectCall => Ok(next),
-                _ => match self.pop()? {
+                _ => match self.pop().map(|target| self.memory.pointer(target))? {
                     Value::Pointer(PROGRAM, target) => Ok(target as u64),
                     _ => unknown("a return from a tail call"),
                 },
@@ -136,7 +138,7 @@ impl Machine<'_> {
 
     /// The functions of the C library that kernels call.
     pub(crate) fn library(&mut self, name: &str, [to, from, len]: [Value; 3]) -> Step<Value> {
-        let pointer = |value: Value| match value {
+        let pointer = |memory: &Memory<'_>, value: Value| match memory.pointer(value) {
             Value::Pointer(region, offset) => Ok((region, offset)),
             Value::Bits(_) => unknown("a pointer argument that is none"),
         };
@@ -149,8 +151,8 @@ impl Machine<'_> {
         match name {
             _ if len == 0 => {}
             "memcpy" | "memmove" => {
-                let from = pointer(from)?;
-                let to = pointer(to.clone())?;
+                let from = pointer(&self.memory, from)?;
+                let to = pointer(&self.memory, to.clone())?;
                 let overlap = from.0 == to.0 && (from.1 - to.1).unsigned_abs() < len;
                 if name == "memcpy" && overlap {
                     return Err(Stop::Memory("memcpy of overlapping bytes".into()));
@@ -163,7 +165,8 @@ impl Machine<'_> {
                     return unknown("a byte that is a pointer");
                 };
                 let bits: Vec<_> = (0..len).flat_map(|_| byte.iter().copied()).collect();
-                self.memory.write(pointer(to.clone())?, &bits)?;
+                let at = pointer(&self.memory, to.clone())?;
+                self.memory.write(at, &bits)?;
             }
             _ => return unknown(format!("a call of {name}")),
         }
@@ -175,7 +178,8 @@ impl Machine<'_> {
             Ok((region, offset)) if i.op_register(0).size() == 8 => {
                 return self.set_general(i.op_register(0), Value::Pointer(region, offset));
             }
-            Ok(_) => return unknown("a narrow pointer"),
+            Ok(_) if !self.memory.placed => return unknown("a narrow pointer"),
+            Ok(_) => {}
             Err(Stop::Leak(_) | Stop::Memory(_)) => {}
             Err(other) => return Err(other),
         }

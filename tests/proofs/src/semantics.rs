@@ -75,6 +75,7 @@ fn is_control(i: &Instruction) -> bool {
                 | Mnemonic::Nop
                 | Mnemonic::Endbr64
                 | Mnemonic::Div
+                | Mnemonic::Vzeroall
                 | Mnemonic::Vzeroupper
         )
 }

@@ -13,6 +13,14 @@ use crate::forms::{Atom, AtomId, Definition, Form, Residue};
 /// A literal; 0 is false, 1 is true.
 pub(crate) type Lit = u32;
 pub(crate) type WordId = u32;
+/// A bit about which nothing is known: two of them need not be equal. Rows have none, whole
+/// operations nothing else that is not a constant.
+pub(crate) const ANY: Lit = 2;
+
+/// Whether a literal is [`ANY`], negated or not.
+pub(crate) const fn is_any(lit: Lit) -> bool {
+    lit >> 1 == ANY >> 1
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Node {
@@ -79,6 +87,8 @@ pub(crate) struct Word {
     pub(crate) op: Op,
     /// Node of bit 0, if any bit was asked for.
     base: u32,
+    /// Whether a bit is [`ANY`].
+    pub(crate) is_any: bool,
     /// The value, modulo two to the width.
     pub(crate) form: Form,
     /// Range of the form.
@@ -108,7 +118,8 @@ pub(crate) struct Terms {
 impl Terms {
     pub(crate) fn new() -> Self {
         Self {
-            nodes: vec![Node::False],
+            // The second is that of `ANY`; nothing reads it.
+            nodes: vec![Node::False, Node::Bit(WordId::MAX, 0)],
             gates: FxHashMap::default(),
             words: Vec::new(),
             by_op: FxHashMap::default(),
@@ -139,6 +150,9 @@ impl Terms {
     }
 
     pub(crate) fn xor(&mut self, a: Lit, b: Lit) -> Lit {
+        if is_any(a) || is_any(b) {
+            return ANY;
+        }
         let negated = (a ^ b) & 1;
         let (a, b) = (a & !1, b & !1);
         negated
@@ -154,7 +168,11 @@ impl Terms {
     }
 
     pub(crate) fn and(&mut self, a: Lit, b: Lit) -> Lit {
-        if a == 0 || b == 0 || a == b ^ 1 {
+        if a == 0 || b == 0 {
+            0
+        } else if is_any(a) || is_any(b) {
+            ANY
+        } else if a == b ^ 1 {
             0
         } else if a == 1 || a == b {
             b
@@ -219,10 +237,12 @@ impl Terms {
         if form.terms.len() > 12 {
             form = self.seal_form(form, (low, high));
         }
+        let is_any = matches!(&op, Op::Field(bits) if bits.contains(&ANY));
         self.words.push(Word {
             width,
             op: op.clone(),
             base: 0,
+            is_any,
             form,
             low,
             high,
@@ -299,6 +319,10 @@ impl Terms {
                 .enumerate()
                 .fold(0, |v, (i, &bit)| v | u64::from(bit) << i);
             return self.constant(width, value);
+        }
+        if bits.iter().any(|&bit| is_any(bit)) {
+            let known = |&bit: &Lit| if is_any(bit) { ANY } else { bit };
+            return self.field(&bits.iter().map(known).collect::<Vec<_>>());
         }
         let first = bits.iter().position(|&bit| bit != 0).unwrap_or(0);
         // A whole word, whose upper bits are known to be zero.

@@ -180,6 +180,14 @@ impl Machine<'_> {
         } else {
             constant_bits(0, width)
         };
+        let same = i.op_count() > first + 1
+            && i.op_kind(first + 1) == OpKind::Register
+            && i.op_register(first) == i.op_register(first + 1);
+        let (a, b) = if same && name.starts_with("kx") {
+            (constant_bits(0, width), constant_bits(0, width))
+        } else {
+            (a, b)
+        };
         let t = &mut self.terms;
         if name.starts_with("kortest") {
             let or: Vec<_> = a.iter().zip(&b).map(|(&a, &b)| t.or(a, b)).collect();

@@ -4,7 +4,7 @@ use iced_x86::{Instruction, OpKind};
 
 use crate::machine::Machine;
 use crate::memory::{Bits, Step, as_number, unknown};
-use crate::terms::{Compare, Extreme, Lit, Terms};
+use crate::terms::{ANY, Compare, Extreme, Fill, Lit, Terms};
 use crate::vector::{broadcast_lane, lane_of_shuffle, width_of};
 
 /// Direction of a shift.
@@ -102,7 +102,15 @@ impl Machine<'_> {
         if sources < 2 {
             return Ok(false);
         }
-        let (a, b) = (self.operand(i, x, to)?, self.operand(i, y, to)?);
+        let (mut a, mut b) = (self.operand(i, x, to)?, self.operand(i, y, to)?);
+        let same = i.op_kind(y) == OpKind::Register && i.op_register(x) == i.op_register(y);
+        let is_idiom = ["pxor", "xorp", "pandn", "andnp", "psub", "pcmpeq", "pcmpgt"]
+            .iter()
+            .any(|start| name.starts_with(start));
+        if same && is_idiom {
+            // The idioms for zeros and ones, whatever the register holds.
+            (a, b) = (vec![0; to], vec![0; to]);
+        }
         let logic = match name {
             "pand" | "pandd" | "pandq" | "andps" | "andpd" => Some(0),
             "por" | "pord" | "porq" | "orps" | "orpd" => Some(1),
@@ -195,6 +203,24 @@ impl Machine<'_> {
                 }
                 return self.finish(i, out, 16, vex);
             }
+            "psadbw" => {
+                let mut out = Vec::with_capacity(to);
+                for (a, b) in a.chunks(64).zip(b.chunks(64)) {
+                    let t = &mut self.terms;
+                    let mut sum = t.constant(16, 0);
+                    for (a, b) in a.chunks(8).zip(b.chunks(8)) {
+                        let (a, b) = (t.gather(a), t.gather(b));
+                        let most = t.extreme(Extreme::MaxUnsigned, a, b);
+                        let least = t.extreme(Extreme::MinUnsigned, a, b);
+                        let difference = t.sub(most, least);
+                        let difference = t.extend(difference, 0, Fill::Zero, 16);
+                        sum = t.add(sum, difference);
+                    }
+                    out.extend(t.bits(sum));
+                    out.resize(out.len() + 48, 0);
+                }
+                return self.finish(i, out, 64, vex);
+            }
             "pmadd52luq" | "pmadd52huq" => {
                 let d = self.operand(i, 0, to)?;
                 let mut out = Vec::with_capacity(to);
@@ -257,6 +283,9 @@ impl Machine<'_> {
     fn madd52(&mut self, d: &[Lit], a: &[Lit], b: &[Lit], high: bool) -> Step<Bits> {
         let t = &mut self.terms;
         let (a, b) = (t.gather(a), t.gather(b));
+        if t.is_any(&[a, b]) {
+            return Ok(vec![ANY; 64]);
+        }
         let (x, y) = (t.unsigned(a), t.unsigned(b));
         let (x, y) = (t.range(&x), t.range(&y));
         // The product has to fit the widest words there are.

@@ -1,13 +1,73 @@
 //! Operations on words, with what they are for constants and the form of their result.
 
 use crate::forms::Form;
-use crate::terms::{Compare, Extreme, Fill, Lit, Op, Terms, WordId, mask, sign_extended};
+use crate::terms::{
+    ANY, Compare, Extreme, Fill, Lit, Op, Terms, WordId, is_any, mask, sign_extended,
+};
 
 impl Terms {
+    /// Whether a word has bits about which nothing is known.
+    pub(crate) fn is_any(&self, words: &[WordId]) -> bool {
+        words.iter().any(|&word| self.words[word as usize].is_any)
+    }
+
+    /// A word of which only so many bits may be set.
+    fn any(&mut self, width: u8, used: u8) -> WordId {
+        let bits: Vec<_> = (0..width).map(|n| if n < used { ANY } else { 0 }).collect();
+        self.gather(&bits)
+    }
+
+    /// A sum or the like of two words of which not all bits are known: its low bits follow from
+    /// those below the first that is not.
+    fn low_bits(&mut self, a: WordId, b: WordId, f: fn(u64, u64) -> u64) -> WordId {
+        let (x, y) = (self.bits(a), self.bits(b));
+        let known = x
+            .iter()
+            .zip(&y)
+            .take_while(|(x, y)| **x < 2 && **y < 2)
+            .count();
+        let value = |bits: &[Lit]| (0..known).fold(0, |v, n| v | u64::from(bits[n]) << n);
+        let low = f(value(&x), value(&y));
+        let bits: Vec<_> = (0..x.len())
+            .map(|n| {
+                if n < known {
+                    (low >> n & 1) as Lit
+                } else {
+                    ANY
+                }
+            })
+            .collect();
+        self.gather(&bits)
+    }
+
+    /// A comparison of such words, where the bits that are known decide it.
+    fn compare_any(&mut self, kind: Compare, a: WordId, b: WordId) -> Lit {
+        let bits = [self.bits(a), self.bits(b)];
+        let [(low_a, high_a), (low_b, high_b)] = bits.map(|bits| {
+            let end = |any: Lit| {
+                let of = |bit: Lit| u64::from(if bit < 2 { bit } else { any });
+                bits.iter()
+                    .enumerate()
+                    .fold(0, |v, (n, &bit)| v | of(bit) << n)
+            };
+            (end(0), end(1))
+        });
+        match kind {
+            Compare::Equal if low_a > high_b || low_b > high_a => 0,
+            Compare::GreaterUnsigned if low_a > high_b => 1,
+            Compare::GreaterUnsigned if high_a <= low_b => 0,
+            _ => ANY,
+        }
+    }
+
     pub(crate) fn slice(&mut self, word: WordId, from: u8, width: u8) -> WordId {
         let w = &self.words[word as usize];
         if from == 0 && width == w.width {
             return word;
+        }
+        if w.is_any {
+            let bits = self.bits(word);
+            return self.gather(&bits[from.into()..usize::from(from + width)]);
         }
         match w.op {
             Op::Const(value) => return self.constant(width, value >> from),
@@ -43,6 +103,13 @@ impl Terms {
                 value
             };
             return self.constant(width, value << up);
+        }
+        if self.is_any(&[core]) {
+            let mut bits = vec![0; up.into()];
+            bits.extend(self.bits(core));
+            let top = bits[bits.len() - 1];
+            bits.resize(width.into(), if fill == Fill::Sign { top } else { 0 });
+            return self.gather(&bits);
         }
         self.word(width, Op::Extend(core, up, fill), |t| {
             let reaches = up + t.words[core as usize].width == width;
@@ -90,6 +157,9 @@ impl Terms {
             let joined: Vec<_> = x.iter().zip(&y).map(|(x, y)| x | y).collect();
             return self.gather(&joined);
         }
+        if self.is_any(&[a, b]) {
+            return self.low_bits(a, b, u64::wrapping_add);
+        }
         if a == b {
             let doubled: Vec<_> = core::iter::once(0).chain(x).take(width.into()).collect();
             return self.gather(&doubled);
@@ -103,6 +173,7 @@ impl Terms {
         match (self.as_constant(a), self.as_constant(b)) {
             (Some(a), Some(b)) => return self.constant(width, a.wrapping_sub(b)),
             (_, Some(0)) => return a,
+            _ if self.is_any(&[a, b]) => return self.low_bits(a, b, u64::wrapping_sub),
             _ if a == b => return self.constant(width, 0),
             _ => {}
         }
@@ -134,6 +205,9 @@ impl Terms {
             .filter(|b| b.is_power_of_two() || *b == 0)
         {
             return self.shifted_up(a, b, width);
+        }
+        if self.is_any(&[a, b]) {
+            return self.low_bits(a, b, u64::wrapping_mul);
         }
         self.word(width, Op::Mul(a, b), |t| {
             (
@@ -186,6 +260,9 @@ impl Terms {
             let a = self.gather(&bits);
             return self.shifted_up(a, factor, width);
         }
+        if self.is_any(&[a, b]) {
+            return self.any(width, width);
+        }
         self.word(width, Op::Wide(a, b, signed), |t| {
             (
                 t.product(a, b, |t, word| {
@@ -202,6 +279,9 @@ impl Terms {
 
     pub(crate) fn extreme(&mut self, kind: Extreme, a: WordId, b: WordId) -> WordId {
         let width = self.words[a as usize].width;
+        if self.is_any(&[a, b]) {
+            return self.any(width, width);
+        }
         if a == b {
             return a;
         }
@@ -217,6 +297,9 @@ impl Terms {
 
     pub(crate) fn abs(&mut self, a: WordId) -> WordId {
         let width = self.words[a as usize].width;
+        if self.is_any(&[a]) {
+            return self.any(width, width);
+        }
         if let Some(value) = self.as_constant(a) {
             return self.constant(width, sign_extended(value, width).unsigned_abs());
         }
@@ -229,6 +312,9 @@ impl Terms {
 
     /// A literal: the comparison holds.
     pub(crate) fn compare(&mut self, kind: Compare, a: WordId, b: WordId) -> Lit {
+        if self.is_any(&[a, b]) {
+            return self.compare_any(kind, a, b);
+        }
         if a == b {
             return Lit::from(kind == Compare::Equal);
         }
@@ -261,8 +347,14 @@ impl Terms {
     }
 
     pub(crate) fn select(&mut self, condition: Lit, yes: WordId, no: WordId) -> WordId {
-        if condition < 2 || yes == no {
+        if condition < 2 || yes == no && !self.is_any(&[yes]) {
             return if condition == 0 { no } else { yes };
+        }
+        if is_any(condition) || self.is_any(&[yes, no]) {
+            let (yes, no) = (self.bits(yes), self.bits(no));
+            let pairs = yes.into_iter().zip(no);
+            let bits: Vec<_> = pairs.map(|(y, n)| self.mux(condition, y, n)).collect();
+            return self.gather(&bits);
         }
         let width = self.words[yes as usize].width;
         if self.as_constant(no) == Some(0) {
@@ -281,6 +373,10 @@ impl Terms {
 
     pub(crate) fn count_ones(&mut self, a: WordId, width: u8) -> WordId {
         let most = self.words[a as usize].width;
+        if self.is_any(&[a]) {
+            let bits = self.bits(a).iter().filter(|&&bit| bit > 0).count() as u8;
+            return self.any(width, 8 - bits.leading_zeros() as u8);
+        }
         self.word(width, Op::Count(a), |t| {
             (Form::atom(t.opaque(0, most.into())), None)
         })
@@ -288,6 +384,14 @@ impl Terms {
 
     /// A signed word in the range, at its ends if it was beyond them; of another width.
     pub(crate) fn clamp(&mut self, a: WordId, low: i64, high: i64, width: u8) -> WordId {
+        if self.is_any(&[a]) {
+            return self.any(width, width);
+        }
+        let inner = self.words[a as usize].width;
+        if let Some(value) = self.as_constant(a) {
+            let value = sign_extended(value, inner).clamp(low, high);
+            return self.constant(width, value as u64);
+        }
         let form = self.signed(a);
         let (l, h) = self.range(&form);
         if l >= low.into() && h <= high.into() {

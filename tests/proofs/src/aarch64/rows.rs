@@ -13,7 +13,7 @@ pub(crate) fn answers(image: &Image) -> Result<Vec<Image>, String> {
     let parts = ["scalar_interleaved", "ANSWER"];
     ANSWERS
         .iter()
-        .map(|(answer, _)| image.assuming(&parts, *answer))
+        .map(|(answer, _)| image.assuming(&parts, &[*answer]))
         .collect()
 }
 

@@ -1,0 +1,278 @@
+//! Constant time of whole operations on the linked program: key generation, import, signing.
+//!
+//! The executor runs an operation with all inputs unknown. A bit is 0, 1 or unknown; regions have
+//! addresses. A branch on an unknown bit is taken both ways if its function is listed, else the
+//! run stops, as it does for an address, a mask of a memory access, a length, a shift or a
+//! division. So what is executed depends on the outcomes of the listed branches only.
+//!
+//! Attempts of signing: states at the begin of attempt n that differ in unknown bits only are
+//! joined with those of attempt n less the period of the mask groups, until no state grows.
+
+mod paths;
+
+use core::hint::black_box;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use mldsa_core::internals::{self, SEED_LEN};
+use mldsa_core::no_alloc::PreparedSigningKeyStorage;
+use mldsa_core::{Backend, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SigningKey};
+
+use crate::image::Image;
+use crate::parallel;
+use crate::places::BACKENDS;
+use paths::Run;
+
+enum What {
+    /// Not executed: writes anything at all to the memory that an argument points to. Numbers of
+    /// the registers of its address and its length, and the unit of the length.
+    Public(usize, Length),
+    /// Left out of the table.
+    Absent,
+    /// Not executed: answers with the backend of the operation.
+    Choice,
+    /// Has so many branches at most that are taken both ways.
+    Branches(usize),
+}
+
+enum Length {
+    Fixed(usize),
+    Register(usize, usize),
+}
+
+const RCX: usize = 1;
+const RDI: usize = 7;
+const R8: usize = 8;
+
+/// Functions that handle what is declassified: a part of the name (an entry of the kernel table, or
+/// a function), how they are handled, and why they may.
+#[rustfmt::skip] // One line for each entry.
+const LISTED: [(&str, What, &str); 13] = [
+    ("mldsa_core..backend..Backend$u20$as$u20$core..default", What::Choice, "what the CPU has"),
+    ("expand_a", What::Public(RCX, Length::Register(R8, 1024)), "A and rho are public"),
+    ("expand_a_interleaved", What::Absent, "A and the public key are public: tr is hashed after A"),
+    ("expand_s", What::Public(RCX, Length::Register(R8, 1024)), "which half-bytes ExpandS refuses; the rest of it is not covered here"),
+    ("sample_in_ball_vartime", What::Public(RDI, Length::Fixed(256)), "the challenge of an attempt"),
+    ("hint_bit_pack_vartime", What::Public(RCX, Length::Register(R8, 1)), "the hints of a finished signature"),
+    ("check_expanded", What::Branches(1), "the verdict on the ranges of an import"),
+    ("from_expanded_bytes", What::Branches(1), "the verdict of an import"),
+    // Some compilers inline `sign_expanded` into the function of the operation.
+    ("sign_expanded|mldsa_proofs10operations4sign", What::Branches(1), "the verdict on the range of s1 and s2"),
+    ("respond_low_bits", What::Branches(1), "the r0 verdict of a row"),
+    ("respond_z", What::Branches(1), "the z verdict of a row"),
+    ("respond_hints", What::Branches(2), "the ct0 verdict of a row, the verdict on the weight of the hints"),
+    ("sign_internal", What::Branches(2), "the verdict of an attempt, as a step returns it; the number of attempts"),
+];
+
+const PLANTED: &str = "portable: planted";
+
+/// The function that begins an attempt.
+const HEAD: &str = "next_masks";
+
+#[inline(never)]
+fn operations_anchor() {
+    black_box(());
+}
+
+#[inline(never)]
+fn keygen<P: ParameterSet>(
+    backend: Backend,
+    xi: &[u8; SEED_LEN],
+    pk: &mut P::PublicKeyBytes,
+    sk: &mut P::SecretKeyBytes,
+) {
+    internals::keygen_internal::<P>(backend, xi, pk, sk);
+}
+
+#[inline(never)]
+fn import<P: ParameterSet>(
+    backend: Backend,
+    sk: &P::SecretKeyBytes,
+    pk: &mut P::PublicKeyBytes,
+) -> bool {
+    internals::check_expanded::<P>(backend, sk.as_ref(), pk).is_ok()
+}
+
+#[inline(never)]
+fn sign<P: ParameterSet>(
+    backend: Backend,
+    sk: &P::SecretKeyBytes,
+    mu: &Mu,
+    rnd: &[u8; SEED_LEN],
+    out: &mut P::SignatureBytes,
+) -> bool {
+    let Ok(key) = SigningKey::<P>::from_expanded_bytes(sk.as_ref()) else {
+        return false;
+    };
+    let key = key.with_backend(backend);
+    let rnd = Randomness::Hedged(rnd);
+    internals::sign_mu_observed(&key, mu, rnd, out.as_mut(), &mut |_| {}).is_ok()
+}
+
+#[inline(never)]
+fn sign_prepared<P: ParameterSet>(
+    backend: Backend,
+    sk: &P::SecretKeyBytes,
+    mu: &Mu,
+    rnd: &[u8; SEED_LEN],
+    out: &mut P::SignatureBytes,
+    memory: &mut PreparedSigningKeyStorage<P>,
+) -> bool {
+    use mldsa_core::no_alloc::SignInto as _;
+    let Ok(key) = SigningKey::<P>::from_expanded_bytes(sk.as_ref()) else {
+        return false;
+    };
+    let key = key.with_backend(backend);
+    let (key, rnd) = (key.prepare_in(memory), Randomness::Hedged(rnd));
+    key.sign_mu_into(mu, rnd, out.as_mut()).is_ok()
+}
+
+/// Functions that are not constant time, each in another way.
+fn planted() -> [Operation; 4] {
+    #[inline(never)]
+    fn branch(_: Backend, secret: &[u8; SEED_LEN], out: &mut [u8; SEED_LEN]) {
+        if secret[3] > 7 {
+            internals::Shake256::digest(Backend::PORTABLE.permutation(), &[secret], out);
+        }
+    }
+    #[inline(never)]
+    fn index(_: Backend, secret: &[u8; SEED_LEN], out: &mut [u8; SEED_LEN]) {
+        out[usize::from(secret[3] & 31)] = 1;
+    }
+    #[inline(never)]
+    fn division(_: Backend, secret: &[u8; SEED_LEN], out: &mut [u8; SEED_LEN]) {
+        out[0] = secret[3] / (secret[4] | 1);
+    }
+    #[inline(never)]
+    fn early_end(_: Backend, secret: &[u8; SEED_LEN], out: &mut [u8; SEED_LEN]) {
+        out[0] = secret.iter().position(|&byte| byte == 7).unwrap_or(32) as u8;
+    }
+    const LENS: &[usize] = &[SEED_LEN; 2];
+    [
+        ("branch", branch as *const () as usize, LENS),
+        ("index", index as *const () as usize, LENS),
+        ("division", division as *const () as usize, LENS),
+        ("early end", early_end as *const () as usize, LENS),
+    ]
+    .map(|of| operation("planted", 1, of))
+}
+
+/// One operation: its function in this process, and the lengths of the arguments after the
+/// backend, all of which are references.
+struct Operation {
+    name: String,
+    function: usize,
+    arguments: Vec<usize>,
+    l: usize,
+}
+
+fn operation(set: &str, l: usize, (name, function, lens): (&str, usize, &[usize])) -> Operation {
+    Operation {
+        name: format!("{set} {name}"),
+        function: black_box(function),
+        arguments: lens.to_vec(),
+        l,
+    }
+}
+
+fn of_set<P: ParameterSet>(l: usize) -> [Operation; 4] {
+    let (pk, sk, signature) = (P::PK_LEN, P::SK_LEN, P::SIG_LEN);
+    let keygen = keygen::<P> as *const () as usize;
+    let import = import::<P> as *const () as usize;
+    let sign = sign::<P> as *const () as usize;
+    let prepared = sign_prepared::<P> as *const () as usize;
+    let lens = [
+        sk,
+        64,
+        SEED_LEN,
+        signature,
+        size_of::<PreparedSigningKeyStorage<P>>(),
+    ];
+    [
+        ("keygen", keygen, &[SEED_LEN, pk, sk][..]),
+        ("import", import, &[sk, pk]),
+        ("sign", sign, &lens[..4]),
+        ("sign with a prepared key", prepared, &lens),
+    ]
+    .map(|of| operation(P::NAME, l, of))
+}
+
+/// Results of a run.
+struct Found {
+    executed: usize,
+    /// Attempts until no state grew.
+    attempts: usize,
+    /// By number in the list: addresses of branches, or calls.
+    used: BTreeMap<usize, BTreeSet<u64>>,
+    met: BTreeMap<Vec<u8>, u64>,
+}
+
+/// Runs the operations whose names contain a text; the forms of instructions that they meet.
+pub(crate) fn run(program: &Path, text: &str) -> Result<(bool, BTreeMap<Vec<u8>, u64>), String> {
+    let image = Image::load(program)?;
+    let [anchor] = image.functions("operations_anchor")[..] else {
+        return Err("the operations have no place in this program".into());
+    };
+    let here = black_box(operations_anchor as *const () as usize) as u64;
+    let all: Vec<_> = of_set::<MlDsa44>(4)
+        .into_iter()
+        .chain(of_set::<MlDsa65>(5))
+        .chain(of_set::<MlDsa87>(7))
+        .chain(planted())
+        .flat_map(|operation| {
+            let operation = std::rc::Rc::new(operation);
+            BACKENDS.map(|backend| (backend, operation.clone()))
+        })
+        .map(|(backend, o)| (format!("{backend}: {}", o.name), backend, o))
+        .filter(|(name, ..)| name.contains(PLANTED) || !name.contains("planted"))
+        .filter(|(name, ..)| name.contains(text) || name.contains(PLANTED))
+        .map(|(name, backend, o)| {
+            let entry = (o.function as u64).wrapping_sub(here).wrapping_add(anchor);
+            (name, backend, entry, o.arguments.clone(), o.l)
+        })
+        .collect();
+    let results = parallel::map(all.len(), |n| {
+        let (name, backend, entry, arguments, l) = &all[n];
+        let attempt = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            Run::new(&image, backend, *l)?.operation(*entry, arguments)
+        }));
+        let result = attempt.unwrap_or_else(|_| Err("the domain gave up".into()));
+        match &result {
+            Err(text) if name.contains(PLANTED) => println!("{name}: refused, {text}"),
+            Ok(found) => println!(
+                "{name}: proved, {} instructions, {} attempts to the fixed point",
+                found.executed, found.attempts
+            ),
+            Err(text) => println!("{name}: open, {text}"),
+        }
+        result
+    })?;
+    let mut used: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
+    let mut met = BTreeMap::new();
+    let (mut proved, mut refused, mut leaks) = (0, 0, 0);
+    for ((name, ..), found) in all.iter().zip(results) {
+        let is_planted = name.contains(PLANTED);
+        leaks += usize::from(is_planted);
+        let Ok(found) = found else {
+            refused += usize::from(is_planted);
+            continue;
+        };
+        proved += usize::from(!is_planted);
+        for (n, places) in found.used {
+            used.entry(n).or_default().extend(places);
+        }
+        met.extend(found.met);
+    }
+    let count = all.len() - leaks;
+    println!(
+        "operations proved to be constant time: {proved} of {count}; {refused} of {leaks} leaks refused"
+    );
+    let mut is_good = proved == count && refused == leaks;
+    for (n, (part, _, reason)) in LISTED.iter().enumerate() {
+        let places = used.get(&n).map_or(0, BTreeSet::len);
+        println!("declassified, {part}: {reason}; {places} places");
+        // Only a complete run can tell that an entry is of no use.
+        is_good &= places > 0 || !text.is_empty();
+    }
+    Ok((is_good, met))
+}
