@@ -1,5 +1,6 @@
 //! AArch64: execution of a function, and control flow.
 
+mod conditions;
 mod decode;
 mod general;
 mod lanes;
@@ -8,6 +9,7 @@ mod moves;
 mod program;
 mod rows;
 mod semantics;
+mod widths;
 
 use std::rc::Rc;
 

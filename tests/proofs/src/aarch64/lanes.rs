@@ -27,7 +27,7 @@ impl Shape {
     }
 }
 
-type Binary = fn(&mut Terms, WordId, WordId) -> WordId;
+pub(super) type Binary = fn(&mut Terms, WordId, WordId) -> WordId;
 
 impl Machine<'_> {
     pub(super) fn set_vector_register(&mut self, number: usize, mut bits: Bits) {
@@ -61,7 +61,12 @@ impl Machine<'_> {
     }
 
     /// As [`Self::vector_operand`]; of the forms on upper halves the upper half.
-    fn half_operand(&self, i: &Instruction, n: usize, (count, upper): (usize, bool)) -> Step<Bits> {
+    pub(super) fn half_operand(
+        &self,
+        i: &Instruction,
+        n: usize,
+        (count, upper): (usize, bool),
+    ) -> Step<Bits> {
         let bits = self.vector_operand(i, n, count)?;
         let is_vector = matches!(i.operand(n), Some(Operand::Vector(..)));
         Ok(if upper && is_vector {
@@ -71,13 +76,13 @@ impl Machine<'_> {
         })
     }
 
-    fn words(&mut self, bits: &[Lit], lane: usize) -> Vec<WordId> {
+    pub(super) fn words(&mut self, bits: &[Lit], lane: usize) -> Vec<WordId> {
         bits.chunks(lane)
             .map(|lane| self.terms.gather(lane))
             .collect()
     }
 
-    fn put_words(&mut self, i: &Instruction, words: &[WordId]) -> Step<bool> {
+    pub(super) fn put_words(&mut self, i: &Instruction, words: &[WordId]) -> Step<bool> {
         let mut bits = Vec::new();
         for &word in words {
             bits.extend(self.terms.bits(word));
@@ -85,7 +90,7 @@ impl Machine<'_> {
         self.put_vector(i, bits)
     }
 
-    fn put_vector(&mut self, i: &Instruction, bits: Bits) -> Step<bool> {
+    pub(super) fn put_vector(&mut self, i: &Instruction, bits: Bits) -> Step<bool> {
         let number = self.number_of(i, 0)?;
         self.set_vector_register(number, bits);
         Ok(true)
@@ -173,7 +178,7 @@ impl Machine<'_> {
 
     /// Bits of `yes` where the mask is set, of `no` elsewhere; by lanes where a mask of one
     /// literal allows it.
-    fn choose(&mut self, mask: &[Lit], yes: &[Lit], no: &[Lit]) -> Bits {
+    pub(super) fn choose(&mut self, mask: &[Lit], yes: &[Lit], no: &[Lit]) -> Bits {
         let uniform = |lane: usize| mask.chunks(lane).all(|m| m.iter().all(|&bit| bit == m[0]));
         let lane = [64, 32, 16, 8]
             .into_iter()
@@ -370,179 +375,6 @@ impl Machine<'_> {
         }
         self.put_vector(i, bits)
     }
-
-    /// Destinations of lanes of twice the width.
-    fn widening(&mut self, i: &Instruction, m: &str, to: Shape) -> Step<bool> {
-        let (stem, upper) = m.strip_suffix('2').map_or((m, false), |stem| (stem, true));
-        let half = (to.count, upper);
-        let signed = stem.starts_with('s');
-        let narrow = to.lane / 2;
-        match stem {
-            "smull" | "umull" | "smlal" | "umlal" | "smlsl" | "umlsl" => {
-                let (a, b) = (
-                    self.half_operand(i, 1, half)?,
-                    self.half_operand(i, 2, half)?,
-                );
-                let (a, b) = (self.words(&a, narrow), self.words(&b, narrow));
-                let t = &mut self.terms;
-                let mut out: Vec<WordId> = a
-                    .into_iter()
-                    .zip(b)
-                    .map(|(a, b)| t.wide(a, b, signed))
-                    .collect();
-                if !stem.ends_with("mull") {
-                    let d = self.vector_operand(i, 0, 1)?;
-                    let d = self.words(&d, to.lane);
-                    let t = &mut self.terms;
-                    for (product, d) in out.iter_mut().zip(d) {
-                        *product = match &stem[1..] {
-                            "mlal" => t.add(d, *product),
-                            _ => t.sub(d, *product),
-                        };
-                    }
-                }
-                self.put_words(i, &out)
-            }
-            "saddl" | "uaddl" | "ssubl" | "usubl" | "saddw" | "uaddw" | "ssubw" | "usubw" => {
-                let a = if stem.ends_with('w') {
-                    self.vector_operand(i, 1, 1)?
-                } else {
-                    extended(&self.half_operand(i, 1, half)?, narrow, signed)
-                };
-                let b = extended(&self.half_operand(i, 2, half)?, narrow, signed);
-                let (a, b) = (self.words(&a, to.lane), self.words(&b, to.lane));
-                let f = if stem.contains("add") {
-                    Terms::add
-                } else {
-                    Terms::sub
-                };
-                let t = &mut self.terms;
-                let out: Vec<WordId> = a.into_iter().zip(b).map(|(a, b)| f(t, a, b)).collect();
-                self.put_words(i, &out)
-            }
-            "sshll" | "ushll" | "shll" => {
-                let a = extended(
-                    &self.half_operand(i, 1, half)?,
-                    narrow,
-                    signed && stem != "shll",
-                );
-                let by = immediate(i, 2)?;
-                let bits = a
-                    .chunks(to.lane)
-                    .flat_map(|a| Shift::Left.of(a, by))
-                    .collect();
-                self.put_vector(i, bits)
-            }
-            "saddlp" | "uaddlp" | "sadalp" | "uadalp" if !upper => {
-                let a = self.vector_operand(i, 1, 1)?;
-                let a = self.words(&extended(&a, narrow, signed), to.lane);
-                let t = &mut self.terms;
-                let mut out: Vec<WordId> = a.chunks(2).map(|p| t.add(p[0], p[1])).collect();
-                if stem.ends_with("alp") {
-                    let d = self.vector_operand(i, 0, 1)?;
-                    let d = self.words(&d, to.lane);
-                    let t = &mut self.terms;
-                    out.iter_mut()
-                        .zip(d)
-                        .for_each(|(sum, d)| *sum = t.add(d, *sum));
-                }
-                self.put_words(i, &out)
-            }
-            _ => Ok(false),
-        }
-    }
-
-    /// Destinations of lanes of half the width; the forms on upper halves keep the lower one.
-    fn narrowing(&mut self, i: &Instruction, m: &str, to: Shape) -> Step<bool> {
-        let (stem, upper) = m.strip_suffix('2').map_or((m, false), |stem| (stem, true));
-        let wide = 2 * to.lane;
-        let (signed, unsigned) = ((1i64 << (to.lane - 1)) - 1, (1i64 << to.lane.min(62)) - 1);
-        if !matches!(
-            stem,
-            "xtn"
-                | "shrn"
-                | "rshrn"
-                | "sqxtn"
-                | "uqxtn"
-                | "sqxtun"
-                | "sqrshrun"
-                | "uqshrn"
-                | "addhn"
-                | "subhn"
-        ) {
-            return Ok(false);
-        }
-        let a = self.vector_operand(i, 1, 1)?;
-        let mut out: Bits = Vec::new();
-        for (n, lane) in a.chunks(wide).enumerate() {
-            let t = &mut self.terms;
-            out.extend(match stem {
-                "xtn" => lane[..to.lane].to_vec(),
-                "shrn" => Shift::Right.of(lane, immediate(i, 2)?)[..to.lane].to_vec(),
-                "rshrn" => {
-                    // Only bits below the top of the wide lane are left.
-                    let by = immediate(i, 2)?;
-                    let (word, half) = (t.gather(lane), t.constant(wide as u8, 1 << (by - 1)));
-                    let sum = t.add(word, half);
-                    Shift::Right.of(&t.bits(sum), by)[..to.lane].to_vec()
-                }
-                "sqxtn" | "sqxtun" => {
-                    let (low, high) = if stem == "sqxtn" {
-                        (-signed - 1, signed)
-                    } else {
-                        (0, unsigned)
-                    };
-                    let word = t.gather(lane);
-                    let word = t.clamp(word, low, high, to.lane as u8);
-                    t.bits(word)
-                }
-                "addhn" | "subhn" => {
-                    let b = self.vector_operand(i, 2, 1)?;
-                    let t = &mut self.terms;
-                    let (a, b) = (t.gather(lane), t.gather(&b[n * wide..(n + 1) * wide]));
-                    let word = if stem == "addhn" {
-                        t.add(a, b)
-                    } else {
-                        t.sub(a, b)
-                    };
-                    t.bits(word)[to.lane..].to_vec()
-                }
-                _ => return unknown(format!("no semantics of {m}")),
-            });
-        }
-        if upper {
-            let number = self.number_of(i, 0)?;
-            let mut bits = self.vectors[number][..64].to_vec();
-            bits.extend(out);
-            return self.put_vector(i, bits);
-        }
-        self.put_vector(i, out)
-    }
-
-    /// One result of all lanes.
-    fn across(&mut self, i: &Instruction, m: &str, to: Shape) -> Step<bool> {
-        let f: Binary = match m {
-            "addv" | "saddlv" | "uaddlv" => Terms::add,
-            "smaxv" => |t, a, b| t.extreme(Extreme::MaxSigned, a, b),
-            "sminv" => |t, a, b| t.extreme(Extreme::MinSigned, a, b),
-            "umaxv" => |t, a, b| t.extreme(Extreme::MaxUnsigned, a, b),
-            "uminv" => |t, a, b| t.extreme(Extreme::MinUnsigned, a, b),
-            _ => return Ok(false),
-        };
-        let Some(from) = Shape::of(i.operand(1)) else {
-            return Ok(false);
-        };
-        let mut bits = self.vector_operand(i, 1, 1)?;
-        if m.ends_with("lv") {
-            bits = extended(&bits, from.lane, m.starts_with('s'));
-        }
-        let words = self.words(&bits, to.lane);
-        let t = &mut self.terms;
-        let all = words[1..]
-            .iter()
-            .fold(words[0], |all, &word| f(t, all, word));
-        self.put_words(i, &[all])
-    }
 }
 
 /// The upper half of twice the product, at the largest number where both are the smallest.
@@ -562,15 +394,4 @@ fn doubled_high(t: &mut Terms, a: WordId, b: WordId, rounds: bool) -> WordId {
 fn difference(t: &mut Terms, a: WordId, b: WordId, kinds: [Extreme; 2]) -> WordId {
     let [most, least] = kinds.map(|kind| t.extreme(kind, a, b));
     t.sub(most, least)
-}
-
-/// Lanes of twice the width.
-pub(super) fn extended(bits: &[Lit], lane: usize, signed: bool) -> Bits {
-    let mut out = Vec::with_capacity(2 * bits.len());
-    for lane in bits.chunks(lane) {
-        let top = if signed { lane[lane.len() - 1] } else { 0 };
-        out.extend(lane);
-        out.resize(out.len() + lane.len(), top);
-    }
-    out
 }
