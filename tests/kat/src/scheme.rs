@@ -101,7 +101,7 @@ pub trait Scheme: Verifier {
     /// Sign; without `rnd`, deterministically.
     ///
     /// # Errors
-    /// What [`Scheme::load`] rejects, and context or digest length.
+    /// Inputs that [`Scheme::load`] rejects, and lengths of contexts and digests.
     fn sign(
         &self,
         key: PrivateKey<'_>,
