@@ -161,6 +161,8 @@ impl<A: Word, B: Word> Word for (A, B) {
         (A::effect(left.0, right.0), B::effect(left.1, right.1))
     }
 
+    // This and `apply_rotl` finish one word before they begin the other: the defaults make the
+    // compiler keep more words in memory.
     #[inline(always)]
     fn effect_of_rotated(left: Self, right: Self) -> Self::Effect {
         (
