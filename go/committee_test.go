@@ -170,6 +170,12 @@ func TestQuorum(t *testing.T) {
 		{committee, CertificateWithRepeats, []Vote{votes[3], votes[2], votes[0], wrong}, 0, 3, ErrConflictingVotes},
 		{committee, Certificate, []Vote{votes[3], votes[2], votes[0], wrong}, 0, 3, ErrConflictingVotes},
 		{committee, AnyValid, []Vote{wrong, short, votes[3], {9, nil, nil}, votes[3], votes[2]}, 12, 0, nil},
+		// Counted in order: a later vote that is valid carries no weight.
+		{committee, AnyValid, all, 15, 0, nil},
+		{committee, AnyValid, []Vote{votes[3], votes[2], votes[1], votes[0]}, 12, 0, nil},
+		{committee, AnyValid, []Vote{wrong, votes[3], votes[1], votes[2], votes[0]}, 14, 0, nil},
+		{third, AnyValid, all, 7, 0, nil},
+		{third, AnyValid, []Vote{short, votes[3], votes[2]}, 8, 0, nil},
 		{committee, AnyValid, []Vote{votes[3], votes[3], votes[3]}, 0, -1, ErrInsufficientWeight},
 		{committee, AnyValid, []Vote{wrong, short}, 0, -1, ErrInsufficientWeight},
 		{third, Certificate, []Vote{votes[2], votes[1]}, 6, 0, nil},
@@ -214,7 +220,8 @@ func TestQuorum(t *testing.T) {
 	for range 300 {
 		many = append(many, wrong, short)
 	}
-	if _, err := committee.Quorum(AnyValid, message, append(many, all...)); err != nil {
-		t.Fatal(err)
+	many = append(many, votes[3], votes[2], votes[1], votes[0])
+	if weight, err := committee.Quorum(AnyValid, message, many); err != nil || weight != 12 {
+		t.Fatal(weight, err)
 	}
 }

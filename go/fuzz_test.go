@@ -109,7 +109,7 @@ func FuzzCommittee(f *testing.F) {
 	f.Add(byte(2), []byte{0, 0, 1, 1, 2, 2, 3, 3})
 	f.Fuzz(func(t *testing.T, rule byte, program []byte) {
 		var votes []Vote
-		weight, good, counted := uint64(0), true, map[uint32]bool{}
+		weight, carried, good, counted := uint64(0), uint64(0), true, map[uint32]bool{}
 		for ; len(program) > 1; program = program[2:] {
 			// The lowest three bits of the second byte are the signature; 4 to 7 are none.
 			member, which := uint32(program[0])%5, int(program[1])%8
@@ -123,6 +123,9 @@ func FuzzCommittee(f *testing.F) {
 			if valid && !counted[member] {
 				counted[member] = true
 				weight += uint64(which + 1)
+				if 3*carried <= 20 {
+					carried = weight
+				}
 			}
 		}
 		_, verdicts := committee.Verify(votes)
@@ -132,11 +135,11 @@ func FuzzCommittee(f *testing.F) {
 				t.Fatal(i, verdicts[i])
 			}
 		}
-		_, err := committee.Quorum(AnyValid, message, votes)
-		if (err == nil) != (3*weight > 20) {
-			t.Fatal(weight, err)
+		got, err := committee.Quorum(AnyValid, message, votes)
+		if (err == nil) != (3*weight > 20) || err == nil && got != carried {
+			t.Fatal(weight, carried, got, err)
 		}
-		got, err := committee.Quorum(Certificate, message, votes)
+		got, err = committee.Quorum(Certificate, message, votes)
 		if (err == nil) != (good && 3*weight > 20) || err == nil && got != weight {
 			t.Fatal(weight, got, err)
 		}

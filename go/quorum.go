@@ -22,7 +22,8 @@ const (
 	Certificate QuorumRule = iota
 	// CertificateWithRepeats allows votes that are repeated byte for byte; they count once.
 	CertificateWithRepeats
-	// AnyValid counts the valid votes and ignores the others.
+	// AnyValid counts the valid votes in order until they reach the threshold, and ignores the
+	// others.
 	AnyValid
 )
 
@@ -46,8 +47,8 @@ func (e *QuorumError) Error() string {
 // Unwrap returns the reason.
 func (e *QuorumError) Unwrap() error { return e.Reason }
 
-// Quorum returns the weight of the votes for message, at most 2^64 - 1, if they reach the threshold
-// under a rule, and a *QuorumError otherwise. The messages of the votes are not read.
+// Quorum returns the weight of the counted votes for message, at most 2^64 - 1, if they reach the
+// threshold under a rule, and a *QuorumError otherwise. The messages of the votes are not read.
 func (c *Committee) Quorum(rule QuorumRule, message []byte, votes []Vote) (uint64, error) {
 	if rule < Certificate || rule > AnyValid {
 		return 0, ErrOptions
@@ -56,10 +57,11 @@ func (c *Committee) Quorum(rule QuorumRule, message []byte, votes []Vote) (uint6
 	places := make([]int, 0, len(votes))
 	first := make(map[uint32][]byte, len(c.members))
 	for place, vote := range votes {
-		if int(vote.Member) >= len(c.members) {
-			if rule == AnyValid {
-				continue
-			}
+		known := int(vote.Member) < len(c.members)
+		if rule == AnyValid && (!known || len(vote.Signature) != c.set.SignatureSize()) {
+			continue
+		}
+		if !known {
 			return 0, &QuorumError{place, ErrMember}
 		}
 		counted = append(counted, Vote{vote.Member, message, vote.Signature})
@@ -82,7 +84,11 @@ func (c *Committee) Quorum(rule QuorumRule, message []byte, votes []Vote) (uint6
 			return 0, &QuorumError{places[i], ErrDuplicateVote}
 		}
 	}
-	weight, err := c.reached(distinct)
+	sum := new(big.Int)
+	for _, vote := range distinct {
+		sum.Add(sum, c.weight(vote.Member))
+	}
+	weight, err := c.reached(sum)
 	if err != nil {
 		return 0, err
 	}
@@ -95,49 +101,78 @@ func (c *Committee) Quorum(rule QuorumRule, message []byte, votes []Vote) (uint6
 	return weight, nil
 }
 
-// validWeight verifies the votes until the valid ones reach the threshold.
+// validWeight counts votes of members in order until the valid ones reach the threshold, or the
+// votes that are left cannot. Later votes carry no weight, so the answer does not depend on how
+// many are verified at once.
 func (c *Committee) validWeight(votes []Vote) (uint64, error) {
-	const step = 64
-	voted := make([]bool, len(c.members))
-	var valid []Vote
-	weight, err := c.reached(nil)
-	for err != nil && len(votes) > 0 {
-		part := make([]Vote, 0, step)
-		for len(votes) > 0 && len(part) < step {
-			if !voted[votes[0].Member] {
-				part = append(part, votes[0])
-			}
-			votes = votes[1:]
+	const lanes, maxStep = 64, 4096
+	required := c.required()
+	reached := func(sum *big.Int) bool { return sum.Cmp(required) >= 0 }
+	// Uncounted votes of each member, and the weight of members that have some and no valid one.
+	ahead, open := make([]int, len(c.members)), new(big.Int)
+	for _, vote := range votes {
+		if ahead[vote.Member]++; ahead[vote.Member] == 1 {
+			open.Add(open, c.weight(vote.Member))
 		}
+	}
+	voted, sum := make([]bool, len(c.members)), new(big.Int)
+	for step := 0; !reached(sum) && reached(new(big.Int).Add(sum, open)); {
+		// The votes that suffice if all are valid; after a failure enough for a batch, and more
+		// each time.
+		var part []Vote
+		hoped, hopes := new(big.Int).Set(sum), make(map[uint32]bool)
+		for len(votes) > 0 && len(part) < maxStep && (len(part) < step || !reached(hoped)) {
+			vote := votes[0]
+			votes = votes[1:]
+			if voted[vote.Member] {
+				continue
+			}
+			if !hopes[vote.Member] {
+				hopes[vote.Member] = true
+				hoped.Add(hoped, c.weight(vote.Member))
+			}
+			part = append(part, vote)
+		}
+		step = min(max(2*step, lanes), maxStep)
 		_, verdicts := c.Verify(part)
 		for i, vote := range part {
-			if verdicts[i] && !voted[vote.Member] {
-				voted[vote.Member] = true
-				valid = append(valid, vote)
+			if voted[vote.Member] || reached(sum) {
+				continue
+			}
+			weight := c.weight(vote.Member)
+			if voted[vote.Member] = verdicts[i]; verdicts[i] {
+				sum.Add(sum, weight)
+			}
+			if ahead[vote.Member]--; verdicts[i] || ahead[vote.Member] == 0 {
+				open.Sub(open, weight)
 			}
 		}
-		weight, err = c.reached(valid)
 	}
-	return weight, err
+	return c.reached(sum)
 }
 
-// reached returns the weight of votes of different members, or ErrInsufficientWeight.
-func (c *Committee) reached(votes []Vote) (uint64, error) {
-	// The sums may exceed 64 bits.
-	sum, total := new(big.Int), new(big.Int)
-	for _, vote := range votes {
-		sum.Add(sum, new(big.Int).SetUint64(c.members[vote.Member].Weight))
+func (c *Committee) weight(member uint32) *big.Int {
+	return new(big.Int).SetUint64(c.members[member].Weight)
+}
+
+// required returns the least weight above the threshold. Sums of weights may exceed 64 bits.
+func (c *Committee) required() *big.Int {
+	sum := new(big.Int)
+	for member := range c.members {
+		sum.Add(sum, c.weight(uint32(member)))
 	}
-	for _, member := range c.members {
-		total.Add(total, new(big.Int).SetUint64(member.Weight))
-	}
-	weight := uint64(math.MaxUint64)
-	if sum.IsUint64() {
-		weight = sum.Uint64()
-	}
-	total.Mul(total, big.NewInt(int64(c.threshold.Numerator)))
-	if sum.Mul(sum, big.NewInt(int64(c.threshold.Denominator))).Cmp(total) <= 0 {
+	sum.Mul(sum, big.NewInt(int64(c.threshold.Numerator)))
+	sum.Div(sum, big.NewInt(int64(c.threshold.Denominator)))
+	return sum.Add(sum, big.NewInt(1))
+}
+
+// reached returns a weight, or ErrInsufficientWeight.
+func (c *Committee) reached(sum *big.Int) (uint64, error) {
+	if sum.Cmp(c.required()) < 0 {
 		return 0, &QuorumError{-1, ErrInsufficientWeight}
 	}
-	return weight, nil
+	if !sum.IsUint64() {
+		return math.MaxUint64, nil
+	}
+	return sum.Uint64(), nil
 }
