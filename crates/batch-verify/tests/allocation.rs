@@ -204,7 +204,13 @@ fn a_service_keeps_its_bounds() {
         .collect();
     let message: std::sync::Arc<[u8]> = last.into();
     let region = Region::new(ALLOCATOR);
-    let quorum = service.submit_quorum(&committee, message, owned, QuorumRule::Certificate);
+    let quorum = service.submit_quorum(
+        Source::own(),
+        &committee,
+        message,
+        owned,
+        QuorumRule::Certificate,
+    );
     let quorum = quorum.unwrap().wait();
     let change = region.change();
     assert_eq!(quorum.unwrap().weight(), 10);

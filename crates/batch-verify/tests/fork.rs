@@ -46,7 +46,13 @@ fn a_child_process_never_waits() {
         assert_eq!(pending.wait(), Err(ServiceError::Abandoned));
         let answer = service.submit(Source::peer(1), &vote(0));
         assert_eq!(answer.unwrap_err(), ServiceError::Abandoned);
-        let quorum = service.submit_quorum(&committee, *b"b", vec![], QuorumRule::AnyValid);
+        let quorum = service.submit_quorum(
+            Source::own(),
+            &committee,
+            *b"b",
+            vec![],
+            QuorumRule::AnyValid,
+        );
         assert_eq!(quorum.unwrap_err(), ServiceError::Abandoned);
         service.drain().wait();
         assert_eq!(service.verify(&vote(0)), Ok(()));

@@ -47,7 +47,7 @@ pub enum QuorumError {
         reason: RejectReason,
     },
     /// A submitted quorum without an answer: the service was shut down, its workers are gone,
-    /// or the answer was taken before.
+    /// another peer's quorum displaced it from the queue, or the answer was taken before.
     Abandoned,
 }
 

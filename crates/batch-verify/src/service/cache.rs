@@ -31,6 +31,8 @@ pub(super) struct VerdictCache<P: ParameterSet> {
 struct State<P: ParameterSet> {
     /// The committees of the service, so that a hit takes one lock.
     committees: Arc<[Committee<P>]>,
+    /// Their members.
+    current: HashSet<u64>,
     members: Members,
     /// Shares by size.
     by_bytes: BTreeSet<(usize, u64)>,
@@ -119,12 +121,14 @@ impl Lookup<'_> {
 impl<P: ParameterSet> VerdictCache<P> {
     pub(super) fn new(max_bytes: usize, committees: Arc<[Committee<P>]>) -> Self {
         let random = RandomState::new();
+        let current = members(&committees);
         Self {
             max_bytes,
             keys: [0, 1].map(|n| random.hash_one(n)),
             process: process::id(),
             state: Mutex::new(State {
                 committees,
+                current,
                 members: HashMap::default(),
                 by_bytes: BTreeSet::new(),
                 bytes: 0,
@@ -212,7 +216,7 @@ impl<P: ParameterSet> VerdictCache<P> {
         cached() == Some(true)
     }
 
-    /// Caches a valid vote.
+    /// Caches a valid vote of a member of the service's committees.
     pub(super) fn insert(&self, committees: &[Committee<P>], vote: &Vote<'_>) {
         let Some(lookup) = self.lookup(committees, vote) else {
             return;
@@ -228,6 +232,9 @@ impl<P: ParameterSet> VerdictCache<P> {
         // Freed without the lock.
         let mut evicted = Vec::new();
         let Some(mut state) = self.lock() else { return };
+        if !state.current.contains(&lookup.member) {
+            return;
+        }
         let share = state.members.entry(lookup.member).or_insert_with(|| Share {
             votes: LruCache::unbounded_with_hasher(BuildHasherDefault::new()),
             bytes: 0,
@@ -250,17 +257,15 @@ impl<P: ParameterSet> VerdictCache<P> {
 
     /// Replaces the committees, and drops votes of members that are in none of them.
     pub(super) fn retain(&self, committees: &Arc<[Committee<P>]>) {
-        let keys = committees.iter().flat_map(|committee| {
-            let keys = committee
-                .members()
-                .filter_map(|member| committee.key(member));
-            keys.map(|key| member(key.tr()))
-        });
-        let keys: HashSet<u64> = keys.collect();
+        let current = members(committees);
         let Some(mut state) = self.lock() else { return };
         state.committees = Arc::clone(committees);
-        let gone: Vec<u64> = state.members.keys().copied().collect();
-        for member in gone.into_iter().filter(|member| !keys.contains(member)) {
+        state.current = current;
+        let shares = state.members.keys().copied();
+        let gone: Vec<u64> = shares
+            .filter(|member| !state.current.contains(member))
+            .collect();
+        for member in gone {
             if let Some(share) = state.members.remove(&member) {
                 state.resize(member, share.bytes, 0);
             }
@@ -324,6 +329,15 @@ impl<P: ParameterSet> State<P> {
             self.by_bytes.insert((after, member));
         }
     }
+}
+
+/// Keys of the shares of all members.
+fn members<P: ParameterSet>(committees: &[Committee<P>]) -> HashSet<u64> {
+    let keys = committees.iter().flat_map(|committee| {
+        let ids = committee.members();
+        ids.filter_map(|member| committee.key(member))
+    });
+    keys.map(|key| member(key.tr())).collect()
 }
 
 /// Key of a member's share. `tr` is a hash, so members have different ones.

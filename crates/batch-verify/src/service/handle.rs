@@ -194,17 +194,12 @@ impl<P: ParameterSet> VerificationService<P> {
             reply,
             generation: state.accept(),
         };
-        let open = !state.closed && state.has_workers();
-        let queue = usize::from(source.priority);
-        let pushed = match open {
-            true => state.queues[queue].push(peer, bytes, entry),
-            false => Push::Full(entry),
-        };
-        let (error, entries) = match pushed {
-            Push::Queued(evicted) => (None, evicted),
-            Push::Full(entry) if open => (Some(ServiceError::QueueFull), vec![entry]),
-            Push::Full(entry) if state.closed => (Some(ServiceError::ShuttingDown), vec![entry]),
-            Push::Full(entry) => (Some(ServiceError::Abandoned), vec![entry]),
+        let (error, entries) = match state.open() {
+            Err(error) => (Some(error), vec![entry]),
+            Ok(()) => match state.push(source, bytes, entry) {
+                Push::Queued(evicted) => (None, evicted),
+                Push::Full(entry) => (Some(ServiceError::QueueFull), vec![entry]),
+            },
         };
         for _ in &entries {
             state.stats.count(error.unwrap_or(ServiceError::Evicted));
@@ -302,7 +297,7 @@ impl<P: ParameterSet> VerificationService<P> {
         };
         let resolve = |&index: &usize| Resolved::vote(committees, &votes[index], false);
         let mut report = shared.engine.report(request, &fresh, resolve);
-        shared.count_verified(fresh.len(), report.rejected().count());
+        shared.count_verified(fresh.len() - report.skipped(), report.rejected().count());
         let mut verdicts = vec![Ok(()); votes.len()];
         for (&index, &verdict) in fresh.iter().zip(&report.verdicts) {
             verdicts[index] = verdict;

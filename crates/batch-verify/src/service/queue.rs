@@ -11,7 +11,8 @@ pub(super) type Peer = Option<u64>;
 /// be the longest: a peer that sends much displaces only itself. The node's own items have a
 /// bound of the same size for themselves.
 ///
-/// Peers whose last item was rejected are served once in eight turns while others wait.
+/// Suspected peers, whose last item was rejected, are served once in eight turns while others
+/// wait. They displace each other only, and the last eighth of the bytes is for others.
 pub(super) struct FairQueue<T> {
     peers: HashMap<Peer, PeerQueue<T>>,
     /// Peers with items, in order of service. Each is in one of the two.
@@ -43,6 +44,8 @@ pub(super) enum Push<T> {
 const SPARE_PEERS: usize = 64;
 /// Turns between two items of suspected peers while others wait.
 const SUSPECTED_TURN: u8 = 8;
+/// One of so many bytes is for peers that are not suspected.
+const RESERVE: usize = 8;
 
 impl<T> FairQueue<T> {
     pub(super) fn new(max_bytes: usize) -> Self {
@@ -69,12 +72,18 @@ impl<T> FairQueue<T> {
     }
 
     /// Appends an item to the queue of its peer. O(log peers) and the evicted items.
-    pub(super) fn push(&mut self, peer: Peer, bytes: usize, item: T) -> Push<T> {
+    pub(super) fn push(
+        &mut self,
+        peer: Peer,
+        bytes: usize,
+        item: T,
+        is_suspected: impl Fn(u64) -> bool,
+    ) -> Push<T> {
         let queued = self.peers.get(&peer).map_or(0, |queue| queue.bytes);
         let mut evicted = Vec::new();
         match peer {
             None if queued.saturating_add(bytes) > self.max_bytes => return Push::Full(item),
-            Some(_) => match self.make_room(queued, bytes) {
+            Some(peer) => match self.make_room(peer, queued, bytes, is_suspected) {
                 Some(items) => evicted = items,
                 None => return Push::Full(item),
             },
@@ -96,16 +105,29 @@ impl<T> FairQueue<T> {
     }
 
     /// Evicts from the longest queue for `bytes` more of a peer with `queued` bytes; `None` if
-    /// the queue of that peer would be the longest.
-    fn make_room(&mut self, queued: usize, bytes: usize) -> Option<Vec<T>> {
-        let excess = self
-            .bytes
-            .saturating_add(bytes)
-            .saturating_sub(self.max_bytes);
+    /// the queue of that peer would be the longest, or if it is suspected and the other is not.
+    fn make_room(
+        &mut self,
+        newcomer: u64,
+        queued: usize,
+        bytes: usize,
+        is_suspected: impl Fn(u64) -> bool,
+    ) -> Option<Vec<T>> {
+        let suspected = is_suspected(newcomer);
+        let most = match suspected && self.bytes > 0 {
+            true => self.max_bytes - self.max_bytes / RESERVE,
+            false => self.max_bytes,
+        };
+        let excess = self.bytes.saturating_add(bytes).saturating_sub(most);
+        // What is in the reserve stays.
+        let excess = excess.min(bytes);
         if excess == 0 {
             return Some(Vec::new());
         }
         let &(longest, peer) = self.by_bytes.last()?;
+        if suspected && !is_suspected(peer) {
+            return None;
+        }
         // Decided before anything is evicted.
         let (mut freed, mut count) = (0, 0);
         for (size, _) in self.peers.get(&Some(peer))?.items.iter().rev() {
@@ -142,7 +164,7 @@ impl<T> FairQueue<T> {
     }
 
     /// The next item in turn. `is_suspected` tells whether a peer's last item was rejected.
-    pub(super) fn pop(&mut self, is_suspected: impl Fn(u64) -> bool) -> Option<(Peer, T)> {
+    pub(super) fn pop(&mut self, is_suspected: impl Fn(u64) -> bool) -> Option<T> {
         self.turn = (self.turn + 1) % SUSPECTED_TURN;
         loop {
             let suspected = self.ring.is_empty() || self.turn == 0;
@@ -177,20 +199,15 @@ impl<T> FairQueue<T> {
             } else {
                 self.ring.push_back(peer);
             }
-            return Some((peer, item));
+            return Some(item);
         }
     }
 
     /// Removes everything.
-    pub(super) fn take_all(&mut self) -> Vec<(Peer, T)> {
-        let queues = core::mem::take(&mut self.peers);
-        let all = queues.into_iter().flat_map(|(peer, queue)| {
-            let items = queue.items.into_iter();
-            items.map(move |(_, item)| (peer, item))
-        });
-        let all = all.collect();
-        *self = Self::new(self.max_bytes);
-        all
+    pub(super) fn take_all(&mut self) -> Vec<T> {
+        let all = core::mem::replace(self, Self::new(self.max_bytes));
+        let items = all.peers.into_values().flat_map(|queue| queue.items);
+        items.map(|(_, item)| item).collect()
     }
 
     /// Records that the queue of `peer` has another length.
@@ -222,12 +239,12 @@ mod tests {
         ] {
             let mut queue = FairQueue::new(100);
             for peer in arrived {
-                assert!(matches!(queue.push(peer, 1, ()), Push::Queued(_)));
+                assert!(matches!(
+                    queue.push(peer, 1, peer, |_| false),
+                    Push::Queued(_)
+                ));
             }
-            assert_eq!(
-                served.map(|_| queue.pop(|_| false)),
-                served.map(|peer| Some((peer, ())))
-            );
+            assert_eq!(served.map(|_| queue.pop(|_| false)), served.map(Some));
         }
     }
 
@@ -237,7 +254,7 @@ mod tests {
     fn evicted_peers_are_forgotten() {
         let mut queue = FairQueue::new(10_000);
         for n in 0..9_000 {
-            let _ = queue.push(Some(n as u64), 10_000 - n, n);
+            let _ = queue.push(Some(n as u64), 10_000 - n, n, |_| false);
             assert!(queue.peers.len() <= 2 * queue.len() + SPARE_PEERS);
             assert_eq!(queue.ring.len(), queue.peers.len());
         }

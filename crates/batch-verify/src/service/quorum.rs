@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use mldsa_core::ParameterSet;
 
-use super::state::MAX_JOBS;
+use super::queue::Push;
 use super::sync::AtomicBool;
-use super::{Pending, ServiceError, VerificationService};
+use super::{Pending, ServiceError, Source, VerificationService};
 use crate::quorum::Quorum;
 use crate::{Committee, MemberId, Message, QuorumError, QuorumReport, QuorumRule, Threshold, Vote};
+
+/// Bytes of a queued quorum, and of each of its votes, without messages and signatures.
+const QUORUM_BYTES: usize = 256;
+const VOTE_BYTES: usize = 64;
 
 impl<P: ParameterSet> VerificationService<P> {
     /// [`CommitteeVerifier::verify_quorum`](crate::CommitteeVerifier::verify_quorum) in
@@ -62,11 +66,15 @@ impl<P: ParameterSet> VerificationService<P> {
     /// of queued votes: the same answer, later, or [`QuorumError::Abandoned`]. Votes are moved, and the message
     /// is shared by all. Dropping the answer cancels the quorum, unless it is being verified.
     ///
+    /// Quorums have a queue of their own that is bounded and as fair to peers as that of votes;
+    /// `source` says who has sent this one. Its priority and the rate limiter are not used.
+    ///
     /// # Errors
-    /// [`ServiceError::QueueFull`] if 64 quorums wait, [`ServiceError::ShuttingDown`],
+    /// [`ServiceError::QueueFull`], [`ServiceError::ShuttingDown`],
     /// [`ServiceError::Abandoned`].
     pub fn submit_quorum(
         &self,
+        source: Source,
         committee: &Committee<P>,
         message: impl Into<Arc<[u8]>>,
         votes: Vec<(MemberId, Box<[u8]>)>,
@@ -77,6 +85,8 @@ impl<P: ParameterSet> VerificationService<P> {
         let (service, committee) = (self.weak(), committee.clone());
         let cancelled = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&cancelled);
+        let bytes = votes.iter().map(|(_, vote)| vote.len() + VOTE_BYTES);
+        let bytes = bytes.sum::<usize>() + message.len() + QUORUM_BYTES;
         let run = move || {
             // A service without handles has no one to answer.
             let Some(service) = service.upgrade() else {
@@ -95,19 +105,18 @@ impl<P: ParameterSet> VerificationService<P> {
         if self.shared().is_forked() {
             return Err(ServiceError::Abandoned);
         }
-        let mut state = self.shared().lock();
-        if state.closed {
-            return Err(ServiceError::ShuttingDown);
-        }
-        if !state.has_workers() {
-            return Err(ServiceError::Abandoned);
-        }
-        if state.jobs.len() >= MAX_JOBS {
-            return Err(ServiceError::QueueFull);
-        }
-        state.push_job(Box::new(run));
-        drop(state);
         let shared = self.shared();
+        let mut state = shared.lock();
+        state.open()?;
+        let pushed = state.push_job(source.peer, bytes, Box::new(run));
+        drop(state);
+        match pushed {
+            Push::Queued(evicted) => shared.abandon_jobs(evicted),
+            Push::Full(job) => {
+                shared.abandon_jobs(vec![job]);
+                return Err(ServiceError::QueueFull);
+            }
+        }
         shared.notify();
         let pending = shared.pending(receiver, || Err(QuorumError::Abandoned));
         Ok(pending.with_flag(cancelled))

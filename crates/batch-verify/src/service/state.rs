@@ -8,17 +8,19 @@ use std::time::Instant;
 use lru::LruCache;
 use mldsa_core::{ParameterSet, PreHash};
 
-use super::queue::{FairQueue, Peer};
+use super::queue::{FairQueue, Peer, Push};
 use super::sync::AtomicBool;
-use super::{ServiceError, ServiceStats};
+use super::{ServiceError, ServiceStats, Source};
 use crate::{Committee, MemberId, Message, Vote};
 
 pub(super) struct State<P: ParameterSet> {
     /// By priority.
     pub(super) queues: [FairQueue<Entry<P>>; 3],
-    pub(super) jobs: VecDeque<Job>,
+    pub(super) jobs: FairQueue<Job>,
     /// Whether the last task was a job: a batch of votes is next, if there are any.
     pub(super) is_turn_of_votes: bool,
+    /// Votes that were taken, modulo 8: the reserved slots do not depend on where batches end.
+    slot: u8,
     pub(super) stats: ServiceStats,
     pub(super) closed: bool,
     pub(super) workers: usize,
@@ -55,19 +57,17 @@ const MAX_SUSPECTS: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 const ENTRY_BYTES: usize = 256;
 /// Bytes of messages after which a batch takes no more votes.
 const BATCH_MESSAGE_BYTES: usize = 64 << 10;
-/// Quorums that may be queued.
-pub(super) const MAX_JOBS: usize = 64;
 
 impl<P: ParameterSet> State<P> {
     pub(super) fn new(queue_bytes: usize, workers: usize) -> Self {
-        let queue = || FairQueue::new(queue_bytes);
         // Unbounded first, so that nothing is reserved.
         let mut suspects = LruCache::unbounded();
         suspects.resize(MAX_SUSPECTS);
         Self {
-            queues: [queue(), queue(), queue()],
-            jobs: VecDeque::new(),
+            queues: [(); 3].map(|()| FairQueue::new(queue_bytes)),
+            jobs: FairQueue::new(queue_bytes),
             is_turn_of_votes: false,
+            slot: 0,
             stats: ServiceStats::default(),
             closed: false,
             workers,
@@ -85,14 +85,42 @@ impl<P: ParameterSet> State<P> {
         generation
     }
 
-    pub(super) fn push_job(&mut self, run: Box<dyn FnOnce() + Send>) {
-        let generation = self.accept();
-        self.jobs.push_back(Job { run, generation });
+    /// Queues a vote.
+    pub(super) fn push(&mut self, source: Source, bytes: usize, entry: Entry<P>) -> Push<Entry<P>> {
+        let Self {
+            queues, suspects, ..
+        } = self;
+        let queue = &mut queues[usize::from(source.priority)];
+        queue.push(source.peer, bytes, entry, |peer| suspects.contains(&peer))
     }
 
-    /// Whether a worker is there to do what is accepted.
-    pub(super) fn has_workers(&self) -> bool {
-        self.workers > 0
+    /// Queues a synchronous call.
+    pub(super) fn push_job(
+        &mut self,
+        peer: Peer,
+        bytes: usize,
+        run: Box<dyn FnOnce() + Send>,
+    ) -> Push<Job> {
+        let generation = self.accept();
+        let job = Job { run, generation };
+        let Self { jobs, suspects, .. } = self;
+        jobs.push(peer, bytes, job, |peer| suspects.contains(&peer))
+    }
+
+    pub(super) fn next_job(&mut self) -> Option<Job> {
+        let Self { jobs, suspects, .. } = self;
+        let job = jobs.pop(|peer| suspects.contains(&peer))?;
+        self.is_turn_of_votes = true;
+        Some(job)
+    }
+
+    /// Whether anything may be queued.
+    pub(super) fn open(&self) -> Result<(), ServiceError> {
+        match (self.closed, self.workers) {
+            (true, _) => Err(ServiceError::ShuttingDown),
+            (false, 0) => Err(ServiceError::Abandoned),
+            (false, _) => Ok(()),
+        }
     }
 
     /// A drain of everything accepted so far.
@@ -101,6 +129,7 @@ impl<P: ParameterSet> State<P> {
             let _ = done.send(());
             return;
         }
+        self.drains.retain(|(_, done)| !done.is_closed());
         self.drains.push((self.generation, done));
         self.generation += 1;
     }
@@ -120,13 +149,13 @@ impl<P: ParameterSet> State<P> {
         self.drains.drain(..ended).map(|(_, drain)| drain).collect()
     }
 
-    /// The next batch: the highest priority first, one slot in eight for each lower one, and
+    /// The next batch: the highest priority first, one vote in eight for each lower one, and
     /// no more votes after a certain length of messages.
     pub(super) fn next_batch(&mut self, limit: usize) -> VecDeque<Entry<P>> {
         let mut batch = VecDeque::new();
         let mut bytes = 0;
         while batch.len() < limit && bytes < BATCH_MESSAGE_BYTES {
-            let order = match batch.len() % 8 {
+            let order = match self.slot {
                 6 => [1, 0, 2],
                 7 => [2, 0, 1],
                 _ => [0, 1, 2],
@@ -137,9 +166,10 @@ impl<P: ParameterSet> State<P> {
             let mut popped = order
                 .into_iter()
                 .filter_map(|priority| queues[priority].pop(|peer| suspects.contains(&peer)));
-            let Some((_, entry)) = popped.next() else {
+            let Some(entry) = popped.next() else {
                 break;
             };
+            self.slot = (self.slot + 1) % 8;
             bytes += entry.vote.message;
             batch.push_back(entry);
         }
@@ -209,13 +239,25 @@ mod tests {
     fn a_drain_waits_for_earlier_work_only() {
         let mut state = State::<MlDsa44>::new(1, 1);
         let (done, _drained) = oneshot::channel();
-        state.push_job(Box::new(|| ()));
+        let push = |state: &mut State<_>| state.push_job(None, 0, Box::new(|| ()));
+        push(&mut state);
         state.drain(done);
-        state.push_job(Box::new(|| ()));
-        state.push_job(Box::new(|| ()));
-        let [earlier, later] = [0, 1].map(|n| state.jobs[n].generation);
+        push(&mut state);
+        push(&mut state);
+        let [earlier, later] = [0, 1].map(|_| state.next_job().unwrap().generation);
         assert!(state.complete(later).is_empty());
         // One job that was accepted later is outstanding.
         assert_eq!(state.complete(earlier).len(), 1);
+    }
+
+    /// Drains that nobody waits for take no memory.
+    #[test]
+    fn dropped_drains_are_forgotten() {
+        let mut state = State::<MlDsa44>::new(1, 1);
+        let _ = state.push_job(None, 0, Box::new(|| ()));
+        for _ in 0..1000 {
+            state.drain(oneshot::channel().0);
+        }
+        assert_eq!(state.drains.len(), 1);
     }
 }

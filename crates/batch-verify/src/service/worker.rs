@@ -181,7 +181,7 @@ impl<P: ParameterSet> Shared<P> {
         for queue in &mut state.queues {
             entries.extend(queue.take_all());
         }
-        let jobs = mem::take(&mut state.jobs);
+        let jobs = state.jobs.take_all();
         let count = entries.len() as u64;
         match error {
             ServiceError::ShuttingDown => state.stats.shutting_down += count,
@@ -189,9 +189,14 @@ impl<P: ParameterSet> Shared<P> {
         }
         drop(state);
         self.work.notify_all();
-        for (_, entry) in entries {
+        for entry in entries {
             self.answer(entry, Err(error));
         }
+        self.abandon_jobs(jobs);
+    }
+
+    /// Answers quorums with `Abandoned`.
+    pub(super) fn abandon_jobs(&self, jobs: Vec<Job>) {
         for job in jobs {
             catch(|| drop(job.run));
             self.complete(job.generation);
@@ -324,16 +329,15 @@ impl<P: ParameterSet> Worker<P> {
         let mut state = shared.lock();
         loop {
             if !mem::take(&mut state.is_turn_of_votes)
-                && let Some(job) = state.jobs.pop_front()
+                && let Some(job) = state.next_job()
             {
-                state.is_turn_of_votes = true;
                 return Some(Task::Job(job));
             }
             let batch = state.next_batch(shared.batch);
             if !batch.is_empty() {
                 return Some(Task::Batch(batch));
             }
-            if !state.jobs.is_empty() {
+            if state.jobs.len() > 0 {
                 continue;
             }
             if state.closed {

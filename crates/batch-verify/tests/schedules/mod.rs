@@ -252,7 +252,13 @@ fn the_last_handle_ends_the_workers() {
         let (service, workers) = start(2, |builder| builder);
         let votes = [0, 1].map(|n| (vote(n).member, FIXTURE.signatures[n].clone().into()));
         let rule = QuorumRule::Certificate;
-        let quorum = service.submit_quorum(&FIXTURE.committee, MESSAGE, votes.into(), rule);
+        let quorum = service.submit_quorum(
+            Source::own(),
+            &FIXTURE.committee,
+            MESSAGE,
+            votes.into(),
+            rule,
+        );
         let submitter = thread::spawn({
             let service = service.clone();
             move || service.submit(Source::peer(1), &vote(0))

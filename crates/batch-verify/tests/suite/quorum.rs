@@ -2,7 +2,7 @@
 
 use batch_verify::{
     BatchVerifier, Committee, CommitteeVerifier, MemberId, QuorumError, QuorumReport, QuorumRule,
-    RejectReason, Threads, Threshold,
+    RejectReason, Source, Threads, Threshold,
 };
 use mldsa_core::{MlDsa44, Randomness};
 use proptest::prelude::*;
@@ -251,7 +251,7 @@ proptest! {
             let threshold = Threshold::TWO_THIRDS;
             let expected = model(&weights, &picks, rule, committee.required_weight(threshold));
             let owned = votes.iter().map(|(member, signature)| (*member, Box::from(*signature)));
-            let pending = service.submit_quorum(&committee, BLOCK, owned.collect(), rule);
+            let pending = service.submit_quorum(Source::own(), &committee, BLOCK, owned.collect(), rule);
             let found = pending.unwrap().wait();
             check(&committee, &votes, threshold, &found, &expected);
         }

@@ -7,8 +7,8 @@ use batch_verify::{
 use mldsa_core::{MlDsa44, PreHash, PreHashed, Randomness};
 
 use crate::fixture::{
-    COMMITTEE, KEYS, MEMBERS, OwnedVote, VOTES, answer, block_on, committee, context, expected,
-    from_peer, held, is_forged, member, own, public, service, sign,
+    COMMITTEE, KEYS, MEMBERS, OwnedVote, VOTES, answer, attestations, block_on, committee, context,
+    expected, from_peer, held, is_forged, keys, member, own, public, service, sign,
 };
 
 #[test]
@@ -192,17 +192,26 @@ fn epochs() {
     assert_eq!(wrong, Err(QuorumError::UnknownMember { vote: 0 }));
 }
 
-/// Cached votes of members that stay are cached in the next epoch, those of others dropped.
+/// Cached votes of members that stay are cached in the next epoch, those of others dropped, and
+/// what those sign later is not cached.
 #[test]
 fn the_cache_follows_the_committee() {
-    let (service, _worker) = held(|builder| builder.retained_committees(1));
+    let (service, worker) = held(|builder| builder.retained_committees(1));
+    let in_flight = service.submit(own(), &VOTES[0].as_vote()).unwrap();
     for n in 0..MEMBERS {
         let vote = OwnedVote::new(member(n), b"v", sign(&KEYS[n], b"v"));
         assert_eq!(service.verify(&vote.as_vote()), Ok(()));
     }
     let next = COMMITTEE.successor(2, [(public(&KEYS[0]), 0)]).unwrap();
     service.set_committee(next.clone());
+    worker.start();
+    assert_eq!(in_flight.wait(), Ok(()));
     assert_eq!(service.stats().cached_votes, MEMBERS - 1);
+    let signatures: Vec<_> = KEYS[..MEMBERS].iter().map(|key| sign(key, b"w")).collect();
+    let votes = attestations(0..MEMBERS, &signatures);
+    let earlier = service.verify_quorum(&COMMITTEE, b"w", &votes, QuorumRule::Certificate);
+    assert_eq!(earlier.unwrap().carried_by().len(), MEMBERS);
+    assert_eq!(service.stats().cached_votes, 2 * (MEMBERS - 1));
     let signature = sign(&KEYS[1], b"v");
     let vote = Vote::new(next.member(0).unwrap(), b"v", &signature);
     assert!(service.is_cached(&vote));
@@ -214,19 +223,20 @@ fn the_cache_follows_the_committee() {
 
 #[test]
 fn quorums_on_the_workers() {
-    let (service, worker) = held(|builder| builder);
+    let (service, worker) = held(|builder| builder.queue_bytes(60_000));
     let owned = |indices: core::ops::Range<usize>| -> Vec<(MemberId, Box<[u8]>)> {
         let vote = |n: usize| (member(n), sign(&KEYS[n], b"b").into());
         indices.map(vote).collect()
     };
-    let submit = |votes| service.submit_quorum(&COMMITTEE, *b"b", votes, QuorumRule::Certificate);
+    let submit =
+        |votes| service.submit_quorum(own(), &COMMITTEE, *b"b", votes, QuorumRule::Certificate);
     let enough = submit(owned(0..5)).unwrap();
     let few = submit(owned(0..4)).unwrap();
     let dropped = submit(owned(0..5)).unwrap();
     drop(dropped);
-    // Bounded.
-    let more: Vec<_> = (3..64).map(|_| submit(owned(0..0)).unwrap()).collect();
-    assert_eq!(submit(owned(0..0)).unwrap_err(), ServiceError::QueueFull);
+    // Bounded: three more of 10,193 bytes do not fit.
+    let more = [(); 2].map(|()| submit(owned(0..4)).unwrap());
+    assert_eq!(submit(owned(0..4)).unwrap_err(), ServiceError::QueueFull);
     worker.start();
     assert_eq!(block_on(enough).unwrap().carried_by(), [0, 1, 2, 3, 4]);
     assert!(matches!(few.wait(), Err(QuorumError::Insufficient { .. })));
@@ -238,6 +248,19 @@ fn quorums_on_the_workers() {
     assert_eq!(submit(owned(0..5)).unwrap_err(), ServiceError::ShuttingDown);
 }
 
+/// Votes that an early exit leaves out are not counted as verified.
+#[test]
+fn an_early_exit_is_counted() {
+    let service = service();
+    let committee = committee(&keys::<MlDsa44>(40));
+    let votes: Vec<_> = committee.members().map(|id| (id, &[0; 2420][..])).collect();
+    let quorum = service.verify_quorum(&committee, b"b", &votes, QuorumRule::Certificate);
+    let reason = RejectReason::ResponseNorm;
+    assert_eq!(quorum, Err(QuorumError::Rejected { vote: 0, reason }));
+    let stats = service.stats();
+    assert_eq!((stats.votes, stats.verified, stats.rejected), (40, 1, 1));
+}
+
 #[test]
 fn cancelled_quorums_are_not_verified() {
     let (service, worker) = held(|builder| builder);
@@ -247,7 +270,7 @@ fn cancelled_quorums_are_not_verified() {
     };
     let submit = |message: [u8; 1]| {
         let rule = QuorumRule::Certificate;
-        service.submit_quorum(&COMMITTEE, message, signed(&message), rule)
+        service.submit_quorum(own(), &COMMITTEE, message, signed(&message), rule)
     };
     drop(submit(*b"b").unwrap());
     submit(*b"c").unwrap().detach();

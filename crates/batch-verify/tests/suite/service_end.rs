@@ -53,7 +53,7 @@ fn shutdown_answers_everything() {
         .map(|vote| service.submit(own(), &vote.as_vote()).unwrap())
         .collect();
     let quorum = service
-        .submit_quorum(&COMMITTEE, *b"b", vec![], QuorumRule::AnyValid)
+        .submit_quorum(own(), &COMMITTEE, *b"b", vec![], QuorumRule::AnyValid)
         .unwrap();
     let drain = service.drain();
     service.shutdown();

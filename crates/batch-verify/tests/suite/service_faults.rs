@@ -153,7 +153,7 @@ fn workers_that_never_start() {
         let submitted = service.submit(own(), &VOTES[0].as_vote());
         assert_eq!(submitted.unwrap_err(), ServiceError::Abandoned);
         let quorum = batch_verify::QuorumRule::AnyValid;
-        let quorum = service.submit_quorum(&COMMITTEE, *b"b", vec![], quorum);
+        let quorum = service.submit_quorum(own(), &COMMITTEE, *b"b", vec![], quorum);
         assert_eq!(quorum.unwrap_err(), ServiceError::Abandoned);
         service.drain().wait();
         assert_eq!(service.verify(&VOTES[0].as_vote()), Ok(()));

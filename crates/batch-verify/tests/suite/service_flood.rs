@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Wake;
 use std::thread;
 
-use batch_verify::{Pending, QuorumRule, ServiceError, Source, VerificationService};
+use batch_verify::{Pending, QuorumError, QuorumRule, ServiceError, Source, VerificationService};
 use mldsa_core::MlDsa44;
 
 use crate::fixture::{
@@ -115,7 +115,7 @@ fn quorums_starve_no_vote() {
     let mut quorums: Vec<_> = (0..4)
         .map(|_| {
             let rule = QuorumRule::AnyValid;
-            let quorum = service.submit_quorum(&COMMITTEE, *b"b", Vec::new(), rule);
+            let quorum = service.submit_quorum(own(), &COMMITTEE, *b"b", Vec::new(), rule);
             quorum.unwrap()
         })
         .collect();
@@ -163,6 +163,80 @@ fn priorities() {
     assert_eq!(order[8..16], [2, 2, 2, 2, 2, 2, 1, 0]);
     assert_eq!(order[16..24], [2, 2, 2, 2, 1, 1, 1, 0]);
     assert_eq!(order.len(), 48);
+}
+
+/// Long messages end a batch early; the slots of lower priorities are reserved all the same.
+#[test]
+fn long_messages_starve_no_priority() {
+    let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
+    let mut votes = Awaited::default();
+    for n in 0..32 {
+        let message = [n as u8; 16 << 10];
+        votes.submit(&service, 0, from_peer(n), &forgery(member(0), &message));
+    }
+    votes.submit(&service, 1, from_peer(1).next_round(), &VOTES[0]);
+    votes.submit(&service, 2, from_peer(1).catch_up(), &VOTES[1]);
+    worker.start();
+    service.drain().wait();
+    assert_eq!(votes.order()[..9], [0, 0, 0, 0, 0, 0, 1, 2, 0]);
+}
+
+/// The last eighth of a full queue is for peers whose last vote was not rejected, however many
+/// others there are.
+#[test]
+fn suspects_leave_room() {
+    let (service, _worker) = held(|builder| builder.queue_bytes(400 * VOTE_BYTES));
+    let malformed = OwnedVote::new(member(0), b"x", vec![0; 3]);
+    for peer in 1000..2000 {
+        assert!(
+            service
+                .submit(from_peer(peer), &malformed.as_vote())
+                .is_err()
+        );
+        if let Ok(answer) = service.submit(from_peer(peer), &forged(peer).as_vote()) {
+            answer.detach();
+        }
+    }
+    assert_eq!(service.stats().queued_votes, 350);
+    for (n, vote) in VOTES[..50].iter().enumerate() {
+        let peer = from_peer(n as u64 % 5);
+        service.submit(peer, &vote.as_vote()).unwrap().detach();
+    }
+    // A suspect displaces none of them, although their queues are longer.
+    let late = service.submit(from_peer(1999), &forged(1).as_vote());
+    assert_eq!(late.unwrap_err(), ServiceError::QueueFull);
+    let stats = service.stats();
+    assert_eq!((stats.queued_votes, stats.evicted), (400, 0));
+}
+
+/// Quorums in bounded memory: the one peer that submits without end displaces its own.
+#[test]
+fn quorums_displace_no_other_peers() {
+    let (service, worker) = held(|builder| builder.queue_bytes(1 << 20));
+    let rule = QuorumRule::AnyValid;
+    let submit = |peer, votes: usize| {
+        let votes = (0..votes).map(|n| (member(n % MEMBERS), vec![0; 2420].into()));
+        service.submit_quorum(from_peer(peer), &COMMITTEE, *b"b", votes.collect(), rule)
+    };
+    let flood: Vec<_> = (0..100).flat_map(|_| submit(9, 100).ok()).collect();
+    assert_eq!(flood.len(), 4);
+    let honest = submit(1, 6).unwrap();
+    let displaced = submit(2, 90).unwrap();
+    assert_eq!(submit(9, 100).unwrap_err(), ServiceError::QueueFull);
+    worker.start();
+    for quorum in [honest, displaced] {
+        assert!(matches!(
+            quorum.wait(),
+            Err(QuorumError::Insufficient { .. })
+        ));
+    }
+    let flood = flood.into_iter().map(|quorum| quorum.wait().unwrap_err());
+    assert_eq!(
+        flood
+            .filter(|error| *error == QuorumError::Abandoned)
+            .count(),
+        1
+    );
 }
 
 /// Answers that are awaited, and the classes of those that have come, in their order: one worker

@@ -45,7 +45,7 @@ fn an_oversized_vote_stops_no_quorum() {
             .map(|(member, signature)| (*member, Box::from(*signature)))
             .collect();
         let pending = service
-            .submit_quorum(&COMMITTEE, BLOCK, owned, rule)
+            .submit_quorum(own(), &COMMITTEE, BLOCK, owned, rule)
             .unwrap();
         assert_eq!(block_on(pending).unwrap(), counted);
         assert!(!counted.carried_by().contains(&0));
