@@ -119,7 +119,7 @@ impl<T> FairQueue<T> {
             false => self.max_bytes,
         };
         let excess = self.bytes.saturating_add(bytes).saturating_sub(most);
-        // What is in the reserve stays.
+        // The reserve keeps its items.
         let excess = excess.min(bytes);
         if excess == 0 {
             return Some(Vec::new());

@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(state.complete(earlier).len(), 1);
     }
 
-    /// Drains that nobody waits for take no memory.
+    /// Dropped drains take no memory.
     #[test]
     fn dropped_drains_are_forgotten() {
         let mut state = State::<MlDsa44>::new(1, 1);
