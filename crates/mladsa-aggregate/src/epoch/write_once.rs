@@ -47,7 +47,7 @@ mod file {
 
     use super::WriteOnceStore;
     use crate::error::StorageError;
-    use crate::journal::file::{flush_directory, write_next_to};
+    use crate::journal::file::{MAX_LEN, flush_directory, read_regular, write_next_to};
     use crate::wire::framing::hash_lp;
 
     /// Store with one file for each name in a directory, each with a checksum.
@@ -65,6 +65,9 @@ mod file {
     impl WriteOnceStore for FileWriteOnceStore {
         fn write(&mut self, name: &str, value: &[u8]) -> Result<(), StorageError> {
             let bytes = [value, &checksum(name, value)].concat();
+            if bytes.len() as u64 > MAX_LEN {
+                return Err(StorageError::Failed);
+            }
             let path = self.0.join(name);
             let next = write_next_to(&path, &bytes)?;
             // A link never replaces a file, so the first value is kept, and complete.
@@ -73,16 +76,14 @@ mod file {
             flush_directory(&path)?;
             match linked {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error.into()),
-                _ if fs::read(&path)? == bytes => Ok(()),
+                _ if read_regular(&path)?.as_ref() == Some(&bytes) => Ok(()),
                 _ => Err(StorageError::OtherValue),
             }
         }
 
         fn read(&self, name: &str) -> Result<Option<Vec<u8>>, StorageError> {
-            let bytes = match fs::read(self.0.join(name)) {
-                Ok(bytes) => bytes,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                Err(error) => return Err(error.into()),
+            let Some(bytes) = read_regular(&self.0.join(name))? else {
+                return Ok(None);
             };
             let (value, found) = bytes.split_last_chunk().ok_or(StorageError::Failed)?;
             let valid = *found == checksum(name, value);

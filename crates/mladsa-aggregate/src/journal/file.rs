@@ -71,8 +71,7 @@ impl LogStorage for FileLog {
         let (next, staged) = stage(&self.path, bytes)?;
         // Locked before it gets the name.
         lock(&next)?;
-        fs::rename(&staged, &self.path)?;
-        flush_directory(&self.path)?;
+        take_name(&staged, &self.path)?;
         self.log = next;
         Ok(())
     }
@@ -90,15 +89,18 @@ pub struct FileMark {
 }
 
 impl FileMark {
-    /// Locks the mark at `path`, which may not exist yet.
+    /// Locks the mark at `path`, which may not exist yet. A link is followed, so that mark and lock
+    /// are where it leads to: a rename would replace the link and leave the old mark there.
     ///
     /// # Errors
-    /// [`StorageError::InUse`], [`StorageError::Failed`].
+    /// [`StorageError::InUse`]; [`StorageError::Failed`], also for a link that leads to no file.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
-        Ok(Self {
-            path: path.into(),
-            lock: open_locked(&Self::lock_path(path), true)?,
-        })
+        let path = match fs::symlink_metadata(path) {
+            Ok(metadata) if metadata.is_symlink() => fs::canonicalize(path)?,
+            _ => path.into(),
+        };
+        let lock = open_locked(&Self::lock_path(&path), true)?;
+        Ok(Self { path, lock })
     }
 
     /// The lock file of the mark at `path`.
@@ -110,11 +112,7 @@ impl FileMark {
 
 impl MarkStorage for FileMark {
     fn read(&mut self) -> Result<Option<Vec<u8>>, StorageError> {
-        match fs::read(&self.path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(read_regular(&self.path)?)
     }
 
     fn publish(&mut self, expected: Option<&[u8]>, next: &[u8]) -> Result<(), StorageError> {
@@ -124,8 +122,7 @@ impl MarkStorage for FileMark {
             return Err(StorageError::Failed);
         }
         let (_, staged) = stage(&self.path, next)?;
-        fs::rename(&staged, &self.path)?;
-        Ok(flush_directory(&self.path)?)
+        Ok(take_name(&staged, &self.path)?)
     }
 }
 
@@ -144,6 +141,20 @@ impl OneTimeKeyJournal {
     /// [`JournalError::Damaged`], [`JournalError::Storage`].
     pub fn open_files(log: &Path, mark: &Path, seed: &MasterSeed) -> Result<Self, JournalError> {
         Self::open(FileLog::open(log)?, FileMark::open(mark)?, seed)
+    }
+}
+
+/// Greatest length of a file that is read as a whole.
+pub(crate) const MAX_LEN: u64 = 1 << 24;
+
+/// Reads a file, if there is one. A pipe, a device or a file that is too long is an error; it would
+/// block, or fill the memory.
+pub(crate) fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+        Ok(metadata) if metadata.is_file() && metadata.len() <= MAX_LEN => fs::read(path).map(Some),
+        Ok(_) => Err(io::ErrorKind::InvalidData.into()),
     }
 }
 
@@ -205,9 +216,15 @@ fn stage(path: &Path, bytes: &[u8]) -> io::Result<(File, PathBuf)> {
         _ => {}
     }
     let mut file = owner_only().create_new(true).open(&staged)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    written.inspect_err(|_| drop(fs::remove_file(&staged)))?;
     Ok((file, staged))
+}
+
+/// Gives the name `path` to a staged file, which is removed if that fails.
+fn take_name(staged: &Path, path: &Path) -> io::Result<()> {
+    fs::rename(staged, path).inspect_err(|_| drop(fs::remove_file(staged)))?;
+    flush_directory(path)
 }
 
 /// Writes `bytes` durably to a new file next to `path`, under a name that no other process

@@ -25,6 +25,56 @@ fn link_under_the_staging_name_is_not_followed() {
     dir.open(steps.seed()).unwrap();
 }
 
+/// The mark moved from the directory that the link leads to, and was left there unchanged: a copy of
+/// the journal with a link of its own signed again.
+#[cfg(unix)]
+#[test]
+fn link_to_a_mark_stays() {
+    let (dir, steps) = (TempDir::new("mark-link"), Steps::new());
+    drop(dir.create(steps.seed()).unwrap());
+    let [log, mark] = ["copy.log", "copy.mark"].map(|name| dir.0.join(name));
+    fs::copy(dir.log(), &log).unwrap();
+    std::os::unix::fs::symlink(dir.mark(), &mark).unwrap();
+    let open = || OneTimeKeyJournal::open_files(&log, &mark, steps.seed());
+    let journal = dir.open(steps.seed()).unwrap();
+    let in_use = JournalError::Storage(StorageError::InUse);
+    assert_eq!(open().unwrap_err(), in_use);
+    drop(journal);
+    steps.begin(&mut open().unwrap()).unwrap();
+    assert!(mark.is_symlink());
+    assert_eq!(dir.open(steps.seed()).unwrap_err(), JournalError::Damaged);
+    fs::remove_file(dir.mark()).unwrap();
+    assert!(FileMark::open(&mark).is_err());
+}
+
+/// A pipe blocked the reader, and a file without end filled its memory.
+#[cfg(unix)]
+#[test]
+fn pins_and_marks_are_regular_files() {
+    let dir = TempDir::new("regular");
+    let pipe = || {
+        let made = std::process::Command::new("mkfifo")
+            .arg(dir.mark())
+            .status();
+        assert!(made.unwrap().success());
+    };
+    let long = || {
+        fs::File::create(dir.mark())
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap()
+    };
+    for make in [&pipe as &dyn Fn(), &long] {
+        make();
+        let mut mark = FileMark::open(&dir.mark()).unwrap();
+        assert_eq!(mark.read(), Err(StorageError::Failed));
+        let mut store = FileWriteOnceStore::new(&dir.0);
+        assert_eq!(store.read("guard.mark"), Err(StorageError::Failed));
+        assert_eq!(store.write("guard.mark", b"x"), Err(StorageError::Failed));
+        fs::remove_file(dir.mark()).unwrap();
+    }
+}
+
 #[test]
 fn mark_is_published_only_over_the_expected_one() {
     let dir = TempDir::new("swap");
