@@ -232,7 +232,7 @@ fn run_step(args: &Step) -> io::Result<Status> {
         }
         Step::Plan(args) => {
             let rule = rule::rule(&args.plan)?;
-            let planned = Committee::plan(&args.committee, args.epoch, &args.plan, &rule, None)?;
+            let planned = Committee::plan(&args.committee, args.epoch, &args.plan, &rule)?;
             print(planned.describe())?;
             Ok(Status::Good)
         }

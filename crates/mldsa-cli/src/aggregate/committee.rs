@@ -18,8 +18,8 @@ use sha2::{Digest, Sha256};
 
 use super::args::EpochArgs;
 use super::dirs::{
-    TempPaths, expect_apart, file_name, files_in, named, publish, publish_by, read, refused,
-    sweep_of,
+    TempPaths, expect_apart, expect_own, file_name, files_in, named, publish, publish_by, read,
+    refused, sweep_of,
 };
 use super::pins::Pins;
 use super::plan_file::PlanFile;
@@ -130,7 +130,7 @@ impl Committee {
 
     /// Pins the identity in `store`, so that `verify` trusts it and its successors.
     pub(crate) fn trust(&self, store: &Path) -> io::Result<()> {
-        self.expect_apart(store)?;
+        self.expect_store(store)?;
         let mut pins = Pins::new(store);
         let pinned = pins.write(&self.pin_name(), &self.id());
         pinned.map_err(|error| named(store, error))?;
@@ -211,7 +211,7 @@ impl Committee {
 
     /// Publishes the root of a member's keys.
     pub(crate) fn announce(&self, store: &Store, guard: &mut OneTimeKeyJournal) -> io::Result<()> {
-        self.expect_apart(&store.path)?;
+        self.expect_store(&store.path)?;
         let tree = self.tree(store)?;
         let rnd = random()?;
         let id = store.member.id();
@@ -269,15 +269,16 @@ impl Committee {
         Ok(tree)
     }
 
-    fn expect_apart(&self, store: &Path) -> io::Result<()> {
-        let committee = self.epoch.parent().unwrap_or(&self.epoch);
-        expect_apart("--committee", committee, store)
+    /// Rejects a store in which others can write.
+    fn expect_store(&self, store: &Path) -> io::Result<()> {
+        expect_own(store)?;
+        expect_apart("--committee", &self.path, store)
     }
 
     /// The list that is pinned in `store`, or a list of all roots present. [`Pins::keep`] pins the
     /// latter, after which no other list is accepted.
     pub(crate) fn pin(&self, store: &Path) -> io::Result<(PinnedRoots, Pins)> {
-        self.expect_apart(store)?;
+        self.expect_store(store)?;
         let mut pins = Pins::new(store);
         let known = PinnedRoots::load(&pins, &self.registry, &self.plan);
         if let Some(pinned) = known.map_err(|error| named(store, error))? {

@@ -131,6 +131,12 @@ pub(crate) fn expect_private(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Rejects a store with files that other users can write into: they could put pins there.
+pub(crate) fn expect_own(store: &Path) -> io::Result<()> {
+    let first = fs::read_dir(store).ok().and_then(|mut files| files.next());
+    first.map_or(Ok(()), |_| expect_private(store))
+}
+
 /// Rejects a store inside the shared directory of `option`, or around it.
 pub(crate) fn expect_apart(option: &str, shared: &Path, store: &Path) -> io::Result<()> {
     if !is_inside(store, shared) && !is_inside(shared, store) {
@@ -272,12 +278,8 @@ fn create(staged: io::Result<StagedFile>, path: &Path) -> io::Result<bool> {
 }
 
 /// Creates a file atomically and durably; an existing file is an error.
-pub(crate) fn publish_new(owner: Option<&MemberId>, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let created = match owner {
-        Some(owner) => publish_first_by(owner, path, bytes)?,
-        None => publish_first(path, bytes)?,
-    };
-    if !created {
+pub(crate) fn publish_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if !publish_first(path, bytes)? {
         return Err(named(path, io::Error::from(io::ErrorKind::AlreadyExists)));
     }
     flush_directory(path).map_err(|error| {

@@ -25,15 +25,14 @@ impl Committee {
         let path = store.join(format!("seen-{epoch}-{kind}-{name}"));
         let check =
             |first: &[u8]| EpochEquivocation::new(first, statement, &self.registry, &self.plan);
-        match read(&path) {
-            Ok(known) if known == statement => {}
-            Ok(known) => {
-                if let Ok(evidence) = check(&known) {
-                    self.publish_evidence(id, &evidence.to_bytes());
-                }
-            }
-            // A valid statement does not contradict itself.
-            Err(_) if store.is_dir() && check(statement) == Err(RootsError::NotConflicting) => {
+        let first = read(&path).unwrap_or_default();
+        match check(&first) {
+            _ if first == statement => {}
+            Ok(evidence) => self.publish_evidence(id, &evidence.to_bytes()),
+            // No first one, or a torn one. A valid statement does not contradict itself.
+            Err(RootsError::Encoding(_))
+                if store.is_dir() && check(statement) == Err(RootsError::NotConflicting) =>
+            {
                 let _ = fs::write(&path, statement);
             }
             Err(_) => {}

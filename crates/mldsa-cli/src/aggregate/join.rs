@@ -60,6 +60,8 @@ pub(crate) fn join(args: &JoinArgs) -> io::Result<()> {
         }
     })?;
     committee.expect_identity(epoch)?;
+    // First: it fails if the seed serves another plan.
     committee.announce(&store, &mut guard)?;
+    committee.publish(&id)?;
     print(committee.describe())
 }

@@ -4,54 +4,62 @@ use std::io;
 use std::path::Path;
 
 use base16ct::lower::encode_string;
-use mladsa_aggregate::{EpochPlan, MemberId, QuorumRule};
+use mladsa_aggregate::{EpochPlan, MemberId, QuorumRule, Registration, Registry, RootAnnouncement};
+use sha2::{Digest, Sha256};
 
 use super::args::PlanShape;
 use super::committee::{Committee, skipped};
 use super::dirs::{
-    TempPaths, file_name, files_in, member_id, named, publish_new, read_up_to, sweep_of,
+    TempPaths, file_name, files_in, member_id, named, publish_by, publish_first_by, publish_new,
+    read, read_up_to, refused, sweep_of,
 };
 use super::plan_file::{Plan, PlanFile};
-use super::registrations::{read_registration, read_registry, registrations};
-use crate::random::random;
+use super::registrations::{read_registration, read_registrations, registrations};
+use crate::terminal::complain;
 
 /// Greatest length of a plan, which has a label for each content.
 const MAX_PLAN: u64 = 1 << 26;
 
 impl Committee {
-    /// The plan of the arguments, with a matrix.
+    /// The plan of the arguments. Everyone with the same arguments and registrations makes the same
+    /// one, so that no member has to choose it for the others.
     fn new(
         path: &Path,
         epoch: u64,
         shape: &PlanShape,
         ids: &[MemberId],
         rule: &QuorumRule,
-        rho: &[u8; 32],
     ) -> io::Result<Self> {
-        let registry = read_registry(&registrations(path), rho, ids, rule)?;
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
         let (weights, threshold) = match rule {
             QuorumRule::Weights { weights, threshold } => {
                 let weight = |id: &MemberId| weights.iter().find(|(other, _)| other == id);
-                let weights = registry
-                    .ids()
+                let weights = ids
+                    .iter()
                     .map(|id| weight(id).map_or(0, |(_, weight)| *weight));
                 (Some(weights.collect()), *threshold)
             }
             QuorumRule::Count(count) => (None, *count as u64),
-            QuorumRule::TwoThirds => (None, 2 * registry.len() as u64 / 3 + 1),
+            QuorumRule::TwoThirds => (None, 2 * ids.len() as u64 / 3 + 1),
         };
         let attempts = shape.attempts;
-        let file = PlanFile {
-            rho: encode_string(rho),
+        let mut file = PlanFile {
+            rho: String::new(),
             epoch,
-            attempts: attempts.unwrap_or(EpochPlan::attempts_for(registry.len())),
+            attempts: attempts.unwrap_or(EpochPlan::attempts_for(ids.len())),
             contents: shape.contents.clone(),
-            members: registry.ids().map(file_name).collect(),
+            members: ids.iter().map(file_name).collect(),
             weights,
             threshold,
             after: shape.after,
-            identity: encode_string(&registry.identity(epoch)),
+            identity: String::new(),
         };
+        let members = read_registrations(&registrations(path), &ids)?;
+        let rho = matrix_seed(&file, &members)?;
+        let registry = Registry::new(&rho, members, rule).map_err(refused)?;
+        file.rho = encode_string(&rho);
+        file.identity = encode_string(&registry.identity(epoch));
         Ok(Self {
             path: path.into(),
             epoch: path.join(format!("epoch-{epoch}")),
@@ -61,16 +69,23 @@ impl Committee {
         })
     }
 
+    fn to_json(&self) -> io::Result<Vec<u8>> {
+        let json = serde_json::to_vec_pretty(&self.file)?;
+        if json.len() as u64 > MAX_PLAN {
+            return Err(io::Error::other("too many or too long contents for a plan"));
+        }
+        Ok(json)
+    }
+
     /// Fixes an epoch with these members, or with all that have registered.
     pub(crate) fn plan(
         path: &Path,
         epoch: u64,
         shape: &PlanShape,
         rule: &QuorumRule,
-        owner: Option<&MemberId>,
     ) -> io::Result<Self> {
-        let mut ids = Vec::new();
-        if shape.members.is_empty() {
+        let mut ids = members(shape)?;
+        if ids.is_empty() {
             for path in files_in(&registrations(path))? {
                 match read_registration(&path) {
                     Ok(registration) => ids.push(*registration.id()),
@@ -78,25 +93,19 @@ impl Committee {
                 }
             }
         }
-        for id in &shape.members {
-            ids.push(member_id(id.as_bytes())?);
-        }
-        let planned = Self::new(path, epoch, shape, &ids, rule, &*random()?)?;
-        let json = serde_json::to_vec_pretty(&planned.file)?;
-        if json.len() as u64 > MAX_PLAN {
-            return Err(io::Error::other("too many or too long contents for a plan"));
-        }
+        let planned = Self::new(path, epoch, shape, &ids, rule)?;
+        let json = planned.to_json()?;
         let mut made = TempPaths::default();
         let published = made
             .directory(&planned.epoch)
-            .and_then(|()| publish_new(owner, &planned.epoch.join("plan.json"), &json));
+            .and_then(|()| publish_new(&planned.epoch.join("plan.json"), &json));
         made.unless(published)?;
         Ok(planned)
     }
 
-    /// The epoch as it is planned, which must be the plan of the arguments; the first member makes it.
-    /// An error of the kind `NotFound` while members have not registered. The caller holds the journal
-    /// of `owner`.
+    /// The plan of the arguments, whatever plan is in the directory: anyone can have put it there. An
+    /// error if `owner` has joined another plan, or so many of the members that one of them is honest.
+    /// An error of the kind `NotFound` while members have not registered.
     pub(crate) fn join(
         path: &Path,
         epoch: u64,
@@ -104,26 +113,49 @@ impl Committee {
         rule: &QuorumRule,
         owner: &MemberId,
     ) -> io::Result<Self> {
-        let directory = path.join(format!("epoch-{epoch}"));
-        sweep_of(owner, &directory);
-        let name = directory.join("plan.json");
-        if !name.exists()
-            && let Err(error) = Self::plan(path, epoch, shape, rule, Some(owner))
-            && !name.exists()
+        let ids = members(shape)?;
+        let planned = Self::new(path, epoch, shape, &ids, rule);
+        let found = Self::open(path, epoch).ok();
+        let is_planned = |found: &Self| planned.as_ref().is_ok_and(|own| own.file == found.file);
+        if let Some(found) = found.filter(|found| !is_planned(found)) {
+            let joined = found.joined(&ids);
+            if joined.contains(owner) || joined.len() > ids.len().saturating_sub(1) / 3 {
+                let names: Vec<_> = joined.iter().map(ToString::to_string).collect();
+                let why = format!(
+                    "is another plan than that of the arguments, and {} joined it: compare members, \
+                     contents, attempts and quorum rule, or join a later epoch",
+                    names.join(" ")
+                );
+                return Err(named(&found.epoch.join("plan.json"), why));
+            }
+        }
+        planned
+    }
+
+    /// Writes the plan into the directory, in place of another one. The caller holds the journal of
+    /// `owner`, which is bound to this plan.
+    pub(crate) fn publish(&self, owner: &MemberId) -> io::Result<()> {
+        let (name, json) = (self.epoch.join("plan.json"), self.to_json()?);
+        sweep_of(owner, &self.epoch);
+        if publish_first_by(owner, &name, &json)?
+            || read_up_to(&name, MAX_PLAN).is_ok_and(|known| known == json)
         {
-            return Err(error);
+            return Ok(());
         }
-        let found = Self::open(path, epoch)?;
-        let Plan { rho, ids, .. } = found.file.parse()?;
-        let own = shape.members.iter().map(|id| member_id(id.as_bytes()));
-        let mut own = own.collect::<io::Result<Vec<_>>>()?;
-        own.sort_unstable();
-        if own != ids || Self::new(path, epoch, shape, &ids, rule, &rho)?.file != found.file {
-            let why = "is another plan than that of the arguments: compare members, contents, attempts \
-                       and quorum rule";
-            return Err(named(&name, why));
-        }
-        Ok(found)
+        complain(named(&name, "was another plan, and is replaced"));
+        publish_by(owner, &name, &json)
+    }
+
+    /// Those of `ids` whose root for this plan is in the directory.
+    fn joined(&self, ids: &[MemberId]) -> Vec<MemberId> {
+        let has_joined = |id: &&MemberId| {
+            let root = read(&self.epoch.join("roots").join(file_name(id))).ok();
+            let root = root.and_then(|bytes| RootAnnouncement::from_bytes(&bytes).ok());
+            root.is_some_and(|root| {
+                root.id() == *id && root.verify(&self.registry, &self.plan).is_ok()
+            })
+        };
+        ids.iter().filter(has_joined).copied().collect()
     }
 
     pub(super) fn open(path: &Path, epoch: u64) -> io::Result<Self> {
@@ -138,7 +170,12 @@ impl Committee {
             ids,
             rule,
         } = file.parse().map_err(|error| named(&name, error))?;
-        let registry = read_registry(&registrations(path), &rho, &ids, &rule)?;
+        let members = read_registrations(&registrations(path), &ids)?;
+        let registry = Registry::new(&rho, members, &rule).map_err(refused)?;
+        // In another order the weights would be shown with other names.
+        if !registry.ids().eq(&ids) {
+            return Err(named(&name, "the members are not in order"));
+        }
         if encode_string(&registry.identity(epoch)) != file.identity || plan.epoch() != epoch {
             let why = "a registration is not the one that was planned with";
             return Err(named(&name, why));
@@ -151,4 +188,24 @@ impl Committee {
             plan,
         })
     }
+}
+
+/// The names of the arguments, in order.
+fn members(shape: &PlanShape) -> io::Result<Vec<MemberId>> {
+    let ids = shape.members.iter().map(|id| member_id(id.as_bytes()));
+    let mut ids = ids.collect::<io::Result<Vec<_>>>()?;
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+/// The seed of the matrix: a digest of the plan and of the registration keys.
+fn matrix_seed(plan: &PlanFile, members: &[Registration]) -> io::Result<[u8; 32]> {
+    let mut hash = Sha256::new();
+    hash.update(b"MLADSA matrix");
+    // The other parts have a fixed length.
+    for member in members {
+        hash.update(Sha256::digest(member.key().as_bytes()));
+    }
+    hash.update(serde_json::to_vec(plan)?);
+    Ok(hash.finalize().into())
 }

@@ -3,9 +3,8 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use mladsa_aggregate::{Member, MemberId, QuorumRule, Registration, Registry};
+use mladsa_aggregate::{Member, MemberId, Registration};
 use mldsa_core::Randomness;
 
 use super::dirs::{TempPaths, file_name, named, publish_first_by, read, refused, sweep_of};
@@ -57,15 +56,12 @@ pub(crate) fn read_registration(path: &Path) -> io::Result<Registration> {
     Registration::from_bytes(&read(path)?).map_err(|error| named(path, error))
 }
 
-/// The registry of the members `ids`.
-pub(crate) fn read_registry(
+/// The registrations of the members `ids`.
+pub(crate) fn read_registrations(
     directory: &Path,
-    rho: &[u8; 32],
     ids: &[MemberId],
-    rule: &QuorumRule,
-) -> io::Result<Arc<Registry>> {
-    let entries = ids
-        .iter()
-        .map(|id| read_registration(&directory.join(file_name(id))));
-    Registry::new(rho, entries.collect::<io::Result<Vec<_>>>()?, rule).map_err(refused)
+) -> io::Result<Vec<Registration>> {
+    ids.iter()
+        .map(|id| read_registration(&directory.join(file_name(id))))
+        .collect()
 }

@@ -128,15 +128,25 @@ fn erase(path: &Path) -> io::Result<()> {
 /// Removes the files that an interrupted command has left in a store; one with a seed is overwritten.
 /// The caller holds the lock of the store.
 fn sweep(store: &Path) -> io::Result<()> {
+    match erase(&store.join(NEXT_SECRET)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => sweep_staged(store),
+    }
+}
+
+/// The part of [`sweep`] without secrets. The caller holds the lock or the guard of the store.
+fn sweep_staged(store: &Path) -> io::Result<()> {
     for entry in fs::read_dir(store)?.flatten() {
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
         let is_staged = name.starts_with(b"mldsa-") && name.ends_with(b".tmp");
         let is_list = name.starts_with(b"epoch-") && name.ends_with(b".next");
-        if name == NEXT_SECRET.as_bytes() {
-            erase(&entry.path())?;
-        } else if is_staged || is_list {
-            fs::remove_file(entry.path())?;
+        if is_staged || is_list {
+            match fs::remove_file(entry.path()) {
+                // Another command has removed its own one.
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
         }
     }
     Ok(())
@@ -399,6 +409,7 @@ impl Store {
         }
         let guard = OneTimeKeyJournal::open_files(&log, &mark, self.member.seed());
         let guard = guard.map_err(|error| named(&log, error))?;
+        sweep_staged(&self.path).map_err(|error| named(&self.path, error))?;
         // `rotate` holds the guard of the old seed until the new seed is written.
         if Self::read(&self.path)?.secret.generation != self.secret.generation {
             return Err(named(&self.path, "the store was rotated just now"));

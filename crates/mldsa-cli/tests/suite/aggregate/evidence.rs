@@ -38,6 +38,9 @@ fn an_epoch_without_agreement_is_replaced() {
     place.each("root", [0, 1, 2, 3], "");
     place.agree([0, 1], 1);
 
+    // A torn first statement was kept, and no evidence was found against it.
+    place.put("member-0/seen-1-root-6d33", b"MLADSAT2");
+    place.good(&own("status", 0, ""));
     make_twin(&place, 3);
     let root = "committee/epoch-1/roots/6d33";
     let first = place.get(root);

@@ -177,3 +177,44 @@ fn fewer_members_than_a_quorum_wait() {
                  --epoch 9";
     people.place.invalid(alone, "join of m8");
 }
+
+/// The first plan in the directory, also one of a stranger, ended the epoch for all.
+#[test]
+fn plans_of_others_stop_no_epoch() {
+    let people = People::new("foreign");
+    let place = &people.place;
+    place.good("init --committee committee --store stranger --id x8");
+    let evil = "plan --committee committee --members x8 --content evil";
+    place.good(evil);
+    people.join(&[0, 1, 2, 3]);
+    let plan = place.get("committee/epoch-1/plan.json");
+    // Later ones too, until the members join again.
+    place.put("committee/epoch-1/plan.json", b"{}");
+    place.refused("status --store member-0", "not a plan");
+    let again = people.start(0, "join", PLAN);
+    let again = good(again);
+    assert!(again.stderr.contains("is replaced"), "{}", again.stderr);
+    assert_eq!(place.get("committee/epoch-1/plan.json"), plan);
+
+    // One of four members has joined another plan: its seed serves no other one in this epoch.
+    let of = |contents: &str| format!("--epoch 2 --members m0,m1,m2,m3 --content {contents}");
+    let other = format!("join --store member-3 {}", of("slot-9"));
+    place.good(&other);
+    people.all(&[0, 1, 2], "join", &of("slot-7"));
+    let plan = place.get("committee/epoch-2/plan.json");
+    let late = format!("join --store member-3 {}", of("slot-7"));
+    place.refused(&late, "serves another plan");
+    // A member with other arguments replaces no plan that so many have joined.
+    for other in [other, format!("join --store member-0 {}", of("slot-8"))] {
+        place.refused(&other, "m0 m1 m2 joined it");
+    }
+    assert_eq!(place.get("committee/epoch-2/plan.json"), plan);
+    let status = place.good("status --store member-0");
+    assert_eq!(line(&status, "missing roots"), "m3");
+    let digest = line(&status, "roots");
+    people.all(&[0, 1, 2], "agree", &format!("--expect-roots {digest}"));
+    people.all(&[0, 1, 2], "sign", &format!("{SIGN} --out decision-{{n}}"));
+    let identity = place.status(2, "committee");
+    let more = format!("--content slot-7 --epoch 2 --identity {identity}");
+    place.good(&verify("decision-1", &more));
+}

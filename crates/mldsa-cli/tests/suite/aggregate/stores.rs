@@ -56,6 +56,10 @@ fn remains_of_interrupted_commands_are_removed() {
     let link = place.path("seed");
     fs::hard_link(place.path("member-0/secret.next"), &link).unwrap();
     place.put("member-0/other", b"");
+    // A command that writes leaves the secrets to `rotate`, which holds the lock.
+    place.good("close --store member-0 --epoch 1");
+    let left = remains.map(|name| place.exists(&format!("member-0/{name}")));
+    assert_eq!(left, [true, false, false]);
     place.good("rotate --store member-0 --epoch 1");
     for name in remains {
         assert!(!place.exists(&format!("member-0/{name}")), "{name}");

@@ -186,3 +186,54 @@ fn successors_need_a_quorum_of_the_committee_before() {
     let again = format!("trust --committee committee --epoch 2 --store other --identity {forked}");
     place.refused(&again, "other");
 }
+
+/// Others could put the pins of a made-up committee there.
+#[cfg(unix)]
+#[test]
+fn pins_in_a_store_of_others_are_rejected() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new("pins-of-others");
+    place.init("committee", &HONEST);
+    let identity = place.epoch("committee", 1, &HONEST, "--members m0,m1,m2,m3");
+    let verify = verify_epoch("committee", 1, "--store verifier");
+    let known = format!("--identity {identity}");
+    place.good(&format!("{verify} {known}"));
+    let trust = format!("trust --committee committee --store verifier {known}");
+    for (mode, code) in [(0o777, 2), (0o720, 2), (0o700, 0)] {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(place.path("verifier"), mode).unwrap();
+        for args in [&verify, &trust] {
+            let run = place.fails(code, args, "");
+            assert_eq!(run.stderr.contains("others may write"), code == 2);
+            assert!(code == 0 || !run.stdout.contains("signers"));
+        }
+    }
+    for pin in ["epoch-1.committee", "epoch-1.roots"] {
+        let (pin, kept) = (format!("verifier/{pin}"), place.path("kept"));
+        fs::rename(place.path(&pin), &kept).unwrap();
+        let made = Command::new("mkfifo").arg(place.path(&pin)).status();
+        assert!(made.unwrap().success());
+        place.refused(&verify, "storage failed");
+        place.remove(&pin);
+        fs::rename(kept, place.path(&pin)).unwrap();
+    }
+    place.good(&verify);
+}
+
+/// `trust` and `status` showed the weights with the names of other members.
+#[test]
+fn weights_are_shown_with_their_members() {
+    let place = Place::new("weights-shown");
+    place.init("committee", &["m0", "m1"]);
+    place.put("weights", b"m0 1\nm1 9\n");
+    place.good("plan --committee committee --members m0,m1 --weights weights --threshold 9");
+    let status = "status --committee committee --store absent";
+    let shown = place.good(status).stdout;
+    assert!(shown.contains(" weight 9\nmissing"), "{shown}");
+    let plan = "committee/epoch-1/plan.json";
+    let text = String::from_utf8(place.get(plan)).unwrap();
+    let other = text.replace("6d30", "x").replace("6d31", "6d30");
+    let other = other.replace('x', "6d31");
+    place.put(plan, other.as_bytes());
+    place.refused(status, "not in order");
+}
