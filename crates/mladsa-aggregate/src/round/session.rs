@@ -38,6 +38,9 @@ pub enum SessionEvent {
     InvalidContribution(MemberId),
     /// A member has signed two different messages.
     Equivocation(Box<Equivocation>),
+    /// The message was a certificate that is not valid. Its verification costs as much as that of all
+    /// openings, and it can be of anyone: close the connection that it came from.
+    InvalidCertificate,
     /// No attempts are left. The certificate can still arrive from another member.
     Failed(RoundError),
 }
@@ -209,10 +212,12 @@ impl Session {
         }
         if Certificate::is_encoded(message) {
             let mut events = Vec::new();
-            if let Ok(certificate) = Certificate::from_bytes(message)
-                && certificate.verify(&self.agreed, &self.task).is_ok()
-            {
-                self.complete(certificate, &mut events);
+            match Certificate::from_bytes(message) {
+                Ok(certificate) if certificate.verify(&self.agreed, &self.task).is_ok() => {
+                    self.complete(certificate, &mut events);
+                }
+                Ok(_) => events.push(SessionEvent::InvalidCertificate),
+                Err(_) => {}
             }
             return Ok(events);
         }

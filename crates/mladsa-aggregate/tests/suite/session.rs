@@ -251,3 +251,18 @@ fn replayed_and_forged_messages_are_ignored() {
         assert_eq!(events.unwrap(), []);
     }
 }
+
+/// It costs its receiver the verification of all openings, and was ignored.
+#[test]
+fn invalid_certificate_is_reported() {
+    let mut simulation = Simulation::honest(4);
+    simulation.run();
+    let certificate = simulation.completed[0].take().unwrap();
+    let mut forged = certificate.to_bytes();
+    forged[1000] ^= 1;
+    let (mut session, journal) = (simulation.session(1), &mut simulation.journals[1]);
+    let mut receive = |bytes: &[u8]| session.receive(bytes, 1, journal).unwrap();
+    assert_eq!(receive(&forged), [SessionEvent::InvalidCertificate]);
+    let completed = SessionEvent::Completed(Box::new(certificate.clone()));
+    assert_eq!(receive(&certificate.to_bytes()), [completed]);
+}

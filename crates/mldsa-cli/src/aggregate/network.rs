@@ -2,6 +2,7 @@
 //! connections are not; a message that is lost is sent again by the session.
 
 use core::net::{IpAddr, SocketAddr};
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -11,6 +12,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::thread;
 
+use mladsa_aggregate::Certificate;
+
 use super::dirs::{POLL, named};
 
 /// Messages that wait for a peer, or to be read. More are dropped.
@@ -19,12 +22,26 @@ const QUEUE: usize = 256;
 /// Greatest number of open connections from other hosts.
 const CONNECTIONS: usize = 256;
 
+/// Greatest number of invalid certificates from one network in an attempt: further ones are not verified.
+const INVALID_CERTIFICATES: usize = 16;
+
 /// Time for a connection, and for each read and write of one.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Network {
     peers: Vec<SyncSender<Arc<[u8]>>>,
-    received: Receiver<Vec<u8>>,
+    received: Receiver<Arrived>,
+    // number of invalid certificates in this attempt
+    invalid: BTreeMap<u64, usize>,
+}
+
+/// A message with the connection that it came over.
+pub(crate) struct Arrived {
+    pub(crate) message: Vec<u8>,
+    network: u64,
+    // as long as its thread runs
+    stream: Weak<TcpStream>,
+    is_cut: Arc<AtomicBool>,
 }
 
 impl Network {
@@ -43,6 +60,7 @@ impl Network {
         Ok(Self {
             peers: peers.collect(),
             received,
+            invalid: BTreeMap::new(),
         })
     }
 
@@ -53,8 +71,32 @@ impl Network {
         }
     }
 
-    pub(crate) fn receive(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn receive(&self) -> Vec<Arrived> {
         self.received.try_iter().take(QUEUE).collect()
+    }
+
+    /// Whether a message is to be read: not if its connection has sent an invalid certificate, nor if it
+    /// is a certificate from a network that has sent too many of them.
+    pub(crate) fn admits(&self, arrived: &Arrived) -> bool {
+        let invalid = self.invalid.get(&arrived.network);
+        !arrived.is_cut.load(Ordering::Relaxed)
+            && (invalid.is_none_or(|count| *count < INVALID_CERTIFICATES)
+                || Certificate::from_bytes(&arrived.message).is_err())
+    }
+
+    /// Closes the connection of an invalid certificate, and counts it for its network.
+    pub(crate) fn reject(&mut self, arrived: &Arrived) {
+        arrived.is_cut.store(true, Ordering::Relaxed);
+        if let Some(stream) = arrived.stream.upgrade() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        *self.invalid.entry(arrived.network).or_default() += 1;
+    }
+
+    /// Forgets the invalid certificates of the attempt before: that of a member can be valid later, when
+    /// more acknowledgements are known.
+    pub(crate) fn begin_attempt(&mut self) {
+        self.invalid.clear();
     }
 }
 
@@ -69,7 +111,7 @@ struct Connection {
 /// Reads messages of each connection in a thread of its own. Nothing authenticates a connection: one too
 /// many closes the oldest one of the network that has most of them, so that a host which opens many, and
 /// sends nothing or garbage, does not exclude the others.
-fn accept(listener: &TcpListener, received: &SyncSender<Vec<u8>>, limit: u64) {
+fn accept(listener: &TcpListener, received: &SyncSender<Arrived>, limit: u64) {
     let mut all: Vec<Connection> = Vec::new();
     loop {
         let Ok((stream, from)) = listener.accept() else {
@@ -86,15 +128,23 @@ fn accept(listener: &TcpListener, received: &SyncSender<Vec<u8>>, limit: u64) {
             continue;
         }
         let stream = Arc::new(stream);
+        let network = network(from.ip());
         all.push(Connection {
-            network: network(from.ip()),
+            network,
             stream: Arc::downgrade(&stream),
             is_closed: false,
         });
         let received = received.clone();
+        let is_cut = Arc::new(AtomicBool::new(false));
         let read = move || {
             while let Ok(message) = read_message(&stream, limit) {
-                if received.send(message).is_err() {
+                let arrived = Arrived {
+                    message,
+                    network,
+                    stream: Arc::downgrade(&stream),
+                    is_cut: Arc::clone(&is_cut),
+                };
+                if received.send(arrived).is_err() {
                     return;
                 }
             }
@@ -202,5 +252,60 @@ mod tests {
             closed();
         }
         assert_eq!(closed(), [true; 4]);
+    }
+
+    /// Each one took as long as the verification of all openings, without a limit.
+    #[test]
+    fn invalid_certificates_of_a_network_are_bounded() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (sender, received) = sync_channel(QUEUE);
+        thread::spawn(move || accept(&listener, &sender, 1 << 16));
+        let mut network = Network {
+            peers: Vec::new(),
+            received,
+            invalid: BTreeMap::new(),
+        };
+        let lp = |part: &[u8]| [&(part.len() as u32).to_be_bytes()[..], part].concat();
+        let claims = [lp(b""), lp(b"x"), vec![0; 9], lp(b"payload"), lp(&[7])].concat();
+        // z = 0.
+        let z = [0, 0, 8, 0, 0x80].repeat(7 * 128);
+        let signature = [&[0; 64][..], &z, &[0; 83]].concat();
+        let aggregate = [b"MLADSAF2\x01\0", &claims[..], &signature].concat();
+        let certificate = lp(&[&b"MLADSAO1"[..], &lp(&aggregate)].concat());
+        let connect = |messages: &[u8]| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(messages).unwrap();
+            stream
+        };
+        let other = connect(&lp(b"message"));
+        let message = network.received.recv().unwrap();
+        // Three certificates over each connection; whether each is to be verified.
+        let send = |network: &mut Network| {
+            let mut stream = connect(&certificate.repeat(3));
+            let arrived = [(); 3].map(|()| network.received.recv().unwrap());
+            assert!(
+                arrived
+                    .iter()
+                    .all(|arrived| Certificate::from_bytes(&arrived.message).is_ok())
+            );
+            let admitted = arrived.each_ref().map(|arrived| {
+                let admitted = network.admits(arrived);
+                if admitted {
+                    network.reject(arrived);
+                }
+                admitted
+            });
+            // The connection is closed.
+            assert!(!admitted[0] || matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
+            admitted
+        };
+        let count = |network: &mut Network| (0..20).filter(|_| send(network)[0]).count();
+        assert_eq!(send(&mut network), [true, false, false]);
+        assert_eq!(count(&mut network), INVALID_CERTIFICATES - 1);
+        assert!(network.admits(&message));
+        network.begin_attempt();
+        assert_eq!(count(&mut network), INVALID_CERTIFICATES);
+        drop(other);
     }
 }

@@ -110,6 +110,7 @@ impl Decision<'_> {
                 );
                 *running = Some((agreed, session));
                 self.mailbox.rewind();
+                self.network.iter_mut().for_each(Network::begin_attempt);
             }
             Err(error) if known.is_none() => return Err(error),
             _ => {}
@@ -134,6 +135,7 @@ impl Decision<'_> {
         events.extend(self.receive(session)?);
         if session.attempt() != attempt {
             self.mailbox.rewind();
+            self.network.iter_mut().for_each(Network::begin_attempt);
         }
         for event in events {
             match event {
@@ -153,6 +155,8 @@ impl Decision<'_> {
                     let (id, evidence) = (evidence.id(), evidence.to_bytes());
                     self.committee.publish_evidence(id, &evidence);
                 }
+                // Of anyone.
+                SessionEvent::InvalidCertificate => {}
                 SessionEvent::Failed(_) => self.failed = self.failed.or(Some(self.now())),
                 other => complain(format_args!("{other:?}")),
             }
@@ -172,12 +176,32 @@ impl Decision<'_> {
     }
 
     fn receive(&mut self, session: &mut Session) -> io::Result<Vec<SessionEvent>> {
-        let mut messages = self.mailbox.receive()?;
-        messages.extend(self.network.iter().flat_map(Network::receive));
         let mut events = Vec::new();
-        for message in messages {
+        for message in self.mailbox.receive()? {
             let received = session.receive(&message, self.now(), &mut self.journal);
             events.extend(received.map_err(io::Error::other)?);
+        }
+        for arrived in self
+            .network
+            .iter()
+            .flat_map(Network::receive)
+            .collect::<Vec<_>>()
+        {
+            if !self
+                .network
+                .as_ref()
+                .is_some_and(|network| network.admits(&arrived))
+            {
+                continue;
+            }
+            let received = session.receive(&arrived.message, self.now(), &mut self.journal);
+            let received = received.map_err(io::Error::other)?;
+            if received.contains(&SessionEvent::InvalidCertificate) {
+                self.network
+                    .iter_mut()
+                    .for_each(|network| network.reject(&arrived));
+            }
+            events.extend(received);
         }
         Ok(events)
     }
