@@ -35,6 +35,7 @@ fn main() {
             (&[Slow], 0),
             (&[LastHash], 0),
             (&[LastCommitment], 0),
+            (&[SplitHash], 0),
             (&MIXED, 200),
         ] {
             println!("{}", row(n, faults, loss));

@@ -62,7 +62,9 @@ impl Fault {
             TwoAnnouncements => "with two announcements",
             WrongResponse => "with wrong responses",
             Ahead => "ahead",
-            LastHash | LastCommitment | SplitHash => "at the last moment",
+            LastHash => "with hashes at the last moment",
+            LastCommitment => "with commitments at the last moment",
+            SplitHash => "with hashes at the last moment to half",
         }
     }
 
@@ -424,11 +426,18 @@ pub fn random(seed: u64) -> String {
             left -= 1;
         }
     }
-    for _ in 0..draw(3) {
+    // An honest member is absent for longer only if it could be faulty too.
+    let faulty = faults.iter().filter(|fault| **fault != Honest).count() as u64;
+    for number in 0..draw(3) {
         let at = draw(n as u64) as usize;
+        let most = if faulty + number < most {
+            2 * TIMEOUT
+        } else {
+            TIMEOUT / 2
+        };
         if faults[at] == Honest {
             let lost = 1 + draw(2 * TIMEOUT);
-            faults[at] = Crash(lost, lost + 1 + draw(TIMEOUT / 2));
+            faults[at] = Crash(lost, lost + 1 + draw(most));
         }
     }
     let loss = [0, 10, 50, 100, 200][draw(5) as usize];
