@@ -77,7 +77,7 @@ fn task_is_consumed_by_one_payload() {
     }
     assert_eq!(combiner.finish().unwrap(), aggregate);
     // A coefficient of w that is not reduced.
-    let result = Commitment::from_bytes(&round, &[0xff; Commitment::LEN]);
+    let result = Commitment::from_bytes(&round, [0xff; Commitment::LEN]);
     assert_eq!(result, Err(EncodingError::Range));
 
     // A second payload for the same task.

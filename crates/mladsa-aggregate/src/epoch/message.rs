@@ -78,7 +78,7 @@ struct Content {
     id: MemberId,
     subject: Subject,
     about: [u8; 64],
-    body: Vec<u8>,
+    body: Arc<[u8]>,
     signature: Option<Signature<MlDsa87>>,
 }
 
@@ -114,6 +114,11 @@ impl SignedMessage {
     /// The encoded content.
     #[must_use]
     pub fn body(&self) -> &[u8] {
+        &self.0.body
+    }
+
+    /// [`Self::body`], which a decoded value shares.
+    pub(crate) fn shared_body(&self) -> &Arc<[u8]> {
         &self.0.body
     }
 
@@ -251,14 +256,14 @@ impl Member {
         kind: MessageKind,
         subject: Subject,
         about: &[u8; 64],
-        body: Vec<u8>,
+        body: impl Into<Arc<[u8]>>,
     ) -> SignedMessage {
         SignedMessage(Arc::new(Content {
             kind,
             id: self.id,
             subject,
             about: *about,
-            body,
+            body: body.into(),
             signature: None,
         }))
     }
@@ -278,7 +283,7 @@ impl Member {
             id: self.id,
             subject: subject.clone(),
             about: *about,
-            body: body.clone(),
+            body: Arc::clone(body),
             signature: None,
         };
         let signature = self.sign_verified(b"F.msg", &content.digest());

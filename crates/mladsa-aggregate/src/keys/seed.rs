@@ -15,8 +15,11 @@ pub(crate) const KEYS_TOGETHER: usize = 8;
 ///
 /// It must be random, have one journal for its whole life, and be retired when that journal
 /// is lost or was restored from a copy.
-// Stored as `lp("F.prf", seed)`, the prefix of every PRF input.
-pub struct MasterSeed(Secret<[u8; 45]>);
+pub struct MasterSeed {
+    // `lp("F.prf", seed)`, the prefix of every PRF input
+    framed: Secret<[u8; 45]>,
+    fingerprint: [u8; 32],
+}
 
 impl MasterSeed {
     /// A seed of 32 random bytes. The caller zeroizes its copy.
@@ -24,30 +27,33 @@ impl MasterSeed {
     pub fn from_bytes(seed: &[u8; 32]) -> Self {
         let mut framed = Secret::new(*b"\0\0\0\x05F.prf\0\0\0\x20--------------------------------");
         framed.expose_mut()[13..].copy_from_slice(seed);
-        Self(framed)
+        let mut fingerprint = hash_lp(&[], &[b"F.seedfp", seed]);
+        declassify_in_place(&mut fingerprint, "fingerprint of a master seed");
+        Self {
+            framed,
+            fingerprint,
+        }
     }
 
     /// The secret bytes, for an encrypted backup. A restored seed must not sign without its
     /// current journal.
     #[must_use]
     pub fn expose_for_backup(&self) -> &[u8; 32] {
-        let [_, _, _, _, _, _, _, _, _, _, _, _, _, seed @ ..] = self.0.expose();
+        let [_, _, _, _, _, _, _, _, _, _, _, _, _, seed @ ..] = self.framed.expose();
         seed
     }
 
     /// Public 32-byte hash of the seed, to which a journal is bound.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
-        let mut fingerprint = hash_lp(&[], &[b"F.seedfp", self.expose_for_backup()]);
-        declassify_in_place(&mut fingerprint, "fingerprint of a master seed");
-        fingerprint
+        self.fingerprint
     }
 
     /// `PRF(seed, label, content, |output|)` with `framed = lp(label, content)`, as the
     /// input of one hash lane.
     pub(crate) fn prf<'a>(&'a self, framed: &'a [u8], output: &'a mut [u8]) -> LaneHash<'a> {
         LaneHash {
-            input: [self.0.expose(), framed],
+            input: [self.framed.expose(), framed],
             output,
         }
     }

@@ -1,6 +1,5 @@
 //! Responses, their verification, and the sum of them. All values are public.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, slice};
@@ -22,18 +21,19 @@ const Z_POLY_LEN: usize = 384;
 
 /// Response z of a member at 12 bits a coefficient: 2,688 bytes.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Response(Box<[u8]>);
+pub struct Response(Arc<[u8]>);
 
 impl Response {
     /// Bytes of the encoding.
     pub const LEN: usize = L * Z_POLY_LEN;
 
-    /// Decodes a response for `round`.
+    /// Decodes a response for `round`, which shares the bytes.
     ///
     /// # Errors
     /// [`EncodingError::Length`] unless there are 2,688 bytes; [`EncodingError::Range`] for a
     /// coefficient beyond sigma + beta.
-    pub fn from_bytes(round: &Round, bytes: &[u8]) -> Result<Self, EncodingError> {
+    pub fn from_bytes(round: &Round, bytes: impl Into<Arc<[u8]>>) -> Result<Self, EncodingError> {
+        let bytes = bytes.into();
         if bytes.len() != Self::LEN {
             return Err(EncodingError::Length);
         }
@@ -42,9 +42,7 @@ impl Response {
             unpack_signed::<12>(bytes, &mut z);
             vectors::norm(slice::from_ref(&z)) <= round.response_bound()
         });
-        valid
-            .then(|| Self(bytes.into()))
-            .ok_or(EncodingError::Range)
+        valid.then_some(Self(bytes)).ok_or(EncodingError::Range)
     }
 
     /// Packs and publishes a response made by this process.
@@ -55,12 +53,12 @@ impl Response {
         }
         declassify_in_place(&mut bytes, "the published response");
         // |y| <= sigma and |c s1| <= beta without a fault.
-        Self::from_bytes(round, &bytes).map_err(|_| RoundError::Fault)
+        Self::from_bytes(round, bytes).map_err(|_| RoundError::Fault)
     }
 
     /// The encoding.
     #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
+    pub fn as_bytes(&self) -> &Arc<[u8]> {
         &self.0
     }
 
@@ -117,7 +115,7 @@ impl Combiner {
             return same.then_some(()).ok_or(second);
         }
         let invalid = || message.blame(RoundError::InvalidContribution(*id));
-        let response = Response::from_bytes(round, message.body());
+        let response = Response::from_bytes(round, Arc::clone(message.shared_body()));
         let response = response.map_err(|_| invalid())?;
         let mut z = vector(L);
         response.unpack(&mut z);

@@ -47,11 +47,9 @@ impl Member {
         journal: &mut OneTimeKeyJournal,
     ) -> Result<(PendingResponse, SignedMessage), RoundError> {
         let pending = PendingResponse::derive(self, round, journal)?;
-        let (attempt, task) = (round.attempt(journal), round.task().digest());
-        journal.commit(&attempt, &pending.digest(), &task)?;
+        journal.commit(&pending.attempt, &pending.digest(), &round.task().digest())?;
         let (subject, mu) = (round.subject().clone(), round.mu().as_bytes());
-        let body = pending.hash.to_vec();
-        let message = self.message(MessageKind::CommitmentHash, subject, mu, body);
+        let message = self.message(MessageKind::CommitmentHash, subject, mu, pending.hash);
         Ok((pending, self.seal_for_channel(message)?))
     }
 
@@ -76,8 +74,8 @@ impl Member {
         }
         let hashes = set.hashes()?;
         journal.check_seed(&self.seed)?;
-        journal.reveal(&round.attempt(journal), &pending.digest(), &hashes)?;
-        let body = pending.commitment.as_bytes().to_vec();
+        journal.reveal(&pending.attempt, &pending.digest(), &hashes)?;
+        let body = Arc::clone(pending.commitment.as_bytes());
         let subject = round.subject().clone();
         Ok(self.message(MessageKind::Commitment, subject, &hashes, body))
     }
@@ -93,7 +91,7 @@ impl Member {
         journal: &OneTimeKeyJournal,
     ) -> Result<PendingResponse, RoundError> {
         let pending = PendingResponse::derive(self, round, journal)?;
-        journal.resume(&round.attempt(journal), &pending.digest())?;
+        journal.resume(&pending.attempt, &pending.digest())?;
         Ok(pending)
     }
 
@@ -126,10 +124,10 @@ impl Member {
         }
         journal.check_seed(&self.seed)?;
         let (hashes, c_tilde) = (&challenge.hashes, &challenge.c_tilde);
-        journal.respond(&round.attempt(journal), &pending.digest(), hashes, c_tilde)?;
+        journal.respond(&pending.attempt, &pending.digest(), hashes, c_tilde)?;
         let s1_hat = derive_s1(round.matrix().backend(), &self.seed, round.attempt_label());
         let response = answer(challenge, at, nonce(self, round), s1_hat.expose())?;
-        let body = response.as_bytes().to_vec();
+        let body = Arc::clone(response.as_bytes());
         let subject = round.subject().clone();
         Ok(self.message(MessageKind::Response, subject, c_tilde, body))
     }
@@ -196,6 +194,8 @@ fn journal_entry(agreed: &AgreedRoots, id: &AttemptId, journal: &OneTimeKeyJourn
 pub struct PendingResponse {
     id: MemberId,
     round: Arc<Round>,
+    // in the journal of the seed
+    attempt: Attempt,
     commitment: Commitment,
     hash: [u8; 64],
 }
@@ -212,10 +212,21 @@ impl PendingResponse {
         journal.check_roots(subject.epoch, &subject.roots)?;
         let position = round.position(&member.id);
         position.ok_or(RoundError::UnknownMember)?;
-        Ok(Self::with_nonce(member, round, &nonce(member, round)))
+        let attempt = round.attempt(journal);
+        Ok(Self::with_nonce(
+            member,
+            round,
+            attempt,
+            &nonce(member, round),
+        ))
     }
 
-    fn with_nonce(member: &Member, round: &Arc<Round>, y: &Secret<Box<[Poly]>>) -> Self {
+    fn with_nonce(
+        member: &Member,
+        round: &Arc<Round>,
+        attempt: Attempt,
+        y: &Secret<Box<[Poly]>>,
+    ) -> Self {
         let matrix = round.matrix();
         let mut bytes = [0; Commitment::LEN];
         let mut w = Secret::new(vector(K));
@@ -240,6 +251,7 @@ impl PendingResponse {
         Self {
             id: member.id,
             round: Arc::clone(round),
+            attempt,
             hash: commitment_hash(round, &member.id, &bytes),
             commitment: Commitment::new(bytes),
         }
@@ -330,8 +342,12 @@ mod tests {
         (member, journal, round)
     }
 
-    fn pending(member: &Member, round: &Arc<Round>) -> PendingResponse {
-        PendingResponse::with_nonce(member, round, &nonce(member, round))
+    fn pending(
+        member: &Member,
+        round: &Arc<Round>,
+        journal: &OneTimeKeyJournal,
+    ) -> PendingResponse {
+        PendingResponse::derive(member, round, journal).unwrap()
     }
 
     /// All steps of a single signer before the challenge.
@@ -341,11 +357,11 @@ mod tests {
         journal: &mut OneTimeKeyJournal,
     ) -> CommitmentSet {
         let round = &pending.round;
-        let (attempt, task) = (round.attempt(journal), round.task().digest());
-        journal.commit(&attempt, &pending.digest(), &task).unwrap();
+        let task = round.task().digest();
+        let recorded = journal.commit(&pending.attempt, &pending.digest(), &task);
+        recorded.unwrap();
         let (subject, mu) = (round.subject().clone(), round.mu().as_bytes());
-        let body = pending.hash.to_vec();
-        let hash = member.message(MessageKind::CommitmentHash, subject, mu, body);
+        let hash = member.message(MessageKind::CommitmentHash, subject, mu, pending.hash);
         let mut set = CommitmentSet::new(round);
         set.add(&hash).unwrap();
         let commitment = member.reveal(pending, &set, journal).unwrap();
@@ -357,7 +373,8 @@ mod tests {
     #[test]
     fn fault_before_the_response_is_detected() {
         let (member, mut journal, round) = single_signer();
-        let set = committed(&member, &pending(&member, &round), &mut journal);
+        let pending = pending(&member, &round, &journal);
+        let set = committed(&member, &pending, &mut journal);
         let challenge = set.challenge().unwrap();
         let (backend, label) = (round.matrix().backend(), round.attempt_label());
         let s1_hat = || derive_s1(backend, &member.seed, label);
@@ -389,12 +406,14 @@ mod tests {
     fn fault_in_the_commitment_is_detected() {
         for zero_nonce in [false, true] {
             let (member, mut journal, round) = single_signer();
-            let mut faulty = pending(&member, &round);
+            let mut faulty = pending(&member, &round, &journal);
             if zero_nonce {
-                faulty = PendingResponse::with_nonce(&member, &round, &Secret::new(vector(L)));
+                let zero = Secret::new(vector(L));
+                let attempt = round.attempt(&journal);
+                faulty = PendingResponse::with_nonce(&member, &round, attempt, &zero);
             } else {
                 let mut bytes: [u8; Commitment::LEN] =
-                    faulty.commitment.as_bytes().try_into().unwrap();
+                    (&**faulty.commitment.as_bytes()).try_into().unwrap();
                 bytes[77] ^= 1;
                 faulty.hash = commitment_hash(&round, &member.id, &bytes);
                 faulty.commitment = Commitment::new(bytes);

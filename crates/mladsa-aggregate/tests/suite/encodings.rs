@@ -33,7 +33,7 @@ fn contributions_have_bounded_coefficients() {
         bytes[1024] = word as u8;
         bytes[1025] = (word >> 8) as u8;
         bytes[1026] = (bytes[1026] & 0xf0) | (word >> 16) as u8;
-        Commitment::from_bytes(&round, &bytes).map(drop)
+        Commitment::from_bytes(&round, bytes).map(drop)
     };
     // Responses: length, and |z| <= sigma + beta.
     let with_z = |z: i32| {
@@ -44,7 +44,7 @@ fn contributions_have_bounded_coefficients() {
         let word = (z + 2048) as u32;
         bytes[2685] = word as u8;
         bytes[2686] = (bytes[2686] & 0xf0) | (word >> 8) as u8;
-        Response::from_bytes(&round, &bytes).map(drop)
+        Response::from_bytes(&round, bytes).map(drop)
     };
     type Read<'a> = &'a dyn Fn(i32) -> Result<(), EncodingError>;
     let readers: [(i32, Read<'_>); 2] = [(261_888 + WIDTH, &with_q), (480, &with_z)];
@@ -55,7 +55,7 @@ fn contributions_have_bounded_coefficients() {
         }
     }
     for len in [0, Response::LEN - 1, Response::LEN + 1] {
-        let result = Response::from_bytes(&round, &vec![0; len]);
+        let result = Response::from_bytes(&round, vec![0; len]);
         assert_eq!(result, Err(EncodingError::Length));
     }
 }
