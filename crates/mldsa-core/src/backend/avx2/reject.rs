@@ -1,6 +1,7 @@
 //! ExpandA, four polynomials at a time. Variable time: A is public.
 
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
 
 use super::keccak::{Cpu, X4, permute_x4, permute_x4_and_one, transpose_x4};
 use super::vector::put_at;
@@ -72,20 +73,24 @@ pub(super) fn fill(
     out: &mut [NttPoly],
     interleaved: &mut InterleavedHash<'_>,
 ) {
-    let mut streams = [[0; STREAM]; 4];
-    squeeze(state, &mut streams, 0);
+    let mut memory = MaybeUninit::uninit();
+    squeeze(state, &mut memory, 0);
     for block in 1..BLOCKS {
         permute(state, interleaved);
-        squeeze(state, &mut streams, block);
+        squeeze(state, &mut memory, block);
     }
+    // SAFETY: every block was written, the last one to the end.
+    let streams = unsafe { memory.assume_init_ref() };
     let mut filled = [N; 4];
-    for ((poly, bytes), filled) in out.iter_mut().zip(&streams).zip(&mut filled) {
+    for ((poly, bytes), filled) in out.iter_mut().zip(streams).zip(&mut filled) {
         *filled = accept(bytes, &mut poly.0);
     }
     while filled.iter().any(|&filled| filled < N) {
         permute_x4(state);
-        squeeze(state, &mut streams, 0);
-        for ((poly, bytes), filled) in out.iter_mut().zip(&streams).zip(&mut filled) {
+        squeeze(state, &mut memory, 0);
+        // SAFETY: as above.
+        let streams = unsafe { memory.assume_init_ref() };
+        for ((poly, bytes), filled) in out.iter_mut().zip(streams).zip(&mut filled) {
             *filled = rej_ntt_block_vartime(&bytes[..RATE], &mut poly.0, *filled);
         }
     }
@@ -106,13 +111,17 @@ fn permute(state: &mut [X4; 25], interleaved: &mut InterleavedHash<'_>) {
 /// Writes the 168 bytes of every lane (followed by 24 of no meaning).
 #[inline]
 #[target_feature(enable = "avx2")]
-fn squeeze(state: &[X4; 25], streams: &mut [[u8; STREAM]; 4], block: usize) {
+fn squeeze(state: &[X4; 25], streams: &mut MaybeUninit<[[u8; STREAM]; 4]>, block: usize) {
+    const { assert!(RATE * (BLOCKS - 1) + 32 * 6 == STREAM) };
+    assert!(block < BLOCKS);
+    let start = streams.as_mut_ptr().cast::<u8>();
     for (n, words) in state.as_chunks::<4>().0.iter().enumerate() {
         let [a, b, c, d] = *words;
-        for (bytes, lane) in streams.iter_mut().zip(transpose_x4([a.0, b.0, c.0, d.0])) {
-            let at = RATE * block + 32 * n;
-            // SAFETY: 32 bytes.
-            unsafe { _mm256_storeu_si256(bytes[at..at + 32].as_mut_ptr().cast(), lane) };
+        for (lane, v) in transpose_x4([a.0, b.0, c.0, d.0]).into_iter().enumerate() {
+            // SAFETY: 32 bytes inside the stream of the lane, as both assertions say.
+            unsafe {
+                _mm256_storeu_si256(start.add(STREAM * lane + RATE * block + 32 * n).cast(), v)
+            };
         }
     }
 }

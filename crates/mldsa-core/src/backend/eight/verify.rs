@@ -141,6 +141,7 @@ fn encoded<C: Cpu, const TERMS: usize>(
         return false;
     }
     let mut row = [const { NttPoly::ZERO }; TERMS];
+    let mut w_hat = NttPoly::zeroed();
     let mut a = MatrixRows::<GROUP>::new(cpu.kernels(), p, pk.rho);
     for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {
         let (a_row, t1_hat) = row.split_at_mut(p.l);
@@ -149,7 +150,6 @@ fn encoded<C: Cpu, const TERMS: usize>(
         });
         // Not reduced: with t1, c is no smaller than z is with A.
         unpack_t1_ntt::<Standard>(t1, &mut t1_hat[0]);
-        let mut w_hat = NttPoly::zeroed();
         row_product(&row, &vector, &mut w_hat);
         pack_row::<Standard>(inputs, i, &w_hat, interleaved.next_w1(p.w1_poly_len()));
     }
