@@ -35,21 +35,22 @@ struct Runs {
     slowest: u64,
 }
 
-/// `--times N`: how often the crates of [`REPEATED`] run, 10 unless told.
+/// `--times N`: how often the crates of [`REPEATED`] run, 10 unless told. With names of packages
+/// only their tests run, all of them several times.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    let times = match arguments {
-        [] => 10,
-        [option, times] if option == "--times" => times
-            .parse()
-            .map_err(|_| format!("`{times}` is no number"))?,
-        // The process that was started on one core.
-        [option, times] if option == "--here" => {
-            return on_this_core(times.parse().map_err(|_| "a number")?);
+    let (times, names) = match arguments {
+        [option, times, names @ ..] if option == "--times" => {
+            let times = times.parse();
+            (times.map_err(|_| "`--times` takes a number")?, names)
         }
-        _ => return Err("`loaded` takes `--times N`".into()),
+        // The process that was started on one core.
+        [option, times, names @ ..] if option == "--here" => {
+            return on_this_core(times.parse().map_err(|_| "a number")?, names);
+        }
+        names => (10, names),
     };
-    if programs()?.is_empty() {
-        return Err("cargo built no tests".into());
+    if programs(names)?.is_empty() {
+        return Err(format!("cargo built no tests of {names:?}"));
     }
     let core = last_core()?;
     println!("core {core}, {BUSY_THREADS} busy threads, {times} runs");
@@ -58,10 +59,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         .args(["--cpu-list", &core])
         .arg(itself)
         .args(["loaded", "--here", &times.to_string()])
+        .args(names)
         .status()
         .map_err(|error| format!("taskset: {error}"))?;
     println!("\nRAYON_NUM_THREADS=1, no load");
-    let single = pass(&programs()?, 1, &[("RAYON_NUM_THREADS", "1")]);
+    let single = pass(&programs(names)?, 1, &[("RAYON_NUM_THREADS", "1")]);
     if pinned.success() && single {
         Ok(())
     } else {
@@ -69,8 +71,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-fn on_this_core(times: usize) -> Result<(), String> {
-    let programs = programs()?;
+fn on_this_core(times: usize, names: &[String]) -> Result<(), String> {
+    let programs = programs(names)?;
     for _ in 0..BUSY_THREADS {
         // They end with the process.
         std::thread::spawn(|| {
@@ -80,31 +82,30 @@ fn on_this_core(times: usize) -> Result<(), String> {
         });
     }
     let (repeated, once): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| {
-        let name = program.package.file_name();
-        REPEATED
-            .iter()
-            .any(|wanted| name.is_some_and(|name| name == *wanted))
+        let name = program.package_name();
+        !names.is_empty() || REPEATED.contains(&name.as_str())
     });
     let repeated = pass(&repeated, times, &[]);
-    let once = pass(&once, 1, &[]);
-    let begin = Instant::now();
-    let documentation = cargo(&["test", "--locked", "--quiet", "--doc"])
-        .status()
-        .is_ok_and(|status| status.success());
-    let seconds = begin.elapsed().as_secs();
-    println!(
-        "| documentation | {} | - | {seconds} s |",
-        if documentation {
-            "1 passed"
-        } else {
-            "1 FAILED"
-        }
-    );
-    if repeated && once && documentation {
+    let once = once.is_empty() || pass(&once, 1, &[]);
+    if repeated && once && (!names.is_empty() || documentation()) {
         Ok(())
     } else {
         Err("failures above".into())
     }
+}
+
+/// Runs the examples in the documentation.
+fn documentation() -> bool {
+    let begin = Instant::now();
+    let passed = cargo(&["test", "--locked", "--quiet", "--doc"])
+        .status()
+        .is_ok_and(|status| status.success());
+    let (verdict, seconds) = (
+        if passed { "passed" } else { "FAILED" },
+        begin.elapsed().as_secs(),
+    );
+    println!("| documentation | 1 {verdict} | - | {seconds} s |");
+    passed
 }
 
 /// Runs each program `times` times and prints a table. Whether all passed.
@@ -146,12 +147,15 @@ fn pass(programs: &[Program], times: usize, settings: &[(&str, &str)]) -> bool {
 impl Program {
     /// `package/program`, without the hash that cargo appends.
     fn name(&self) -> String {
-        let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
-        let program = name(&self.path);
+        let program = file_name(&self.path);
         let program = program
             .rsplit_once('-')
             .map_or(program.as_str(), |(name, _)| name);
-        format!("{}/{program}", name(&self.package))
+        format!("{}/{program}", self.package_name())
+    }
+
+    fn package_name(&self) -> String {
+        file_name(&self.package)
     }
 
     fn run(&self, n: usize, settings: &[(&str, &str)], runs: &Mutex<Runs>) {
@@ -199,8 +203,13 @@ pub(crate) fn tests_in(output: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Builds the tests of the default members, examples included.
-fn programs() -> Result<Vec<Program>, String> {
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().display().to_string()
+}
+
+/// Builds the tests of the default members, examples included, and lists those of the packages in
+/// `names`, or all.
+fn programs(names: &[String]) -> Result<Vec<Program>, String> {
     let output = cargo(&["test", "--locked", "--no-run", "--message-format=json"])
         .stderr(Stdio::inherit())
         .output()
@@ -210,7 +219,7 @@ fn programs() -> Result<Vec<Program>, String> {
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let tests = text.lines().filter(|line| is_test(line));
-    Ok(tests
+    let mut programs: Vec<Program> = tests
         .filter_map(|line| {
             let manifest = PathBuf::from(field(line, "manifest_path")?);
             Some(Program {
@@ -218,7 +227,9 @@ fn programs() -> Result<Vec<Program>, String> {
                 path: field(line, "executable")?.into(),
             })
         })
-        .collect())
+        .collect();
+    programs.retain(|program| names.is_empty() || names.contains(&program.package_name()));
+    Ok(programs)
 }
 
 /// Whether a message of cargo is about a program that was built with the test harness.

@@ -26,7 +26,7 @@ const COMMANDS: [(&str, Command, &str); 5] = [
     (
         "loaded",
         loaded::run,
-        "the tests on one loaded core [--times N]; an hour, with --times 1 ten minutes",
+        "the tests on one loaded core [--times N] [PACKAGE ...]; an hour, with --times 1 ten minutes",
     ),
 ];
 

@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn products_match_schoolbook_multiplication() {
         let mut random = Random::new(1);
-        for _ in 0..20 {
+        for _ in 0..if cfg!(miri) { 1 } else { 20 } {
             let (a, b) = (random.poly(Q - 1), random.poly((1 << 19) - 1));
             let (mut a_hat, mut b_hat, mut sum) = (NttPoly::ZERO, NttPoly::ZERO, NttPoly::ZERO);
             let mut product = Poly::ZERO;
