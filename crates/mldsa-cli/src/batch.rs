@@ -127,8 +127,9 @@ impl Batch {
         // Not `eprintln!`, which panics when standard error is closed.
         let _ = writeln!(
             io::stderr(),
-            "{} lines: {} in {seconds:.3} s ({:.0} signatures/s, {} threads)",
+            "{} line{}: {} in {seconds:.3} s ({:.0} signatures/s, {} threads)",
             self.lines,
+            if self.lines == 1 { "" } else { "s" },
             counts.join(", "),
             operations as f64 / seconds.max(1e-9),
             self.pool.current_num_threads(),

@@ -299,7 +299,8 @@ impl<'de> Visitor<'de> for ObjectOf {
         while let Some((key, value)) = map.next_entry::<&str, &RawValue>()? {
             let Some(name) = self.0.iter().copied().find(|name| *name == key) else {
                 let position = fields.len() + 1;
-                let why = format_args!("unknown field in position {position}");
+                let known = self.0.join(", ");
+                let why = format_args!("unknown field in position {position}, none of {known}");
                 return Err(A::Error::custom(why));
             };
             if fields.iter().any(|(field, _)| *field == name) {

@@ -109,9 +109,11 @@ pub trait Scheme: Verifier {
         rnd: Option<&[u8; 32]>,
     ) -> Result<Vec<u8>, Reason>;
 
-    /// The message representative, from the public key alone.
+    /// The message representative, from the public key alone, if there is such a call.
     ///
     /// # Errors
     /// Key length, context or digest length.
-    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Reason>;
+    fn mu(&self, _pk: &[u8], _message: Message<'_>) -> Result<[u8; 64], Reason> {
+        Err(Reason::Unsupported)
+    }
 }

@@ -14,22 +14,12 @@ use mldsa_core::pkcs8::{
     DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
 };
 use mldsa_core::{
-    Context, CoseKey, Jwk, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, Randomness,
-    SerializableSigningKey, Signature, SigningKey, VerifyingKey,
+    Context, CoseKey, Jwk, ParameterSet, PrivateKeyForm, Randomness, SerializableSigningKey,
+    Signature, SigningKey, VerifyingKey,
 };
 use mldsa_kat::tally::Tally;
 
-macro_rules! suites {
-    ($($suite:ident),+ $(,)?) => {$(mod $suite {
-        #[test]
-        fn ml_dsa_44() { super::$suite::<super::MlDsa44>() }
-        #[test]
-        fn ml_dsa_65() { super::$suite::<super::MlDsa65>() }
-        #[test]
-        fn ml_dsa_87() { super::$suite::<super::MlDsa87>() }
-    })+};
-}
-suites!(
+for_each_type!(
     seeds,
     expanded_keys,
     combined_keys,

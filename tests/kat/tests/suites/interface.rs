@@ -18,18 +18,6 @@ use crate::differential::{flip, random};
 use crate::hostile::bytes_around;
 use crate::peers;
 
-/// One test for each parameter set from a function that is generic over it.
-macro_rules! for_each_type {
-    ($($suite:ident),+ $(,)?) => {$(mod $suite {
-        #[test]
-        fn ml_dsa_44() { super::$suite::<mldsa_core::MlDsa44>() }
-        #[test]
-        fn ml_dsa_65() { super::$suite::<mldsa_core::MlDsa65>() }
-        #[test]
-        fn ml_dsa_87() { super::$suite::<mldsa_core::MlDsa87>() }
-    })+};
-}
-
 for_each_type!(
     parameters,
     pre_hashes,

@@ -13,6 +13,18 @@ macro_rules! for_each_set {
     })+};
 }
 
+/// One test for each parameter set from a function that is generic over it.
+macro_rules! for_each_type {
+    ($($suite:ident),+ $(,)?) => {$(mod $suite {
+        #[test]
+        fn ml_dsa_44() { super::$suite::<mldsa_core::MlDsa44>() }
+        #[test]
+        fn ml_dsa_65() { super::$suite::<mldsa_core::MlDsa65>() }
+        #[test]
+        fn ml_dsa_87() { super::$suite::<mldsa_core::MlDsa87>() }
+    })+};
+}
+
 mod aggregates;
 mod all_verifiers;
 mod damage;

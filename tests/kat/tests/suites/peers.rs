@@ -124,10 +124,6 @@ macro_rules! peers {
                     };
                     sig.map(|sig| sig.to_vec()).map_err(no)
                 }
-
-                fn mu(&self, _: &[u8], _: Message<'_>) -> Result<[u8; 64], Reason> {
-                    Err(Reason::Unsupported)
-                }
             }
         }
 
@@ -194,10 +190,6 @@ macro_rules! peers {
                     }
                     .map(|sig| sig.as_slice().to_vec())
                     .map_err(no)
-                }
-
-                fn mu(&self, _: &[u8], _: Message<'_>) -> Result<[u8; 64], Reason> {
-                    Err(Reason::Unsupported)
                 }
             }
         }
