@@ -46,6 +46,7 @@ error_enum! {
     /// Error of reading an encoded object or of making an identifier.
     EncodingError {
         Length = "wrong length or form",
+        OtherVersion = "encoding of another version",
         Range = "value out of range",
         Signature = "malformed signature",
     }

@@ -52,15 +52,20 @@ pub(crate) fn hash_lp<const L: usize>(prefix: &[u8], parts: &[&[u8]]) -> [u8; L]
 }
 
 /// Strict reader of an encoding. Missing and trailing bytes are
-/// [`EncodingError::Length`].
+/// [`EncodingError::Length`]. A magic whose last byte, the version, is another one is
+/// [`EncodingError::OtherVersion`].
 pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Self, EncodingError> {
+        let [name @ .., _] = magic;
         bytes
             .strip_prefix(magic)
             .map(Self)
-            .ok_or(EncodingError::Length)
+            .ok_or(match bytes.get(7) {
+                Some(_) if bytes.starts_with(name) => EncodingError::OtherVersion,
+                _ => EncodingError::Length,
+            })
     }
 
     /// Reader of an encoding without a magic.

@@ -1,6 +1,6 @@
 //! Strictness of all encodings.
 
-use mladsa_aggregate::errors::{EncodingError, VerifyError};
+use mladsa_aggregate::errors::{EncodingError, RootsError, RoundError, VerifyError};
 use mladsa_aggregate::test_util::{Commitment, Opening, Response};
 use mladsa_aggregate::*;
 use mldsa_core::Randomness;
@@ -144,7 +144,7 @@ fn aggregates_are_strict() {
         (EncodingError::Length, &|b| b.push(0)),
         (EncodingError::Length, &|b| b[0] ^= 1),
         // The magic of the earlier derivation.
-        (EncodingError::Length, &|b| b[7] = b'1'),
+        (EncodingError::OtherVersion, &|b| b[7] = b'1'),
         (EncodingError::Range, &|b| b[8] = 2),
         (EncodingError::Range, &|b| b[9] = 2),
         (EncodingError::Range, &|b| b[attempt] = 64),
@@ -181,5 +181,63 @@ fn aggregates_are_strict() {
         let changed = change(edit).unwrap();
         let result = committee.verify(&changed, &keys, &task);
         assert_eq!(result.unwrap_err(), error, "change {n}");
+    }
+}
+
+#[test]
+fn objects_of_other_versions_are_named() {
+    let committee = Committee::new(2, &["wire"]);
+    let agreed = &committee.agreed;
+    type Read<'a> = &'a dyn Fn(&[u8]) -> Result<(), Error>;
+    let readers: [(&[u8; 7], u8, Read<'_>); 9] = [
+        (b"MLADSAF", b'2', &|bytes| {
+            Ok(Aggregate::from_bytes(bytes).map(drop)?)
+        }),
+        (b"MLADSAR", b'1', &|bytes| {
+            Ok(Registration::from_bytes(bytes).map(drop)?)
+        }),
+        (b"MLADSAT", b'2', &|bytes| {
+            Ok(RootAnnouncement::from_bytes(bytes).map(drop)?)
+        }),
+        (b"MLADSAA", b'1', &|bytes| {
+            Ok(Acknowledgement::from_bytes(bytes).map(drop)?)
+        }),
+        (b"MLADSAC", b'1', &|bytes| {
+            Ok(Endorsement::from_bytes(bytes).map(drop)?)
+        }),
+        (b"MLADSAO", b'1', &|bytes| {
+            Ok(Certificate::from_bytes(bytes).map(drop)?)
+        }),
+        (b"MLADSAM", b'4', &|bytes| match agreed.receive(bytes) {
+            Err(RoundError::Encoding(error)) => Err(error.into()),
+            other => Ok(other.map(drop)?),
+        }),
+        (
+            b"MLADSAE",
+            b'1',
+            &|bytes| match steps::Equivocation::from_bytes(bytes, agreed.registry()) {
+                Err(RoundError::Encoding(error)) => Err(error.into()),
+                other => Ok(other.map(drop)?),
+            },
+        ),
+        (
+            b"MLADSAE",
+            b'2',
+            &|bytes| match EpochEquivocation::from_bytes(bytes, agreed.registry(), agreed.plan()) {
+                Err(RootsError::Encoding(error)) => Err(error.into()),
+                other => Ok(other.map(drop)?),
+            },
+        ),
+    ];
+    for (name, present, read) in readers {
+        for version in b'0'..=b'9' {
+            let bytes = [&name[..], &[version], &[0; 5000]].concat();
+            let other_version = Err(Error::Encoding(EncodingError::OtherVersion));
+            assert_eq!(read(&bytes) == other_version, version != present);
+        }
+        let other = [&b"MLADSAX1"[..], &[0; 5000]].concat();
+        for bytes in [&other, &name[..]] {
+            assert_eq!(read(bytes), Err(Error::Encoding(EncodingError::Length)));
+        }
     }
 }

@@ -119,7 +119,11 @@ impl Committee {
             (false, false) => "next: join, or agree without the missing members\n",
         };
         for path in files_in(&self.epoch.join("evidence")).unwrap_or_default() {
-            text += &format!("evidence: {}\n", path.display());
+            // Of evidence: another name could contain lines of this text.
+            let name = path.file_name().and_then(|name| name.to_str());
+            if name.is_some_and(|name| name.bytes().all(|c| c.is_ascii_hexdigit() || c == b'-')) {
+                text += &format!("evidence: {}\n", path.display());
+            }
         }
         Ok(text)
     }

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use base16ct::lower::encode_string;
-use mladsa_aggregate::errors::RootsError;
+use mladsa_aggregate::errors::{EncodingError, RootsError};
 use mladsa_aggregate::steps::Equivocation;
-use mladsa_aggregate::{EpochEquivocation, MemberId};
+use mladsa_aggregate::{EpochEquivocation, Error, MemberId};
 use sha2::{Digest, Sha256};
 
 use super::args::EvidenceArgs;
@@ -74,10 +74,15 @@ fn write_anew(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub(crate) fn verify(committee: &Committee, args: &EvidenceArgs) -> io::Result<Status> {
     let bytes = read_named(&args.file, 4 * MAX_SHARED)?;
     let registry = &*committee.registry;
-    let member = match EpochEquivocation::from_bytes(&bytes, registry, &committee.plan) {
-        Ok(evidence) => Ok(*evidence.id()),
-        Err(_) => Equivocation::from_bytes(&bytes, registry).map(|evidence| *evidence.id()),
-    };
+    let member: Result<_, Error> =
+        match EpochEquivocation::from_bytes(&bytes, registry, &committee.plan) {
+            // The evidence of an attempt has the version before.
+            Err(RootsError::Encoding(EncodingError::OtherVersion)) => {
+                let evidence = Equivocation::from_bytes(&bytes, registry);
+                evidence.map(|evidence| *evidence.id()).map_err(Into::into)
+            }
+            evidence => evidence.map(|evidence| *evidence.id()).map_err(Into::into),
+        };
     match member {
         Ok(id) => {
             print(format!("{id} has signed contradicting messages\n"))?;

@@ -56,6 +56,19 @@ fn an_epoch_without_agreement_is_replaced() {
         shown.stderr
     );
     let file = line(&shown, "evidence");
+    // A file name with lines of the report.
+    #[cfg(unix)]
+    {
+        let name = "committee/epoch-1/evidence/x\nroots: 00";
+        place.put(name, b"");
+        assert!(
+            !place
+                .good(&own("status", 0, ""))
+                .stdout
+                .contains("roots: 00")
+        );
+        place.remove(name);
+    }
     let repeated = place.good(&own("status", 0, ""));
     assert!(!repeated.stderr.contains("contradicting"));
 
