@@ -1,10 +1,8 @@
 //! `join`, `status`, `agree`, `sign`, `verify`: the commands of a member, in processes at the same time.
 
 use core::cell::RefCell;
-use core::time::Duration;
 use std::collections::BTreeMap;
 use std::process::Child;
-use std::thread;
 
 use super::*;
 
@@ -122,36 +120,22 @@ fn a_fresh_committee_decides_with_four_commands_a_member() {
         .refused("initialise --store x", "aggregate step");
 }
 
-/// Members of four processes, of which one is killed and started again, and one does not sign.
+/// The example for operators: of four members one is killed and signs again, and one does not sign.
+#[cfg(unix)]
 #[test]
 fn a_decision_survives_a_killed_and_a_silent_member() {
-    let people = People::new("killed");
-    people.join(&[0, 1, 2, 3]);
-    people.agree(&[0, 1, 2, 3], "");
-    let sign = |n: usize| people.start(n, "sign", &format!("{SIGN} --out decision-{n}"));
-    let running = [sign(0), sign(2)];
-    let mut killed = sign(1);
-    // After it has committed: its journal has more than the acknowledgement.
-    let log = people.place.path("member-1/guard-0.log");
-    let before = fs::metadata(&log).unwrap().len();
-    while fs::metadata(&log).unwrap().len() == before && killed.try_wait().unwrap().is_none() {
-        thread::sleep(Duration::from_millis(1));
-    }
-    let _ = killed.kill();
-    killed.wait().unwrap();
-    let _ = fs::remove_file(people.place.path("decision-1"));
-    good(sign(1));
-    running.into_iter().for_each(|child| drop(good(child)));
-    let first = people.place.get("decision-0");
-    for n in 1..3 {
-        assert_eq!(people.place.get(&format!("decision-{n}")), first);
-    }
-    let identity = people.place.status(1, "committee");
-    let verified = people.place.good(&verify(
-        "decision-0",
-        &format!("--content slot-7 --identity {identity}"),
-    ));
-    assert_eq!(verified.lines()[0], "signers: 3 of 4: m0 m1 m2");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/committee.sh");
+    let mut command = Command::new("sh");
+    command
+        .arg(script)
+        .env("MLDSA", env!("CARGO_BIN_EXE_mldsa"));
+    let run = Run::from(command.stdin(Stdio::null()).output().unwrap());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let lines = run.lines();
+    let verified = lines
+        .iter()
+        .filter(|line| **line == "signers: 3 of 4: m0 m1 m2");
+    assert_eq!(verified.count(), 3, "{}", run.stdout);
 }
 
 /// Without a quorum nothing is signed and no key is used up; what is awaited is shown.
