@@ -88,9 +88,9 @@ fn signer_steps_free_no_secrets() {
     set.add(&commitment).unwrap();
     let challenge = set.challenge().unwrap();
     // 7: y, s1 and its transform, and the published response with its transform. 8: the
-    // published commitment and t.
+    // published t.
     let (response, counts) = watched(|| member.respond(pending, &challenge, journal).unwrap());
-    assert_eq!(counts, [(5, 2), (2, 2), (0, 0)]);
+    assert_eq!(counts, [(5, 2), (1, 1), (0, 0)]);
     let mut combiner = Combiner::new(&challenge);
     combiner.add(&response).unwrap();
 

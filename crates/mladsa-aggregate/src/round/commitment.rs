@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, slice};
 
-use mldsa_core::internals::pack::{unpack_full, unpack_signed, unpack_w1};
+use mldsa_core::internals::pack::{unpack_signed, unpack_w1};
 use mldsa_core::internals::vectors::{self, ResponseHat};
 use mldsa_core::internals::{Element, LaneHash, NttPoly, Poly, shake256_lanes};
 
@@ -24,8 +24,12 @@ pub(crate) const Q_POLY_LEN: usize = 640;
 
 /// Commitment of a member, 6,144 bytes. Offset commitment: the high bits of w at 4 bits, then
 /// the offset low bits at 20 bits a coefficient. Open commitment: w. Cheap to clone.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Commitment(Arc<[u8]>);
+#[derive(Clone)]
+pub struct Commitment {
+    bytes: Arc<[u8]>,
+    /// The committed w, canonical. With offsets its low bits are not exact.
+    w: Arc<Box<[Poly]>>,
+}
 
 impl Commitment {
     /// Bytes of the encoding in either mode.
@@ -41,50 +45,42 @@ impl Commitment {
         if bytes.len() != Self::LEN {
             return Err(EncodingError::Length);
         }
-        let mut poly = Poly::ZERO;
+        let mut w = vector(K);
         let valid = match round.mode() {
-            CommitmentMode::Open => {
-                let mut polys = bytes.as_chunks().0.iter();
-                polys.all(|bytes| unpack_full(bytes, &mut poly.0))
+            CommitmentMode::Open => unpack_vec(&bytes, &mut w),
+            CommitmentMode::Offset => {
+                let (hi_bytes, q_bytes) = bytes.split_at(HI_LEN);
+                let rows = hi_bytes.chunks(HI_POLY_LEN).zip(q_bytes.chunks(Q_POLY_LEN));
+                let (limit, mut hi) = (P.gamma2 + round.width() as i32, Poly::ZERO);
+                rows.zip(&mut w).all(|((hi_bytes, q_bytes), w)| {
+                    unpack_w1(hi_bytes, &mut hi);
+                    unpack_signed::<20>(q_bytes, w);
+                    let is_within = vectors::norm(slice::from_ref(w)) <= limit;
+                    vectors::join_commitment(P, slice::from_ref(&hi), slice::from_mut(w));
+                    is_within
+                })
             }
-            CommitmentMode::Offset => bytes.split_at(HI_LEN).1.chunks(Q_POLY_LEN).all(|bytes| {
-                unpack_signed::<20>(bytes, &mut poly);
-                vectors::norm(slice::from_ref(&poly)) <= P.gamma2 + round.width() as i32
-            }),
         };
-        valid.then_some(Self(bytes)).ok_or(EncodingError::Range)
-    }
-
-    /// A commitment made by this process.
-    pub(crate) fn new(bytes: [u8; Self::LEN]) -> Self {
-        Self(Arc::new(bytes))
+        let w = Arc::new(w);
+        valid
+            .then_some(Self { bytes, w })
+            .ok_or(EncodingError::Range)
     }
 
     /// The encoding.
     #[must_use]
-    pub fn as_bytes(&self) -> &Arc<[u8]> {
-        &self.0
-    }
-
-    /// The committed w, canonical. With offsets its low bits are not exact.
-    fn w(&self, mode: CommitmentMode, w: &mut [Poly]) {
-        match mode {
-            CommitmentMode::Open => {
-                unpack_vec(&self.0, w);
-            }
-            CommitmentMode::Offset => {
-                let (hi_bytes, q_bytes) = self.0.split_at(HI_LEN);
-                let rows = hi_bytes.chunks(HI_POLY_LEN).zip(q_bytes.chunks(Q_POLY_LEN));
-                let mut hi = Poly::ZERO;
-                for ((hi_bytes, q_bytes), w) in rows.zip(w) {
-                    unpack_w1(hi_bytes, &mut hi);
-                    unpack_signed::<20>(q_bytes, w);
-                    vectors::join_commitment(P, slice::from_ref(&hi), slice::from_mut(w));
-                }
-            }
-        }
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
     }
 }
+
+impl PartialEq for Commitment {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for Commitment {}
 
 impl fmt::Debug for Commitment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -253,10 +249,9 @@ impl CommitmentSet {
             .map(|slot| slot.as_ref().map(|(_, commitment)| commitment.clone()))
             .collect();
         let commitments = commitments.ok_or(RoundError::Incomplete)?;
-        let (mut sum, mut w) = (vector(K), vector(K));
+        let mut sum = vector(K);
         for commitment in &commitments {
-            commitment.w(self.round.mode(), &mut w);
-            vectors::add(&mut sum, &w);
+            vectors::add(&mut sum, &commitment.w);
         }
         let mut challenge = Challenge::new(&self.round, sum);
         challenge.commitments = commitments;
@@ -312,15 +307,14 @@ impl Challenge {
         let (Some(key), Some(commitment)) = (round.key(at), self.commitments.get(at)) else {
             return false;
         };
-        let (mut w, mut t) = (vector(K), vector(K));
-        commitment.w(round.mode(), &mut w);
+        let (w, mut t) = (&commitment.w, vector(K));
         key.public_key.unpack(&mut t);
         let (matrix, mut z_hat) = (round.matrix(), ntt_vector(L));
         let mut z = ResponseHat {
             z,
             z_hat: &mut z_hat,
         };
-        vectors::response_distance(matrix.backend(), matrix.a_hat(), c_hat, &w, &t, &mut z)
+        vectors::response_distance(matrix.backend(), matrix.a_hat(), c_hat, w, &t, &mut z)
             <= round.width() as i32 + P.beta()
     }
 }

@@ -75,7 +75,7 @@ impl Member {
         let hashes = set.hashes()?;
         journal.check_seed(&self.seed)?;
         journal.reveal(&pending.attempt, &pending.digest(), &hashes)?;
-        let body = Arc::clone(pending.commitment.as_bytes());
+        let body = Arc::clone(&pending.commitment);
         let subject = round.subject().clone();
         Ok(self.message(MessageKind::Commitment, subject, &hashes, body))
     }
@@ -116,9 +116,10 @@ impl Member {
     ) -> Result<SignedMessage, RoundError> {
         let round = &*pending.round;
         let at = round.position(&self.id).ok_or(RoundError::UnknownMember)?;
+        let commitment = challenge.commitments.get(at).map(Commitment::as_bytes);
         if pending.id != self.id
             || !round.is_same_as(challenge.round())
-            || challenge.commitments.get(at) != Some(&pending.commitment)
+            || commitment != Some(&*pending.commitment)
         {
             return Err(RoundError::OtherRound);
         }
@@ -196,7 +197,8 @@ pub struct PendingResponse {
     round: Arc<Round>,
     // in the journal of the seed
     attempt: Attempt,
-    commitment: Commitment,
+    // the encoded commitment
+    commitment: Arc<[u8]>,
     hash: [u8; 64],
 }
 
@@ -253,7 +255,7 @@ impl PendingResponse {
             round: Arc::clone(round),
             attempt,
             hash: commitment_hash(round, &member.id, &bytes),
-            commitment: Commitment::new(bytes),
+            commitment: Arc::new(bytes),
         }
     }
 
@@ -412,11 +414,10 @@ mod tests {
                 let attempt = round.attempt(&journal);
                 faulty = PendingResponse::with_nonce(&member, &round, attempt, &zero);
             } else {
-                let mut bytes: [u8; Commitment::LEN] =
-                    (&**faulty.commitment.as_bytes()).try_into().unwrap();
+                let mut bytes: [u8; Commitment::LEN] = (&*faulty.commitment).try_into().unwrap();
                 bytes[77] ^= 1;
                 faulty.hash = commitment_hash(&round, &member.id, &bytes);
-                faulty.commitment = Commitment::new(bytes);
+                faulty.commitment = Arc::new(bytes);
             }
             let set = committed(&member, &faulty, &mut journal);
             let challenge = set.challenge().unwrap();
