@@ -1,9 +1,13 @@
 //! Lists the public items of the library crates, all features on, and compares them with
 //! `docs/api`. Started by `cargo xtask api`; `--bless` writes the lists again.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+
+use public_api::tokens::Token;
+use public_api::{PublicApi, PublicItem};
 
 const CRATES: [&str; 5] = [
     "batch-verify",
@@ -37,11 +41,11 @@ fn run(bless: bool) -> Result<(), String> {
     let mut sum = [0, 0];
     let mut changed = Vec::new();
     for name in CRATES {
-        let listed = list(root, &nightly, name)?;
-        let methods = listed.iter().filter(|line| is_method(line)).count();
-        let items = listed.iter().filter(|line| is_item(line)).count();
+        let api = list(root, &nightly, name)?;
+        let (items, methods) = count(&api);
         println!("| {name} | {items} | {methods} |");
         sum = [sum[0] + items, sum[1] + methods];
+        let listed: Vec<String> = api.items().map(ToString::to_string).collect();
         let path = root.join("docs/api").join(name).with_extension("txt");
         let text = listed.join("\n") + "\n";
         if bless {
@@ -77,8 +81,8 @@ fn nightly(root: &Path) -> Result<String, String> {
     Ok(value.trim_end_matches('"').into())
 }
 
-/// One line an item, without implementations of derived, blanket and automatic traits.
-fn list(root: &Path, nightly: &str, name: &str) -> Result<Vec<String>, String> {
+/// The public items, without implementations of derived, blanket and automatic traits.
+fn list(root: &Path, nightly: &str, name: &str) -> Result<PublicApi, String> {
     let target = root.join("target/api");
     // `cargo +TOOLCHAIN` is rustup's; the variable of this process names cargo itself.
     let status = Command::new("cargo")
@@ -106,89 +110,37 @@ fn list(root: &Path, nightly: &str, name: &str) -> Result<Vec<String>, String> {
         .join("doc")
         .join(name.replace('-', "_"))
         .with_extension("json");
-    let api = public_api::Builder::from_rustdoc_json(json)
+    public_api::Builder::from_rustdoc_json(json)
         .omit_blanket_impls(true)
         .omit_auto_trait_impls(true)
         .omit_auto_derived_impls(true)
         .build()
-        .map_err(|error| error.to_string())?;
-    Ok(api.items().map(ToString::to_string).collect())
+        .map_err(|error| error.to_string())
 }
 
-/// Whether a line is of a type, a trait, a macro, a free function or a free constant.
-fn is_item(line: &str) -> bool {
-    [
-        "struct", "enum", "union", "trait", "type", "macro", "static",
-    ]
-    .iter()
-    .any(|kind| declares(line, kind) && !is_associated(line))
-        || (["fn", "const"].iter().any(|kind| declares(line, kind)) && !is_associated(line))
-}
-
-fn is_method(line: &str) -> bool {
-    declares(line, "fn") && is_associated(line)
-}
-
-/// Whether a line declares a public item of this kind: attributes, `pub`, words, the path.
-fn declares(line: &str, kind: &str) -> bool {
-    let words = line.split(' ').skip_while(|word| *word != "pub").skip(1);
-    let mut words = words.take_while(|word| !word.contains("::"));
-    !line.starts_with("impl") && words.any(|word| word.trim_end_matches('!') == kind)
-}
-
-/// Whether the declared item belongs to a type or a trait.
-fn is_associated(line: &str) -> bool {
-    let start = line
-        .find("::")
-        .map_or(0, |at| line[..at].rfind(' ').map_or(0, |at| at + 1));
-    // The path without the parameters of types.
-    let mut path = String::new();
-    let mut depth = 0;
-    let mut last = ' ';
-    for c in line[start..].chars() {
-        match c {
-            '<' => depth += 1,
-            '>' if last != '-' => depth -= 1,
-            '(' | ' ' | '=' if depth == 0 => break,
-            _ if depth == 0 => path.push(c),
-            _ => {}
-        }
-        last = c;
-    }
-    let path = path.trim_end_matches(':');
-    let owner = path.rsplit_once("::").map_or("", |(owner, _)| owner);
-    let mut names = owner.split("::");
-    names.any(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{is_item, is_method};
-
-    #[test]
-    fn lines_of_the_list_are_told_apart() {
-        for line in [
-            "pub struct a::B<'b, C: d::E>",
-            "#[non_exhaustive] pub enum a::b::C",
-            "pub fn a::b::c<D: a::E>(&D) -> a::F::G",
-            "pub const a::B: usize",
-            "pub macro a::b!",
-        ] {
-            assert!(is_item(line) && !is_method(line), "{line}");
-        }
-        for line in [
-            "pub fn a::B<'b, C, D>::e<'f>(&mut self, &[u8]) -> u8",
-            "pub const fn a::B::new() -> Self",
-        ] {
-            assert!(is_method(line) && !is_item(line), "{line}");
-        }
-        for line in [
-            "pub mod a::b",
-            "pub a::B::c: u8",
-            "pub type a::B::C",
-            "impl a::B for c::D",
-        ] {
-            assert!(!is_item(line) && !is_method(line), "{line}");
+/// The numbers of items in modules and of functions of types and traits.
+fn count(api: &PublicApi) -> (usize, usize) {
+    const ITEMS: [&str; 9] = [
+        "struct", "enum", "union", "trait", "type", "macro", "static", "fn", "const",
+    ];
+    let is_module = |item: &&PublicItem| kind(item) == Some("mod");
+    let modules: HashSet<_> = api.items().filter(is_module).map(PublicItem::id).collect();
+    let (mut items, mut methods) = (0, 0);
+    for item in api.items() {
+        let kind = kind(item).unwrap_or_default();
+        if item.parent_id().is_none_or(|id| modules.contains(&id)) {
+            items += usize::from(ITEMS.contains(&kind));
+        } else {
+            methods += usize::from(kind == "fn");
         }
     }
+    (items, methods)
+}
+
+/// The word of the language for an item.
+fn kind(item: &PublicItem) -> Option<&str> {
+    item.tokens().find_map(|token| match token {
+        Token::Kind(kind) => Some(&**kind),
+        _ => None,
+    })
 }
