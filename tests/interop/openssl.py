@@ -41,7 +41,7 @@ def run(*args, stdin=b"", code=0):
     return done.stdout
 
 
-def refused(verify, *args):
+def rejected(verify, *args):
     try:
         verify(*args)
     except InvalidSignature:
@@ -109,8 +109,8 @@ def main():
             check(run(*verify, *args, stdin=b"other", code=1).startswith(b"invalid"))
             ours = run("sign", "-k", "key.pem", *args, stdin=message)
             theirs.public_key().verify(ours, message, context)
-            check(refused(theirs.public_key().verify, ours, b"other", context))
-            check(refused(theirs.public_key().verify, ours, message, b"else"))
+            check(rejected(theirs.public_key().verify, ours, b"other", context))
+            check(rejected(theirs.public_key().verify, ours, message, b"else"))
 
             mu = run("mu", "-k", "pub.pem", "--raw", *args, stdin=message)
             Path("sig").write_bytes(theirs.sign_mu(mu))
@@ -118,7 +118,7 @@ def main():
             ours = run("sign", "-k", "key.pem", "--mu", stdin=mu)
             theirs.public_key().verify_mu(ours, mu)
             theirs.public_key().verify(ours, message, context)
-            check(refused(theirs.public_key().verify_mu, ours, bytes(64)))
+            check(rejected(theirs.public_key().verify_mu, ours, bytes(64)))
     if not reads_encrypted:
         print("not run: encrypted keys, which this mldsa does not read")
     print(backend.openssl_version_text())

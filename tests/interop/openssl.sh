@@ -78,7 +78,7 @@ for set in 44 65 87; do
         same pub.pem theirs.pub
 
         # Its encrypted keys: what the program can read gives the same key, anything
-        # else is refused and called what it is.
+        # else is rejected and called what it is.
         for how in "" "-v2 aes-128-cbc -v2prf hmacWithSHA512 -iter 1000" \
             "-scrypt -scrypt_N 1024 -scrypt_r 8 -scrypt_p 2" \
             "-v1 PBE-SHA1-3DES" "-v2 des3" "-v2prf hmacWithSHA1"; do

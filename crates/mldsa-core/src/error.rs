@@ -99,14 +99,14 @@ pub enum ParseError<E> {
     /// A character that is not a hexadecimal digit.
     Digit,
     /// The bytes are rejected.
-    Refused(E),
+    Rejected(E),
 }
 
 impl<E: fmt::Display> fmt::Display for ParseError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Digit => f.write_str("not hexadecimal digits"),
-            Self::Refused(error) => error.fmt(f),
+            Self::Rejected(error) => error.fmt(f),
         }
     }
 }

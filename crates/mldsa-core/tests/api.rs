@@ -472,7 +472,7 @@ mod generic {
         assert_eq!(u8::from_str_radix(&text[2..4], 16), Ok(bytes[1]));
         assert_eq!(text.parse().as_ref(), Ok(&public[0]));
         assert_eq!(text.to_uppercase().parse().as_ref(), Ok(&public[0]));
-        let wrong = Err(ParseError::Refused(KeyError::Length));
+        let wrong = Err(ParseError::Rejected(KeyError::Length));
         assert_eq!(text[2..].parse::<VerifyingKey<P>>(), wrong);
         assert_eq!(text[1..].parse::<VerifyingKey<P>>(), wrong);
         let text = signatures[0].to_string();
@@ -484,7 +484,7 @@ mod generic {
             (
                 text.len() - 2,
                 "ff",
-                ParseError::Refused(VerifyError::HintEncoding),
+                ParseError::Rejected(VerifyError::HintEncoding),
             ),
         ] {
             let mut text = text.clone();

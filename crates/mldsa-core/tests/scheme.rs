@@ -80,7 +80,7 @@ fn accumulated_digests() {
 }
 
 /// Every byte of a signature counts: none can be changed in any bit position of
-/// its own without a refusal, whatever the reason.
+/// its own without a rejection, whatever the reason.
 fn flips<P: ParameterSet>() {
     let key = SigningKey::<P>::from_seed(&[3; 32]);
     let mu = Mu::from_bytes([4; 64]);

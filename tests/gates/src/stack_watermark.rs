@@ -47,7 +47,7 @@ struct Start<'a> {
 /// the stack afterwards and whether the operation panicked.
 ///
 /// # Panics
-/// If the system refuses the thread: a fault of the gate.
+/// If the system makes no thread: a fault of the gate.
 pub fn run(size: usize, operation: impl FnOnce() + Send) -> (DeadStack, bool) {
     let size = size.next_multiple_of(PAGE);
     let mut memory = vec![PAINT; size + PAGE];
@@ -87,7 +87,7 @@ extern "C" fn begin(context: *mut c_void) -> *mut c_void {
 /// Bytes of stack that `operation` used below its call, in a thread of `size` bytes.
 ///
 /// # Panics
-/// If the operation does, or the system refuses the thread.
+/// If the operation does, or the system makes no thread.
 pub fn depth_of(size: usize, mut operation: impl FnMut() + Send) -> usize {
     let mut top = 0;
     let (stack, panicked) = run(size, || top = call(&mut operation));

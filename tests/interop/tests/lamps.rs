@@ -100,8 +100,8 @@ fn keys_and_certificates() {
 }
 
 #[test]
-fn inconsistent_keys_are_refused() {
-    let mut refused = 0;
+fn inconsistent_keys_are_rejected() {
+    let mut rejected = 0;
     for n in 1..=3 {
         let Some(text) = read(&format!("bad-ML-DSA-44-{n}.priv")) else {
             continue;
@@ -112,7 +112,7 @@ fn inconsistent_keys_are_refused() {
         let choice = PrivateKeyChoice::from_der(info.private_key.as_bytes()).expect("well-formed");
         let error = choice.signing_key::<MlDsa44>().map(|_| ());
         assert_eq!(error, Err(KeyError::Inconsistent), "{n}");
-        refused += 1;
+        rejected += 1;
     }
-    assert_eq!(refused, if folder().is_some() { 3 } else { 0 });
+    assert_eq!(rejected, if folder().is_some() { 3 } else { 0 });
 }

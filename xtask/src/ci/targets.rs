@@ -140,7 +140,7 @@ pub(super) fn neon() -> Outcome {
         let mldsa =
             format!("cargo run --locked --quiet --target {ARM_LINUX} --release --bin mldsa --");
         arm(format!("{mldsa} backends")).run()?;
-        // A backend that the CPU lacks is refused.
+        // A backend that the CPU lacks is rejected.
         if cpu != "max" && arm(format!("{mldsa} --backend neon-sha3 backends")).status()? == 0 {
             return failed(format!("neon-sha3 runs on {cpu}"));
         }

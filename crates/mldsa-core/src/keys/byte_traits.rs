@@ -58,9 +58,9 @@ macro_rules! impl_byte_traits {
             /// From hexadecimal digits, small or capital.
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 let mut bytes = <P::$bytes as crate::memory::array::Zeroed>::zeroed();
-                let length = crate::error::ParseError::Refused($error::$length);
+                let length = crate::error::ParseError::Rejected($error::$length);
                 crate::keys::byte_traits::digits(text, bytes.as_mut()).ok_or(length)??;
-                Self::from_bytes(bytes.as_ref()).map_err(crate::error::ParseError::Refused)
+                Self::from_bytes(bytes.as_ref()).map_err(crate::error::ParseError::Rejected)
             }
         }
 

@@ -112,7 +112,7 @@ fn accepts_what_fips_204_signs() {
 }
 
 #[test]
-fn refuses_every_damage() {
+fn rejects_every_damage() {
     let input = signed();
     for at in (0..input.len()).step_by(97) {
         let mut input = input.clone();
@@ -127,7 +127,7 @@ fn refuses_every_damage() {
 
 /// The same residue with q added is another encoding, of which there is none.
 #[test]
-fn refuses_coefficients_from_q_on() {
+fn rejects_coefficients_from_q_on() {
     let input = signed();
     for at in [2452, 2452 + 4 * 4095, INPUT_LEN - 4] {
         let mut input = input.clone();
