@@ -19,55 +19,25 @@ pub(crate) use rows::{answers, rows};
 pub(crate) use semantics::compare;
 
 use crate::machine::Machine;
-use crate::memory::{END, LIBRARY, PROGRAM, Step, Stop, Value, unknown};
+use crate::memory::{LIBRARY, PROGRAM, Step, Stop, Value, unknown};
 use decode::Operand;
 
 /// The stack pointer and the link register among the general registers.
 pub(crate) const SP: usize = 31;
-const LINK: usize = 30;
+pub(crate) const LINK: usize = 30;
 /// Registers that a callee restores: general, and the lower halves of vectors.
 const SAVED: core::ops::RangeInclusive<usize> = 19..=29;
 const SAVED_VECTORS: core::ops::RangeInclusive<usize> = 8..=15;
 
 impl Machine<'_> {
-    /// Calls a function and runs until it returns.
-    pub(crate) fn call_aarch64(&mut self, entry: u64) -> Step<()> {
-        let saved = |machine: &Self| {
-            let general: Vec<_> = SAVED
-                .chain([SP])
-                .map(|n| machine.general[n].clone())
-                .collect();
-            let vectors: Vec<_> = SAVED_VECTORS
-                .map(|n| machine.vectors[n][..64].to_vec())
-                .collect();
-            (general, vectors)
-        };
-        let before = saved(self);
-        self.general[LINK] = Value::Pointer(PROGRAM, END);
-        let mut at = entry;
-        while at != END as u64 {
-            self.executed += 1;
-            if self.executed > self.limit {
-                return unknown("too many instructions");
-            }
-            let instruction = self.fetch(at)?;
-            at = self.step_aarch64(&instruction).map_err(|stop| {
-                stop.at(&format!(
-                    "{} at {}",
-                    instruction.mnemonic,
-                    self.memory.image.name(at)
-                ))
-            })?;
-        }
-        if saved(self) != before {
-            return Err(Stop::Memory(
-                "a register of the caller is not restored".into(),
-            ));
-        }
-        Ok(())
+    /// What a callee restores.
+    pub(crate) fn saved_aarch64(&self) -> Vec<Value> {
+        let general = SAVED.chain([SP]).map(|n| self.general[n].clone());
+        let vectors = SAVED_VECTORS.map(|n| Value::Bits(self.vectors[n][..64].to_vec()));
+        general.chain(vectors).collect()
     }
 
-    fn fetch(&mut self, at: u64) -> Step<Rc<Instruction>> {
+    pub(crate) fn fetch(&mut self, at: u64) -> Step<Rc<Instruction>> {
         if let Some(known) = self.decoded_aarch64.get(&at) {
             return Ok(known.clone());
         }
@@ -144,10 +114,7 @@ impl Machine<'_> {
                 let (n, width) = self.destination(i)?;
                 let zero = match self.general_register(n, width)? {
                     Value::Pointer(..) => 0,
-                    Value::Bits(bits) => {
-                        let inverted: Vec<_> = bits.iter().map(|bit| bit ^ 1).collect();
-                        self.terms.all(&inverted)
-                    }
+                    Value::Bits(bits) => self.terms.none(&bits),
                 };
                 self.branch(zero ^ u32::from(m == "cbnz"), target, next)
             }
@@ -174,13 +141,8 @@ impl Machine<'_> {
     /// A function of another library, which returns to the link register and may change what
     /// a callee does not restore.
     fn outside(&mut self, slot: u64) -> Step<u64> {
-        let name = self
-            .memory
-            .image
-            .imports
-            .get(&slot)
-            .cloned()
-            .unwrap_or_default();
+        let name = self.memory.image.imports.get(&slot);
+        let name = name.cloned().unwrap_or_default();
         let arguments = core::array::from_fn(|n| self.general[n].clone());
         let result = self.library(&name, arguments)?;
         for n in 1..=18 {

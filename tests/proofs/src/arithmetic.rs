@@ -1,32 +1,24 @@
 //! Arithmetic, logic and shifts of instructions on general registers, with their flags.
 
-use iced_x86::{Instruction, Mnemonic as M, OpKind, Register};
+use iced_x86::{Instruction, Mnemonic as M, OpKind};
 
 use crate::machine::{Flags, Machine};
 use crate::memory::{Step, Stop, Value, as_number, constant_bits, unknown};
-use crate::terms::{Compare, Lit};
+use crate::terms::{Compare, Lit, Terms};
 
 #[rustfmt::skip]
-const KNOWN: [M; 25] = [
+const KNOWN: [M; 19] = [
     M::Add, M::Sub, M::Cmp, M::And, M::Or, M::Xor, M::Test, M::Inc, M::Dec, M::Neg, M::Not, M::Imul,
-    M::Bt, M::Xchg, M::Bswap, M::Adc, M::Sbb, M::Andn, M::Tzcnt, M::Popcnt, M::Bzhi, M::Cdqe, M::Cwde,
-    M::Blsr, M::Bts,
+    M::Bt, M::Xchg, M::Adc, M::Sbb, M::Andn, M::Tzcnt, M::Popcnt,
 ];
 #[rustfmt::skip]
-const SHIFTS: [M; 9] = [
-    M::Shl, M::Shr, M::Sar, M::Rol, M::Ror, M::Rorx, M::Shlx, M::Shrx, M::Sarx,
-];
+const SHIFTS: [M; 7] = [M::Shl, M::Shr, M::Sar, M::Rol, M::Ror, M::Rorx, M::Shlx];
 
 impl Machine<'_> {
     /// Zero and sign flags of a result; carry and overflow are clear.
     pub(crate) fn logic_flags(&mut self, result: &[Lit]) {
-        let inverted: Vec<_> = result.iter().map(|bit| bit ^ 1).collect();
-        self.flags = Flags {
-            zero: Some(self.terms.all(&inverted)),
-            carry: Some(0),
-            sign: Some(result[result.len() - 1]),
-            overflow: Some(0),
-        };
+        let zero = self.terms.none(result);
+        self.flags = Flags::all([zero, 0, result[result.len() - 1], 0]);
     }
 
     fn pointer_arithmetic(&mut self, i: &Instruction, a: &Value, b: &Value) -> Step<bool> {
@@ -73,12 +65,8 @@ impl Machine<'_> {
                 self.flags = Flags::default();
             }
             (M::Test, Value::Pointer(x, p), Value::Pointer(y, r)) if x == y && p == r => {
-                self.flags = Flags {
-                    zero: Some(0),
-                    carry: Some(0),
-                    sign: None,
-                    overflow: Some(0),
-                };
+                self.flags = Flags::all([0; 4]);
+                self.flags.sign = None;
             }
             (M::Xor | M::Sub, Value::Pointer(x, p), Value::Pointer(y, r)) if x == y && p == r => {
                 let zero = vec![0; 64];
@@ -101,22 +89,9 @@ impl Machine<'_> {
         if !known {
             return Ok(false);
         }
-        if matches!(m, M::Cdqe | M::Cwde) {
-            let (from, to) = if m == M::Cdqe {
-                (Register::EAX, Register::RAX)
-            } else {
-                (Register::AX, Register::EAX)
-            };
-            let Value::Bits(mut bits) = self.general_value(from)? else {
-                return unknown("a pointer");
-            };
-            bits.resize(8 * to.size(), bits[bits.len() - 1]);
-            self.set_general(to, Value::Bits(bits))?;
-            return Ok(true);
-        }
         let width = self.width(i, 0);
-        let three = matches!(m, M::Rorx | M::Andn | M::Shlx | M::Shrx | M::Sarx | M::Bzhi);
-        let unary = matches!(m, M::Tzcnt | M::Popcnt | M::Blsr);
+        let three = matches!(m, M::Rorx | M::Andn | M::Shlx);
+        let unary = matches!(m, M::Tzcnt | M::Popcnt);
         let first = u32::from(three || unary);
         if m == M::Imul && i.op_count() < 2 {
             return Ok(false);
@@ -151,7 +126,7 @@ impl Machine<'_> {
             (a, b) => return self.pointer_arithmetic(i, &a, &b),
         };
         a.truncate(width);
-        if !is_shift && !matches!(m, M::Bt | M::Bts) {
+        if !is_shift && m != M::Bt {
             b.truncate(width);
         }
         let result = match m {
@@ -177,7 +152,17 @@ impl Machine<'_> {
                 } else {
                     (a, b)
                 };
-                self.addition(m, &a, &b)?
+                let subtracts = matches!(m, M::Sub | M::Cmp | M::Dec | M::Sbb | M::Neg);
+                let kept = self.flags.carry;
+                if kept.is_none() && matches!(m, M::Adc | M::Sbb) {
+                    return unknown("a flag without a rule");
+                }
+                let carry = kept.filter(|_| matches!(m, M::Adc | M::Sbb));
+                let bits = self.sum(&a, &b, subtracts, carry);
+                if matches!(m, M::Inc | M::Dec) {
+                    self.flags.carry = kept;
+                }
+                bits
             }
             M::Imul => {
                 let (x, y) = (self.terms.gather(&a), self.terms.gather(&b));
@@ -207,26 +192,20 @@ impl Machine<'_> {
                 }
                 bits
             }
-            M::Bt | M::Bts => {
+            M::Bt => {
                 let Some(n) = as_number(&b) else {
                     return unknown("a bit at a place that is data");
                 };
                 if i.op_kind(0) == OpKind::Memory {
                     return unknown("a bit in memory");
                 }
-                let n = n as usize % width;
                 self.flags = Flags {
-                    carry: Some(a[n]),
+                    carry: Some(a[n as usize % width]),
                     zero: self.flags.zero,
                     ..Flags::default()
                 };
-                if m == M::Bt {
-                    return Ok(true);
-                }
-                a[n] = 1;
-                a
+                return Ok(true);
             }
-            M::Bswap => a.chunks(8).rev().flatten().copied().collect(),
             M::Xchg => {
                 self.store(i, Value::Bits(b))?;
                 self.set_general(i.op_register(1), Value::Bits(a))?;
@@ -254,29 +233,6 @@ impl Machine<'_> {
                 };
                 constant_bits(count.into(), width)
             }
-            M::Blsr => {
-                let Some(value) = as_number(&b) else {
-                    return unknown("a lowest bit of data");
-                };
-                let bits = constant_bits(value & value.wrapping_sub(1), width);
-                self.logic_flags(&bits);
-                self.flags.carry = Some(Lit::from(value == 0));
-                bits
-            }
-            M::Bzhi => {
-                let Some(n) = as_number(&b[..8]) else {
-                    return unknown("a mask of data");
-                };
-                let kept = (n as usize).min(width);
-                let bits: Vec<_> = a
-                    .iter()
-                    .enumerate()
-                    .map(|(at, &bit)| if at < kept { bit } else { 0 })
-                    .collect();
-                self.logic_flags(&bits);
-                self.flags.carry = Some(Lit::from(n as usize >= width));
-                bits
-            }
             _ => return Ok(false),
         };
         if !matches!(m, M::Cmp | M::Test) {
@@ -285,62 +241,44 @@ impl Machine<'_> {
         Ok(true)
     }
 
-    fn addition(&mut self, m: M, a: &[Lit], b: &[Lit]) -> Step<Vec<Lit>> {
-        let subtracts = matches!(m, M::Sub | M::Cmp | M::Dec | M::Sbb | M::Neg);
+    /// A sum or a difference with its flags; carry is the borrow of a difference.
+    pub(crate) fn sum(
+        &mut self,
+        a: &[Lit],
+        b: &[Lit],
+        subtracts: bool,
+        carry: Option<Lit>,
+    ) -> Vec<Lit> {
         let t = &mut self.terms;
-        let (x, y) = (t.gather(a), t.gather(b));
-        let mut result = if subtracts { t.sub(x, y) } else { t.add(x, y) };
-        let mut carry = if subtracts {
-            t.compare(Compare::GreaterUnsigned, y, x)
-        } else {
-            t.compare(Compare::GreaterUnsigned, x, result)
+        let f = if subtracts { Terms::sub } else { Terms::add };
+        let over = |t: &mut Terms, a, b, result| match subtracts {
+            true => t.compare(Compare::GreaterUnsigned, b, a),
+            false => t.compare(Compare::GreaterUnsigned, a, result),
         };
-        if matches!(m, M::Adc | M::Sbb) {
-            let Some(carry_in) = self.flags.carry else {
-                return unknown("a flag without a rule");
-            };
-            let t = &mut self.terms;
-            let mut bits = vec![carry_in];
+        let (x, y) = (t.gather(a), t.gather(b));
+        let mut result = f(t, x, y);
+        let mut out = over(t, x, y, result);
+        if let Some(carry) = carry {
+            let mut bits = vec![carry];
             bits.resize(a.len(), 0);
-            let one = t.gather(&bits);
-            let before = result;
-            result = if subtracts {
-                t.sub(before, one)
-            } else {
-                t.add(before, one)
-            };
-            let second = if subtracts {
-                t.compare(Compare::GreaterUnsigned, one, before)
-            } else {
-                t.compare(Compare::GreaterUnsigned, before, result)
-            };
-            carry = t.or(carry, second);
+            let (before, one) = (result, t.gather(&bits));
+            result = f(t, before, one);
+            let second = over(t, before, one, result);
+            out = t.or(out, second);
         }
-        let t = &mut self.terms;
         let bits = t.bits(result);
         let (p, r, s) = (a[a.len() - 1], b[b.len() - 1], bits[bits.len() - 1]);
         // Operands of one sign and a result of the other; of different signs for a difference.
         let same = t.xor(p, r) ^ 1 ^ Lit::from(subtracts);
         let turned = t.xor(p, s);
         let overflow = t.and(same, turned);
-        let kept = self.flags.carry;
         // A comparison for equality says more than that a difference is zero.
-        let zero = if subtracts && !matches!(m, M::Sbb) {
-            self.terms.compare(Compare::Equal, x, y)
-        } else {
-            let inverted: Vec<_> = bits.iter().map(|bit| bit ^ 1).collect();
-            self.terms.all(&inverted)
+        let zero = match subtracts && carry.is_none() {
+            true => t.compare(Compare::Equal, x, y),
+            false => t.none(&bits),
         };
-        self.flags = Flags {
-            zero: Some(zero),
-            carry: Some(carry),
-            sign: Some(s),
-            overflow: Some(overflow),
-        };
-        if matches!(m, M::Inc | M::Dec) {
-            self.flags.carry = kept;
-        }
-        Ok(bits)
+        self.flags = Flags::all([zero, out, s, overflow]);
+        bits
     }
 }
 

@@ -5,19 +5,14 @@ use rustc_hash::FxHashMap;
 
 use crate::evaluate::{Item, Values, evaluate, literal, order};
 use crate::forms::{Definition, Form};
+use crate::semantics::Random;
 use crate::terms::{Lit, Op, Terms};
 
 const CASES: usize = 12;
 
 /// Compares all words and atoms; their number.
 pub(crate) fn audit(terms: &Terms, seed: u64) -> Result<usize, String> {
-    let mut state = seed | 1;
-    let mut random = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
+    let mut random = Random(seed | 1);
     let is_input = |item: Item| matches!(item, Item::Word(word) if matches!(terms.words[word as usize].op, Op::Input(_)));
     let mut values = Values::default();
     for &word in &terms.inputs {
@@ -28,7 +23,7 @@ pub(crate) fn audit(terms: &Terms, seed: u64) -> Result<usize, String> {
             _ => w.low + (i128::from(r) * 7919).rem_euclid(w.high - w.low + 1),
         };
         let list = (0..CASES)
-            .map(|n| of(n, random()) as u64 & crate::terms::mask(w.width))
+            .map(|n| of(n, random.next()) as u64 & crate::terms::mask(w.width))
             .collect();
         values.insert(Item::Word(word), list);
     }

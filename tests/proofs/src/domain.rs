@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::forms::{Atom, AtomId, Definition, Form, Residue, TOO_LARGE, UNKNOWN, Vector, combined};
+use crate::forms::{Atom, AtomId, Definition, Form, TOO_LARGE, UNKNOWN, Vector, combined};
 use crate::reference::{Q, inverse};
 use crate::terms::{Terms, WordId, fits};
 
@@ -215,13 +215,7 @@ impl Terms {
                 value
             });
         }
-        let key = Residue {
-            terms: n.terms,
-            constant: n.constant,
-            shift: n.shift,
-            bits,
-            signed,
-        };
+        let key = (n, bits, signed);
         if let Some(&atom) = self.residues.get(&key) {
             return Form::atom(atom);
         }

@@ -194,27 +194,29 @@ fn compute(terms: &Terms, item: Item, values: &Values, count: usize) -> Vec<u64>
             .iter()
             .map(|&v| if v == 1 { places } else { 0 })
             .collect(),
-        Op::Field(bits) => {
-            let mut out = vec![0; count];
-            for (n, &bit) in bits.iter().enumerate() {
-                let add = |bit: Lit, out: &mut Vec<u64>| match bit {
-                    0 => {}
-                    1 => out.iter_mut().for_each(|v| *v |= 1 << n),
-                    _ => {
-                        let (node, negated) = (&values[&Item::Node(bit >> 1)], u64::from(bit & 1));
-                        out.iter_mut()
-                            .zip(node)
-                            .for_each(|(v, b)| *v |= (b ^ negated) << n);
-                    }
-                };
-                add(bit, &mut out);
-            }
-            out
-        }
+        Op::Field(bits) => assembled(values, bits, count),
         &Op::Count(a) => one(a, &|v| v.count_ones().into()),
         &Op::Clamp(a, low, high) => {
             let width = width(a);
             one(a, &|v| sign_extended(v, width).clamp(low, high) as u64)
         }
     }
+}
+
+/// The bits as numbers.
+pub(crate) fn assembled(values: &Values, bits: &[Lit], count: usize) -> Vec<u64> {
+    let mut out = vec![0; count];
+    for (n, &bit) in bits.iter().enumerate() {
+        match bit {
+            0 => {}
+            1 => out.iter_mut().for_each(|v| *v |= 1 << n),
+            _ => {
+                let node = &values[&Item::Node(bit >> 1)];
+                out.iter_mut()
+                    .zip(node)
+                    .for_each(|(v, b)| *v |= (b ^ u64::from(bit & 1)) << n);
+            }
+        }
+    }
+    out
 }

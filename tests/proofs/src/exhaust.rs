@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::evaluate::{Item, Values, arguments, evaluate, order};
+use crate::evaluate::{Item, Values, arguments, assembled, evaluate, order};
 use crate::terms::{Lit, Node, Op, Terms, WordId};
 
 pub(crate) const CHUNK: usize = 1 << 12;
@@ -173,6 +173,44 @@ impl<'a> Checker<'a> {
         (key, cuts, numbers)
     }
 
+    /// Whether a condition holds for all values of words, of 24 bits together: their values, and
+    /// that of the bits.
+    pub(crate) fn for_all(
+        &self,
+        bits: &[Lit],
+        words: &[WordId],
+        holds: &mut dyn FnMut(&[u64], u64) -> bool,
+    ) -> Result<bool, String> {
+        let plan = self.order(&nodes(bits));
+        let width = |&word: &WordId| self.terms.words[word as usize].width;
+        let total: u8 = words.iter().map(width).sum();
+        if total > 24 || words.is_empty() {
+            return Err("a decision on several words".into());
+        }
+        for start in (0..1usize << total).step_by(CHUNK) {
+            let count = CHUNK.min(1 << total);
+            let mut values = Values::default();
+            let mut columns = vec![Vec::with_capacity(words.len()); count];
+            for (n, columns) in columns.iter_mut().enumerate() {
+                let mut rest = (start + n) as u64;
+                for word in words {
+                    columns.push(rest & crate::terms::mask(width(word)));
+                    rest >>= width(word);
+                }
+            }
+            for (n, &word) in words.iter().enumerate() {
+                values.insert(Item::Word(word), columns.iter().map(|c| c[n]).collect());
+            }
+            evaluate(self.terms, &plan, &mut values, count);
+            for (columns, got) in columns.iter().zip(assembled(&values, bits, count)) {
+                if !holds(columns, got) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// Whether the target is as defined for all values of all cuts. `kind` tells definitions
     /// apart: targets of one kind have the same definition.
     pub(crate) fn check(&mut self, target: &Target<'_>, kind: usize) -> Result<(), String> {
@@ -256,8 +294,11 @@ impl<'a> Checker<'a> {
                 for (c, cut) in all.iter().zip(&involved) {
                     let (frontier, feature) = &c.classes[index % c.classes.len()];
                     index /= c.classes.len();
-                    for (item, value) in c.frontier.iter().zip(unpacked(&c.frontier, frontier)) {
-                        values.get_mut(item).into_iter().for_each(|v| v.push(value));
+                    for (item, value) in c.frontier.iter().zip(frontier) {
+                        values
+                            .get_mut(item)
+                            .into_iter()
+                            .for_each(|v| v.push(*value));
                     }
                     if let Some(at) = target.features.iter().position(|f| f.0 == *cut) {
                         wanted[at].push(*feature);
@@ -284,18 +325,31 @@ impl<'a> Checker<'a> {
         cut: WordId,
         features: &[u64],
     ) -> Result<(), String> {
-        let domain = self.cuts[&cut].clone();
-        let plan = self.order(&nodes(&target.bits));
-        self.exhausted += domain.len();
-        for (part, features) in domain.chunks(CHUNK).zip(features.chunks(CHUNK)) {
-            let mut values = Values::from_iter([(Item::Word(cut), part.to_vec())]);
-            evaluate(self.terms, &plan, &mut values, part.len());
-            let got = assembled(&values, &target.bits, part.len());
-            for ((got, &feature), &value) in got.iter().zip(features).zip(part) {
+        self.over_domain(cut, &nodes(&target.bits), |from, part, values| {
+            let got = assembled(values, &target.bits, part.len());
+            for ((got, &feature), &value) in got.iter().zip(&features[from..]).zip(part) {
                 if *got != (target.combine)(&[feature]) {
                     return Err(format!("{got} for the coefficient {}", value as i32));
                 }
             }
+            Ok(())
+        })
+    }
+
+    /// Items for all values of a cut, in parts: number of the first value, values, items.
+    pub(crate) fn over_domain(
+        &mut self,
+        cut: WordId,
+        items: &[Item],
+        mut check: impl FnMut(usize, &[u64], &Values) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let domain = self.cuts[&cut].clone();
+        let plan = self.order(items);
+        self.exhausted += domain.len();
+        for (n, part) in domain.chunks(CHUNK).enumerate() {
+            let mut values = Values::from_iter([(Item::Word(cut), part.to_vec())]);
+            evaluate(self.terms, &plan, &mut values, part.len());
+            check(n * CHUNK, part, &values)?;
         }
         Ok(())
     }
@@ -337,30 +391,21 @@ impl<'a> Checker<'a> {
                 classes: classes.clone(),
             });
         }
-        let plan = self.order(&frontier);
-        self.exhausted += domain.len();
         let mut classes: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
-        for (n, part) in domain.chunks(CHUNK).enumerate() {
-            let mut values = Values::from_iter([(Item::Word(cut), part.to_vec())]);
-            evaluate(self.terms, &plan, &mut values, part.len());
+        self.over_domain(cut, &frontier, |from, part, values| {
             let columns: Vec<_> = frontier.iter().map(|item| &values[item]).collect();
             for i in 0..part.len() {
-                let key: Vec<u64> = packed(&frontier, &columns, i);
-                let feature = features.map_or(0, |features| features[n * CHUNK + i]);
-                match classes.get(&key) {
-                    Some(&known) if known == feature => {}
-                    Some(_) => {
-                        return Err("an output is no function of what it has to depend on".into());
-                    }
-                    None => {
-                        classes.insert(key, feature);
-                    }
+                let key: Vec<u64> = columns.iter().map(|column| column[i]).collect();
+                let feature = features.map_or(0, |features| features[from + i]);
+                if *classes.entry(key).or_insert(feature) != feature {
+                    return Err("an output is no function of what it has to depend on".into());
                 }
             }
             if classes.len() > 1 << 20 {
                 return Err("too many classes of a coefficient".into());
             }
-        }
+            Ok(())
+        })?;
         let classes: Rc<Vec<_>> = Rc::new(classes.into_iter().collect());
         self.known_classes.insert(key, classes.clone());
         Ok(Classes { frontier, classes })
@@ -373,75 +418,9 @@ struct Classes {
     classes: Rc<ClassList>,
 }
 
-/// Values of items in as few words as possible.
-fn packed(frontier: &[Item], columns: &[&Vec<u64>], at: usize) -> Vec<u64> {
-    let mut key = Vec::new();
-    let mut used = 64;
-    for (item, column) in frontier.iter().zip(columns) {
-        match item {
-            Item::Word(_) => {
-                key.push(column[at]);
-                used = 64;
-            }
-            Item::Node(_) => {
-                if used == 64 {
-                    key.push(0);
-                    used = 0;
-                }
-                if let Some(last) = key.last_mut() {
-                    *last |= column[at] << used;
-                }
-                used += 1;
-            }
-        }
-    }
-    key
-}
-
-/// The inverse of [`packed`].
-fn unpacked(frontier: &[Item], key: &[u64]) -> Vec<u64> {
-    let mut words = key.iter();
-    let (mut current, mut used) = (0, 64);
-    let mut next = || words.next().copied().unwrap_or(0);
-    frontier
-        .iter()
-        .map(|item| match item {
-            Item::Word(_) => {
-                used = 64;
-                next()
-            }
-            Item::Node(_) => {
-                if used == 64 {
-                    (current, used) = (next(), 0);
-                }
-                used += 1;
-                current >> (used - 1) & 1
-            }
-        })
-        .collect()
-}
-
 pub(crate) fn nodes(bits: &[Lit]) -> Vec<Item> {
     bits.iter()
         .filter(|&&bit| bit > 1)
         .map(|&bit| Item::Node(bit >> 1))
         .collect()
-}
-
-/// The bits as numbers.
-fn assembled(values: &Values, bits: &[Lit], count: usize) -> Vec<u64> {
-    let mut out = vec![0; count];
-    for (n, &bit) in bits.iter().enumerate() {
-        match bit {
-            0 => {}
-            1 => out.iter_mut().for_each(|v| *v |= 1 << n),
-            _ => {
-                let node = &values[&Item::Node(bit >> 1)];
-                out.iter_mut()
-                    .zip(node)
-                    .for_each(|(v, b)| *v |= (b ^ u64::from(bit & 1)) << n);
-            }
-        }
-    }
-    out
 }

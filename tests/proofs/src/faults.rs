@@ -8,6 +8,7 @@ use crate::parallel;
 use crate::places::{Program, places};
 use crate::prove::prove;
 use crate::row::{Report, Verdict};
+use crate::semantics::Random;
 
 /// Flips `code` bits of instructions and `tables` bits of constants, spread over all rows that
 /// are proved.
@@ -21,11 +22,8 @@ pub(crate) fn run(program: &Path, [code, tables]: [usize; 2]) -> Result<bool, St
     })?;
     // Only a row that is proved says something when it is refused.
     let proved: Vec<usize> = (0..all.len()).filter(|&n| reports[n].is_proved()).collect();
-    let with_tables: Vec<usize> = proved
-        .iter()
-        .copied()
-        .filter(|&n| !reports[n].data.is_empty())
-        .collect();
+    let has_tables = |&n: &usize| !reports[n].data.is_empty();
+    let with_tables: Vec<usize> = proved.iter().copied().filter(has_tables).collect();
     if proved.is_empty() || with_tables.is_empty() {
         return Err("no row is proved".into());
     }
@@ -79,20 +77,12 @@ pub(crate) fn run(program: &Path, [code, tables]: [usize; 2]) -> Result<bool, St
 
 /// A bit that the row executed or read.
 fn choose(report: &Report, is_code: bool, seed: u64) -> (u64, u8) {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut state = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut random = |below: usize| {
-        for _ in 0..4 {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-        }
-        (state >> 11) as usize % below
+        (0..3).for_each(|_| drop(state.next()));
+        (state.next() >> 11) as usize % below
     };
-    let mut places = if is_code {
-        report.code.clone()
-    } else {
-        report.data.clone()
-    };
+    let mut places = [&report.data, &report.code][usize::from(is_code)].clone();
     places.sort_unstable();
     let (at, len) = places[random(places.len())];
     (at + random(len) as u64, random(8) as u8)

@@ -32,15 +32,9 @@ pub(crate) struct Form {
     pub(crate) shift: u32,
 }
 
-/// The key of a residue: numerators modulo `2^(bits + shift)`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Residue {
-    pub(crate) terms: Vec<(AtomId, i128)>,
-    pub(crate) constant: i128,
-    pub(crate) shift: u32,
-    pub(crate) bits: u32,
-    pub(crate) signed: bool,
-}
+/// The key of a residue: a form with numerators modulo `2^(bits + shift)`, the bits, and whether it
+/// is signed.
+pub(crate) type Residue = (Form, u32, bool);
 
 #[derive(Clone, Debug)]
 pub(crate) enum Definition {

@@ -12,11 +12,13 @@ use std::rc::Rc;
 
 use iced_x86::{FlowControl, OpKind};
 
-use crate::evaluate::{Item, Values, evaluate, literal, order};
+use crate::evaluate::Item;
 use crate::exhaust::{Checker, Cuts};
 use crate::image::Image;
-use crate::machine::{Flags, Machine};
-use crate::memory::{END, Memory, PROGRAM, STACK, UNWRITTEN, Value, constant_bits};
+use crate::machine::Machine;
+use crate::memory::{END, Memory, PROGRAM, UNWRITTEN, Value, constant_bits};
+use crate::rejection::State;
+use crate::row::inputs;
 use crate::terms::{Lit, WordId};
 
 /// Name, omega and k of FIPS 204 table 1.
@@ -54,7 +56,7 @@ struct Decoder<'a> {
     hint: u32,
     result: u32,
     bytes: Vec<WordId>,
-    states: BTreeMap<Place, Path<'a>>,
+    states: BTreeMap<Place, State<'a>>,
     stack: Vec<Path<'a>>,
     cuts: Cuts,
     /// By the shape of the term and the bytes in it.
@@ -85,15 +87,9 @@ pub(crate) fn check(image: &Image) -> Result<bool, String> {
 }
 
 fn set(image: &Image, entry: u64, omega: usize, rows: usize) -> Result<(usize, usize), String> {
-    let mut machine = Machine::without_vectors(Memory::with_stack(image, 2048));
+    let mut machine = Machine::without_vectors(Memory::new(image, 2048, false));
     let hint = machine.memory.region("the hint", omega + rows, false, 1);
-    let mut bytes = Vec::new();
-    for n in 0..omega + rows {
-        let word = machine.terms.input(8, 0, 255, false);
-        let bits = machine.terms.bits(word);
-        machine.memory.set_bits(hint, 8 * n, &bits);
-        bytes.push(word);
-    }
+    let bytes = inputs(&mut machine, hint, omega + rows, 8, Some((0, 255)));
     let domain = Rc::new((0..256).collect::<Vec<u64>>());
     let cuts = bytes.iter().map(|&word| (word, domain.clone())).collect();
     let result = machine.memory.region("the result", 64, true, 8);
@@ -232,14 +228,15 @@ impl<'a> Decoder<'a> {
             path.machine.memory.set_bits(self.hint, at, &unwritten);
         }
         let place = (path.at, row, path.first);
-        if let Some(known) = self.states.get(&place) {
-            let (joined, changed) = join(known, &path);
-            if !changed {
+        let state = State::of(&mut path.machine);
+        if let Some(known) = self.states.get_mut(&place) {
+            if !known.join(&state) {
                 return Ok(());
             }
-            path = joined;
+            known.restore(&mut path.machine);
+        } else {
+            self.states.insert(place, state);
         }
-        self.states.insert(place, path.clone());
         for count in 0..256usize {
             let mut next = path.clone();
             let at = 8 * (self.omega + row);
@@ -290,72 +287,32 @@ impl<'a> Decoder<'a> {
         if let Some(&known) = self.facts.get(&(shape.clone(), met.clone())) {
             return Ok(known);
         }
-        let is_byte = |item: Item| matches!(item, Item::Word(w) if self.bytes.contains(&w));
-        let plan = order(terms, &[Item::Node(lit >> 1)], &is_byte);
-        let mut support: Vec<usize> = (0..self.bytes.len())
-            .filter(|&n| plan.contains(&Item::Word(self.bytes[n])))
-            .collect();
+        let mut support = met.clone();
         support.sort_unstable();
-        let (a, b, fact) = match support[..] {
-            [a] if a < self.omega => (a, a, Fact::Zero(a)),
-            [a, b] if a + 1 == b && b < self.omega => (a, b, Fact::Rises(a)),
-            _ => return Err("a branch on several indices".into()),
+        let place = |word: WordId| self.bytes.iter().position(|&of| of == word);
+        let fact = match support[..] {
+            [a] => place(a).filter(|&a| a < self.omega).map(Fact::Zero),
+            [a, b] if place(b).is_some_and(|b| b < self.omega) => place(a)
+                .filter(|&a| place(b) == Some(a + 1))
+                .map(Fact::Rises),
+            _ => None,
         };
-        let count = if a == b { 256u64 } else { 1 << 16 };
-        let column = |n: usize| -> Vec<u64> {
-            let shift = if n == a { 0 } else { 8 };
-            (0..count).map(|v| v >> shift & 255).collect()
-        };
-        let mut values = Values::default();
-        for n in [a, b] {
-            values.insert(Item::Word(self.bytes[n]), column(n));
-        }
-        evaluate(terms, &plan, &mut values, count as usize);
-        let got = literal(&values, lit, count as usize);
-        let wanted: Vec<u64> = (0..count)
-            .map(|v| match fact {
-                Fact::Zero(_) => u64::from(v == 0),
-                Fact::Rises(_) => u64::from(v & 255 < v >> 8),
-            })
-            .collect();
-        let says = if got == wanted {
-            true
-        } else if got.iter().zip(&wanted).all(|(got, wanted)| got != wanted) {
-            false
-        } else {
-            return Err("a branch on another condition".into());
+        let fact = fact.ok_or("a branch on several indices")?;
+        let mut holds = [true; 2];
+        checker.for_all(&[lit], &support, &mut |values, got| {
+            let wanted = match fact {
+                Fact::Zero(_) => values[0] == 0,
+                Fact::Rises(_) => values[0] < values[1],
+            };
+            holds[usize::from(wanted == (got == 1))] = false;
+            holds != [false; 2]
+        })?;
+        let says = match holds {
+            [true, false] => true,
+            [false, true] => false,
+            _ => return Err("a branch on another condition".into()),
         };
         self.facts.insert((shape, met), (fact, says));
         Ok((fact, says))
     }
-}
-
-/// A state that covers both, and whether it is another one than the first.
-fn join<'a>(a: &Path<'a>, b: &Path<'a>) -> (Path<'a>, bool) {
-    let (mut out, mut changed) = (a.clone(), false);
-    for n in 0..16 {
-        if a.machine.general[n] != b.machine.general[n] && !is_unknown(&a.machine.general[n]) {
-            // Without a value: an instruction that reads it stops.
-            out.machine.general[n] = Value::Bits(vec![UNWRITTEN; 64]);
-            changed = true;
-        }
-    }
-    for n in 0..32 {
-        if a.machine.vectors[n] != b.machine.vectors[n]
-            && !a.machine.vectors[n].contains(&UNWRITTEN)
-        {
-            out.machine.vectors[n] = vec![UNWRITTEN; 512];
-            changed = true;
-        }
-    }
-    out.machine.flags = Flags::default();
-    changed |= out
-        .machine
-        .memory
-        .forget_differences(&b.machine.memory, STACK);
-    (out, changed)
-}
-
-fn is_unknown(value: &Value) -> bool {
-    matches!(value, Value::Bits(bits) if bits.contains(&UNWRITTEN))
 }

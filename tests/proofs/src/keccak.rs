@@ -5,6 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::reference::{Algebra, linear_steps, other_steps};
+use crate::semantics::Random;
 use crate::terms::{Lit, Node, Terms};
 
 /// 64 random cases of each bit.
@@ -170,19 +171,14 @@ fn normal_form(
 pub(crate) fn check(terms: &Terms, input: &[Lit], output: &[Lit]) -> Result<(), String> {
     // Inputs at random, then every gate; nodes are in the order of their arguments.
     let mut values = vec![0u64; terms.nodes.len()];
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for (n, node) in terms.nodes.iter().enumerate() {
         let of = |lit: Lit| values[lit as usize >> 1] ^ if lit & 1 == 1 { u64::MAX } else { 0 };
         values[n] = match *node {
             Node::False => 0,
             Node::Xor(a, b) => of(a) ^ of(b),
             Node::And(a, b) => of(a) & of(b),
-            Node::Bit(..) => {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                state
-            }
+            Node::Bit(..) => random.next(),
         };
     }
     let mut by_value: FxHashMap<u64, Vec<u32>> = FxHashMap::default();

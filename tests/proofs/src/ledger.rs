@@ -1,6 +1,5 @@
 //! `docs/proofs.md`: the table of rows.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::row::{Report, Verdict};
@@ -58,34 +57,18 @@ fn text(reports: &[Report], backends: &[&str]) -> String {
         out.push('\n');
     }
     out.push_str("\n## Open statements\n\n");
-    let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for report in reports {
-        for verdict in &report.verdicts {
-            if let Verdict::Open(text) = verdict {
-                // Without the addresses of this build.
-                let text = text.split(" at 0x").next().unwrap_or(text);
-                let row = format!(
-                    "{} `{}` {}",
-                    report.backend, report.kernel, report.parameter
-                );
-                let rows = reasons.entry(text.to_owned()).or_default();
-                if rows.last() != Some(&row) {
-                    rows.push(row);
-                }
-            }
-        }
+    let is_open = |report: &&Report| !report.is_proved();
+    for report in reports.iter().filter(is_open) {
+        let open = report.verdicts.iter().filter_map(|verdict| match verdict {
+            Verdict::Open(text) => text.split(" at 0x").next(),
+            Verdict::Proved(_) => None,
+        });
+        // Without the addresses of this build.
+        let text = open.collect::<Vec<_>>().join("; ");
+        out.push_str(&format!("- {} {text}\n", key(report)));
     }
-    if reasons.is_empty() {
+    if reports.iter().all(Report::is_proved) {
         out.push_str("None.\n");
-    }
-    for (reason, rows) in reasons {
-        out.push_str(&format!(
-            "- {reason}: {}.\n",
-            rows.iter()
-                .map(|r| r.trim_end())
-                .collect::<Vec<_>>()
-                .join("; ")
-        ));
     }
     out.push_str("\n## Entries without a row\n\n");
     for (entry, reason) in WITHOUT_ROWS {

@@ -10,16 +10,31 @@ use rustc_hash::FxHashMap;
 
 use crate::aarch64;
 use crate::image::Image;
-use crate::memory::{Bits, END, Memory, PROGRAM, STACK, Step, Stop, UNWRITTEN, Value, unknown};
-use crate::terms::{ANY, Lit, Terms};
+use crate::memory::{
+    Bits, END, Memory, PROGRAM, STACK, STACK_LEN, Step, Stop, UNWRITTEN, Value, unknown,
+};
+use crate::terms::{ANY, Lit, Terms, WordId};
 
 /// Values of flags; `None` where no rule says what they are.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flags {
     pub(crate) zero: Option<Lit>,
     pub(crate) carry: Option<Lit>,
     pub(crate) sign: Option<Lit>,
     pub(crate) overflow: Option<Lit>,
+}
+
+impl Flags {
+    /// Zero, carry, sign, overflow.
+    pub(crate) fn all(flags: [Lit; 4]) -> Self {
+        let [zero, carry, sign, overflow] = flags.map(Some);
+        Self {
+            zero,
+            carry,
+            sign,
+            overflow,
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -33,13 +48,15 @@ pub(crate) struct Machine<'a> {
     pub(crate) executed: usize,
     pub(crate) limit: usize,
     decoded: FxHashMap<u64, Instruction>,
+    /// Results of look-ups by data.
+    pub(crate) looked_up: FxHashMap<(Bits, Bits), Bits>,
     pub(crate) decoded_aarch64: FxHashMap<u64, Rc<aarch64::Instruction>>,
     pub(crate) met: BTreeMap<Vec<u8>, u64>,
 }
 
 impl<'a> Machine<'a> {
     pub(crate) fn new(image: &'a Image) -> Self {
-        let mut machine = Self::without_vectors(Memory::new(image));
+        let mut machine = Self::without_vectors(Memory::new(image, STACK_LEN, false));
         for n in 0..32 {
             machine.vectors[n] = machine.fresh(512);
         }
@@ -61,6 +78,7 @@ impl<'a> Machine<'a> {
             executed: 0,
             limit: 400_000,
             decoded: FxHashMap::default(),
+            looked_up: FxHashMap::default(),
             decoded_aarch64: FxHashMap::default(),
             met: BTreeMap::new(),
         };
@@ -68,6 +86,14 @@ impl<'a> Machine<'a> {
             machine.general[n] = Value::Bits(machine.fresh(64));
         }
         machine
+    }
+
+    /// Flags that are any: the word of zero, carry, sign and overflow.
+    pub(crate) fn any_flags(&mut self) -> WordId {
+        let word = self.terms.input(4, 0, 15, false);
+        let bits = self.terms.bits(word);
+        self.flags = Flags::all(core::array::from_fn(|n| bits[n]));
+        word
     }
 
     pub(crate) fn fresh(&mut self, bits: usize) -> Bits {
@@ -117,33 +143,41 @@ impl<'a> Machine<'a> {
 
     /// Calls a function and runs until it returns.
     pub(crate) fn call(&mut self, entry: u64) -> Step<()> {
+        let saved = |m: &Self| match m.memory.image.is_aarch64() {
+            true => m.saved_aarch64(),
+            false => [3, 4, 5, 12, 13, 14, 15]
+                .map(|n| m.general[n].clone())
+                .to_vec(),
+        };
+        let (before, end) = (saved(self), Value::Pointer(PROGRAM, END));
         if self.memory.image.is_aarch64() {
-            return self.call_aarch64(entry);
+            self.general[aarch64::LINK] = end;
+        } else {
+            self.push(&end)?;
         }
-        let saved = [3, 4, 5, 12, 13, 14, 15].map(|n| (n, self.general[n].clone()));
-        self.push(&Value::Pointer(PROGRAM, END))?;
         let mut at = entry;
         while at != END as u64 {
             self.executed += 1;
             if self.executed > self.limit {
                 return unknown("too many instructions");
             }
-            let instruction = self.instruction(at)?;
-            let next = self.step(&instruction).map_err(|stop| {
-                stop.at(&format!(
-                    "{:?} at {}",
-                    instruction.mnemonic(),
-                    self.memory.image.name(at)
-                ))
-            })?;
-            at = next;
+            let (next, name) = if self.memory.image.is_aarch64() {
+                let i = self.fetch(at)?;
+                (self.step_aarch64(&i), i.mnemonic.clone())
+            } else {
+                let i = self.instruction(at)?;
+                (self.step(&i), format!("{:?}", i.mnemonic()))
+            };
+            let place = |stop: Stop| stop.at(&format!("{name} at {}", self.memory.image.name(at)));
+            at = next.map_err(place)?;
         }
-        if saved.iter().any(|(n, value)| self.general[*n] != *value) {
-            return Err(Stop::Memory(
+        if saved(self) == before {
+            Ok(())
+        } else {
+            Err(Stop::Memory(
                 "a register of the caller is not restored".into(),
-            ));
+            ))
         }
-        Ok(())
     }
 
     /// The instruction at an address.

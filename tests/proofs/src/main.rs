@@ -25,6 +25,7 @@ mod permutations;
 mod places;
 mod prove;
 mod readings;
+mod rejection;
 mod reference;
 mod reference_vectors;
 mod row;
@@ -46,12 +47,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use image::Image;
-use places::{AARCH64_BACKENDS, BACKENDS, Program, places};
+use places::{AARCH64_BACKENDS, BACKENDS};
 use prove::reports;
 use row::Report;
 
 /// Rows that take more than a few seconds: `quick` leaves them to `all`.
-const SLOW: [&str; 3] = ["commit_row", "public_row", "respond_row"];
+const SLOW: [&str; 5] = [
+    "commit_row",
+    "expand_a",
+    "expand_s",
+    "public_row",
+    "respond_row",
+];
 const USAGE: &str =
     "usage: mldsa-proofs [aarch64] quick | all | rows TEXT | semantics | faults [CODE TABLES]
        mldsa-proofs all --write | reference | hints | mutants | operations [TEXT] | --elf PATH";
@@ -96,8 +103,8 @@ fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
             let Some(other) = aarch64_program()? else {
                 return Ok(None);
             };
-            let mut rows = reports(&own, &|_, _| true, 4)?;
-            rows.extend(reports(&other, &|_, _| true, 4)?);
+            let mut rows = reports(&own, &|_, _, _| true, 4)?;
+            rows.extend(reports(&other, &|_, _, _| true, 4)?);
             ledger::write(&rows, &[&BACKENDS[..], &AARCH64_BACKENDS].concat())?;
             Ok(Some(true))
         }
@@ -130,7 +137,7 @@ fn aarch64_program() -> Result<Option<PathBuf>, String> {
 fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
     match arguments {
         ["quick"] => {
-            let reports = reports(program, &|_, row| !SLOW.contains(&row.kernel), 1)?;
+            let reports = reports(program, &|_, kernel, _| !SLOW.contains(&kernel), 1)?;
             Ok(same_as_ledger(&reports)?
                 & complete(&reports, &SLOW)?
                 & bounds::check()
@@ -140,8 +147,8 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
         ["rows", text] => {
             let reports = reports(
                 program,
-                &|backend, row| {
-                    format!("{backend}::{} {}", row.kernel, row.parameter).contains(text)
+                &|backend, kernel, parameter| {
+                    format!("{backend}::{kernel} {parameter}").contains(text)
                 },
                 1,
             )?;
@@ -150,7 +157,10 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
             }
             Ok(reports.iter().all(Report::is_proved))
         }
-        ["semantics"] => semantics(program, whole(program, "")?.1),
+        ["semantics"] => {
+            let reports = reports(program, &|_, _, _| true, 1)?;
+            semantics(program, &reports, whole(program, "")?.1)
+        }
         ["faults"] => faults::run(program, [1000, 200]),
         ["faults", code, tables] => {
             let number = |text: &str| text.parse().map_err(|_| USAGE);
@@ -162,13 +172,13 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
 
 /// All rows as the ledger has them, and all forms of instructions.
 fn all(program: &Path) -> Result<bool, String> {
-    let reports = reports(program, &|_, _| true, 4)?;
+    let reports = reports(program, &|_, _, _| true, 4)?;
     let (whole, met) = whole(program, "")?;
     Ok(same_as_ledger(&reports)?
         & complete(&reports, &[])?
         & bounds::check()
         & whole
-        & semantics(program, met)?)
+        & semantics(program, &reports, met)?)
 }
 
 /// The whole operations whose names contain a text, if the program is this one.
@@ -183,7 +193,7 @@ fn whole(program: &Path, text: &str) -> Result<(bool, BTreeMap<Vec<u8>, u64>), S
 
 /// The rows of any program that links the library.
 fn of_user(program: &Path) -> Result<bool, String> {
-    let reports = reports(program, &|_, _| true, 1)?;
+    let reports = reports(program, &|_, _, _| true, 1)?;
     let found: Vec<&str> = BACKENDS
         .into_iter()
         .chain(AARCH64_BACKENDS)
@@ -225,17 +235,21 @@ fn same_as_ledger(reports: &[Report]) -> Result<bool, String> {
 }
 
 /// Compares every form of instruction that the rows execute, and those that were met besides.
-fn semantics(program: &Path, mut met: BTreeMap<Vec<u8>, u64>) -> Result<bool, String> {
-    let program = Program::load(program)?;
-    for (_, entry, row) in places(&program.image, &|_, _| true)? {
-        let (machine, _) = row::execute(program.of(&row), entry, &row.arguments, 0);
-        met.extend(machine.met);
+fn semantics(
+    program: &Path,
+    reports: &[Report],
+    mut met: BTreeMap<Vec<u8>, u64>,
+) -> Result<bool, String> {
+    let image = Image::load(program)?;
+    for &(at, len) in reports.iter().flat_map(|report| &report.code) {
+        let code = image.code(at).ok_or("an instruction without code")?;
+        met.insert(code[..len].to_vec(), at);
     }
     println!("instructions met, without repetitions: {}", met.len());
-    let (compared, bad) = if program.image.is_aarch64() {
-        aarch64::compare(&program.image, &met)?
+    let (compared, bad) = if image.is_aarch64() {
+        aarch64::compare(&image, &met)?
     } else {
-        semantics::compare(&program.image, &met)?
+        semantics::compare(&image, &met)?
     };
     bad.iter().for_each(|text| println!("{text}"));
     println!(

@@ -4,6 +4,7 @@
 //! read of memory without a value and a write to constants stop the execution.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use crate::image::Image;
 use crate::terms::{ANY, Lit, is_any};
@@ -22,6 +23,15 @@ pub(crate) enum Stop {
 }
 
 impl Stop {
+    /// The text of an open statement.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Leak(text) => format!("not constant time: {text}"),
+            Self::Memory(text) => format!("memory: {text}"),
+            Self::Unknown(text) => format!("not modelled: {text}"),
+        }
+    }
+
     /// The reason with the place where it arose.
     pub(crate) fn at(self, place: &str) -> Self {
         match self {
@@ -56,7 +66,8 @@ pub(crate) const END: i64 = 0x10;
 #[derive(Clone, Debug)]
 struct Region {
     name: &'static str,
-    bits: Vec<Lit>,
+    /// Shared with the states that it was copied to.
+    bits: Rc<Vec<Lit>>,
     pointers: BTreeMap<i64, (u32, i64)>,
     writable: bool,
     /// A power of two that the address of the region is a multiple of.
@@ -108,21 +119,8 @@ pub(crate) struct Memory<'a> {
 }
 
 impl<'a> Memory<'a> {
-    pub(crate) fn new(image: &'a Image) -> Self {
-        Self::with_stack(image, STACK_LEN)
-    }
-
-    /// With a stack of as many bytes.
-    pub(crate) fn with_stack(image: &'a Image, len: i64) -> Self {
-        Self::of(image, len, false)
-    }
-
-    /// The same, for whole operations.
-    pub(crate) fn placed(image: &'a Image, len: i64) -> Self {
-        Self::of(image, len, true)
-    }
-
-    fn of(image: &'a Image, len: i64, placed: bool) -> Self {
+    /// With a stack of as many bytes; `placed` for whole operations.
+    pub(crate) fn new(image: &'a Image, len: i64, placed: bool) -> Self {
         let mut memory = Self {
             image,
             regions: Vec::new(),
@@ -146,7 +144,7 @@ impl<'a> Memory<'a> {
     ) -> u32 {
         self.regions.push(Region {
             name,
-            bits: vec![if self.placed { ANY } else { UNWRITTEN }; 8 * len],
+            bits: Rc::new(vec![if self.placed { ANY } else { UNWRITTEN }; 8 * len]),
             pointers: BTreeMap::new(),
             writable,
             align,
@@ -159,7 +157,8 @@ impl<'a> Memory<'a> {
     }
 
     pub(crate) fn set_bits(&mut self, region: u32, from: usize, bits: &[Lit]) {
-        self.regions[region as usize].bits[from..from + bits.len()].copy_from_slice(bits);
+        let all = Rc::make_mut(&mut self.regions[region as usize].bits);
+        all[from..from + bits.len()].copy_from_slice(bits);
     }
 
     pub(crate) fn region_bits(&self, region: u32) -> &[Lit] {
@@ -171,14 +170,29 @@ impl<'a> Memory<'a> {
     pub(crate) fn forget_differences(&mut self, other: &Self, region: u32) -> bool {
         let b = &other.regions[region as usize];
         let a = &mut self.regions[region as usize];
-        let before = (a.bits.clone(), a.pointers.clone());
+        let before = a.pointers.len();
         a.pointers.retain(|at, to| b.pointers.get(at) == Some(to));
-        for (mine, others) in a.bits.iter_mut().zip(&b.bits) {
-            if mine != others {
-                *mine = UNWRITTEN;
+        let mut changed = before != a.pointers.len();
+        if !Rc::ptr_eq(&a.bits, &b.bits) && a.bits != b.bits {
+            for (mine, others) in Rc::make_mut(&mut a.bits).iter_mut().zip(&*b.bits) {
+                if mine != others && *mine != UNWRITTEN {
+                    (*mine, changed) = (UNWRITTEN, true);
+                }
             }
         }
-        before != (a.bits.clone(), a.pointers.clone())
+        changed
+    }
+
+    /// Gives a region these bits.
+    pub(crate) fn share(&mut self, region: u32, bits: Rc<Vec<Lit>>) {
+        self.regions[region as usize].bits = bits;
+    }
+
+    /// Takes the values from the bits of a region that are no constants.
+    pub(crate) fn forget_unknown(&mut self, region: u32) {
+        let bits = Rc::make_mut(&mut self.regions[region as usize].bits).iter_mut();
+        bits.filter(|bit| **bit > 1)
+            .for_each(|bit| *bit = UNWRITTEN);
     }
 
     /// The value as a number, where regions have addresses.
@@ -209,7 +223,7 @@ impl<'a> Memory<'a> {
     pub(crate) fn join(&mut self, other: &Self) -> bool {
         let mut changed = false;
         for (a, b) in self.regions.iter_mut().zip(&other.regions) {
-            changed |= join_bits(&mut a.bits, &b.bits);
+            changed |= join_bits(&mut Rc::make_mut(&mut a.bits)[..], &b.bits);
         }
         changed
     }
@@ -257,7 +271,8 @@ impl<'a> Memory<'a> {
         let r = &mut self.regions[region as usize];
         let place = usize::try_from(8 * offset)
             .ok()
-            .and_then(|from| r.bits.get_mut(from..from + bits.len()));
+            .filter(|from| from + bits.len() <= r.bits.len())
+            .map(|from| &mut Rc::make_mut(&mut r.bits)[from..from + bits.len()]);
         let Some(place) = place.filter(|_| r.writable) else {
             return Err(Stop::Memory(format!(
                 "a write of {len} bytes at {offset} of {}",

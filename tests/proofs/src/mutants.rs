@@ -2,58 +2,17 @@
 
 use std::path::Path;
 
-use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic as M, OpKind};
+use iced_x86::{Decoder, DecoderOptions, Encoder, Instruction, Mnemonic as M, OpKind};
 
 use crate::faults::refusal;
 use crate::image::Image;
-use crate::parallel;
 use crate::places::{Place, places};
 use crate::prove::prove;
 use crate::reference::{Q, ZETA, power, round_constant};
+use crate::rejection::{self, Eta};
 use crate::row::{Argument, Report};
-use crate::rows::{POLY, row};
-
-type Polynomial = [i32; 256];
-
-/// Kernels that are wrong on purpose, in the form of a kernel table.
-#[repr(C)]
-struct Planted {
-    name: &'static str,
-    entries: [fn(&Polynomial, &mut Polynomial); 3],
-}
-
-static PLANTED: Planted = Planted {
-    name: "planted",
-    entries: [early_exit, branch, look_up],
-};
-
-#[inline(never)]
-fn early_exit(a: &Polynomial, out: &mut Polynomial) {
-    for (a, out) in a.iter().zip(out) {
-        *out = *a;
-        if *a > 1_000 {
-            return;
-        }
-    }
-}
-
-#[inline(never)]
-fn branch(a: &Polynomial, out: &mut Polynomial) {
-    for (a, out) in a.iter().zip(out) {
-        if core::hint::black_box(*a) & 1 == 1 {
-            core::hint::black_box(&mut *out);
-        }
-        *out = *a;
-    }
-}
-
-#[inline(never)]
-fn look_up(a: &Polynomial, out: &mut Polynomial) {
-    static TABLE: Polynomial = [7; 256];
-    for (a, out) in a.iter().zip(out) {
-        *out = core::hint::black_box(&TABLE)[(*a & 255) as usize];
-    }
-}
+use crate::rows::row;
+use crate::{operations, parallel};
 
 /// Bytes that are changed: address, and the bits of the byte.
 type Change = Vec<(u64, u8)>;
@@ -91,6 +50,51 @@ const MUTANTS: [(&str, &str, &str, &str, Mutant); 16] = [
     ("store at the next byte", "avx512", "ntt", "", Mutant::LastCode(store)),
 ];
 
+/// The same for rejection sampling: name, backend, what is sampled, change.
+#[rustfmt::skip] // One line for each entry.
+const OF_REJECTION: [(&str, &str, Eta, Mutant); 8] = [
+    ("bound q + 1", "portable", None, Mutant::Code(|i, b, at| compare(Q, i, b, at))),
+    ("bound q + 1", "avx2", None, Mutant::Table(modulus)),
+    ("bound q + 1", "avx512", None, Mutant::Table(modulus)),
+    ("entry of the shuffles", "avx2", None, Mutant::Table(shuffle)),
+    ("entry of the shuffles", "avx2", Some(2), Mutant::Table(shuffle)),
+    ("order of half-bytes", "avx2", Some(4), Mutant::Code(halves)),
+    ("bound of half-bytes", "portable", Some(4), Mutant::Code(|i, b, at| compare(8, i, b, at))),
+    ("store beyond the end", "avx512", Some(4), Mutant::Code(|i, b, at| compare(240, i, b, at))),
+];
+
+/// A comparison with a number becomes one with the next.
+fn compare(number: u32, i: &Instruction, bytes: &[u8], at: u64) -> Option<Change> {
+    let last = i.op_count().wrapping_sub(1);
+    let is_number = i.mnemonic() == M::Cmp
+        && !matches!(i.op_kind(last), OpKind::Register | OpKind::Memory)
+        && i.immediate(last) == u64::from(number);
+    let len = if number < 128 { 1 } else { 4 };
+    let from = at + (bytes.len() - len) as u64;
+    is_number.then(|| exchange(from, number.into(), u64::from(number) + 1, len))
+}
+
+fn modulus(image: &Image, report: &Report) -> Option<Change> {
+    let at = find(image, report, Q.into(), 4)?;
+    Some(exchange(at, Q.into(), u64::from(Q) + 1, 4))
+}
+
+/// The second and the third of eight lanes to the front.
+fn shuffle(image: &Image, report: &Report) -> Option<Change> {
+    Some(exchange(find(image, report, 0x201, 8)?, 0x201, 0x102, 8))
+}
+
+/// The sources in the other order.
+fn halves(i: &Instruction, bytes: &[u8], at: u64) -> Option<Change> {
+    let mut other = *i;
+    other.set_op_register(1, i.op_register(2));
+    other.set_op_register(2, i.op_register(1));
+    let mut encoder = Encoder::new(64);
+    let is_it = i.mnemonic() == M::Vpunpcklbw && encoder.encode(&other, at).is_ok();
+    let all = bytes.iter().zip(encoder.take_buffer()).zip(at..);
+    is_it.then(|| all.map(|((old, new), at)| (at, old ^ new)).collect())
+}
+
 /// Bytes of a number that becomes another one.
 fn exchange(at: u64, old: u64, new: u64, len: usize) -> Change {
     let difference = (old ^ new).to_le_bytes();
@@ -101,18 +105,13 @@ fn exchange(at: u64, old: u64, new: u64, len: usize) -> Change {
 fn find(image: &Image, report: &Report, value: u64, len: usize) -> Option<u64> {
     let mut places = report.data.clone();
     places.sort_unstable();
-    places
-        .iter()
-        .flat_map(|&(at, size)| {
-            (0..size.saturating_sub(len - 1))
-                .step_by(4)
-                .map(move |n| at + n as u64)
-        })
-        .find(|&at| {
-            image
-                .constant_bytes(at, len)
-                .is_some_and(|b| *b == value.to_le_bytes()[..len])
-        })
+    let parts = |&(at, size): &(u64, usize)| {
+        let parts = (0..size.saturating_sub(len - 1)).step_by(4);
+        parts.map(move |n| at + n as u64)
+    };
+    let wanted = &value.to_le_bytes()[..len];
+    let mut all = places.iter().flat_map(parts);
+    all.find(|&at| image.constant_bytes(at, len) == Some(wanted))
 }
 
 /// The powers of zeta and their negatives, in Montgomery form and plain, centred, as words.
@@ -227,33 +226,22 @@ fn changes(image: &Image, report: &Report, mutant: &Mutant) -> Option<Change> {
 /// Runs all mutants; whether each of them was made and refused.
 pub(crate) fn run(program: &Path) -> Result<bool, String> {
     let image = Image::load(program)?;
-    core::hint::black_box(&PLANTED);
-    let planted = image.table("planted");
+    let planted = operations::planted(&image)?;
+    let count = planted.len();
     let mut refused = 0;
-    let any = Argument::Polynomials {
-        count: 1,
-        low: 0,
-        high: i128::from(Q) - 1,
-        slice: false,
-    };
-    let &[table] = &planted[..] else {
-        return Err("the planted kernels are not found".into());
-    };
-    for (n, name) in ["early exit", "branch on data", "table look-up by data"]
-        .iter()
-        .enumerate()
-    {
-        let entry = *image
-            .pointers
-            .get(&(table + 16 + 8 * n as u64))
-            .ok_or("no entry")?;
-        let row = row("planted", *name, vec![any, POLY], |_| {
+    for (name, entry) in planted {
+        let (len, slice) = (32, false);
+        let arguments = vec![
+            Argument::Number(0),
+            Argument::Fields { width: 1, slice },
+            Argument::Output { len, slice },
+        ];
+        let row = row("planted", &*name, arguments, |_| {
             (Ok(String::new()), Ok(String::new()), 0)
         });
         let kind = refusal(&prove(&image, "planted", entry, &row, 0..1));
-        let wanted = kind == Some("a branch or an address depends on data");
         println!("{name}: {}", kind.unwrap_or("NOT REFUSED"));
-        refused += usize::from(wanted);
+        refused += usize::from(kind == Some("a branch or an address depends on data"));
     }
     let all = places(&image, &|_, _| true)?;
     let results = parallel::map(MUTANTS.len(), |n| {
@@ -269,8 +257,23 @@ pub(crate) fn run(program: &Path) -> Result<bool, String> {
         result.is_ok()
     })?;
     refused += results.iter().filter(|refused| **refused).count();
-    println!("mutants: {refused} of {} refused", MUTANTS.len() + 3);
-    Ok(refused == MUTANTS.len() + 3)
+    let results = parallel::map(OF_REJECTION.len(), |n| {
+        let (name, backend, eta, mutant) = &OF_REJECTION[n];
+        // A part of the places has the code and the tables.
+        let after = rejection::prove(&image, backend, *eta, 300).and_then(|before| {
+            let mut image = image.clone();
+            let change = changes(&image, &before, mutant)?;
+            change.iter().for_each(|&(at, bits)| image.change(at, bits));
+            rejection::prove(&image, backend, *eta, usize::MAX)
+        });
+        let result = after.as_ref().map(refusal);
+        println!("{name}, {backend} eta {eta:?}: {result:?}");
+        matches!(result, Some(Some(_)))
+    })?;
+    refused += results.iter().filter(|refused| **refused).count();
+    let all = MUTANTS.len() + OF_REJECTION.len() + count;
+    println!("mutants: {refused} of {all} refused");
+    Ok(refused == all)
 }
 
 /// Why a mutant is refused.

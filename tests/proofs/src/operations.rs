@@ -84,6 +84,24 @@ fn keygen<P: ParameterSet>(
     internals::keygen_internal::<P>(backend, xi, pk, sk);
 }
 
+/// A whole group and the rest of another.
+const KEYS: usize = 9;
+
+#[inline(never)]
+fn keygen_many<P: ParameterSet>(
+    backend: Backend,
+    xi: &[[u8; SEED_LEN]; KEYS],
+    pk: &mut [P::PublicKeyBytes; KEYS],
+    sk: &mut [P::SecretKeyBytes; KEYS],
+) {
+    let mut all = xi.iter().zip(pk).zip(sk);
+    let mut keys: [_; KEYS] = core::array::from_fn(|_| match all.next() {
+        Some(((xi, pk), sk)) => (xi, pk, sk),
+        None => unreachable!(),
+    });
+    internals::keygen_many::<P>(backend, &mut keys);
+}
+
 #[inline(never)]
 fn import<P: ParameterSet>(
     backend: Backend,
@@ -128,7 +146,7 @@ fn sign_prepared<P: ParameterSet>(
 }
 
 /// Functions that are not constant time, each in another way.
-fn planted() -> [Operation; 4] {
+fn leaks() -> [Operation; 4] {
     #[inline(never)]
     fn branch(_: Backend, secret: &[u8; SEED_LEN], out: &mut [u8; SEED_LEN]) {
         if secret[3] > 7 {
@@ -175,9 +193,10 @@ fn operation(set: &str, l: usize, (name, function, lens): (&str, usize, &[usize]
     }
 }
 
-fn of_set<P: ParameterSet>(l: usize) -> [Operation; 4] {
+fn of_set<P: ParameterSet>(l: usize) -> [Operation; 5] {
     let (pk, sk, signature) = (P::PK_LEN, P::SK_LEN, P::SIG_LEN);
     let keygen = keygen::<P> as *const () as usize;
+    let many = keygen_many::<P> as *const () as usize;
     let import = import::<P> as *const () as usize;
     let sign = sign::<P> as *const () as usize;
     let prepared = sign_prepared::<P> as *const () as usize;
@@ -190,6 +209,11 @@ fn of_set<P: ParameterSet>(l: usize) -> [Operation; 4] {
     ];
     [
         ("keygen", keygen, &[SEED_LEN, pk, sk][..]),
+        (
+            "keygen of nine",
+            many,
+            &[SEED_LEN, pk, sk].map(|len| KEYS * len),
+        ),
         ("import", import, &[sk, pk]),
         ("sign", sign, &lens[..4]),
         ("sign with a prepared key", prepared, &lens),
@@ -207,34 +231,42 @@ struct Found {
     met: BTreeMap<Vec<u8>, u64>,
 }
 
-/// Runs the operations whose names contain a text; the forms of instructions that they meet.
-pub(crate) fn run(program: &Path, text: &str) -> Result<(bool, BTreeMap<Vec<u8>, u64>), String> {
-    let image = Image::load(program)?;
+/// What is added to the address of a function in this process.
+fn offset(image: &Image) -> Result<u64, String> {
     let [anchor] = image.functions("operations_anchor")[..] else {
         return Err("the operations have no place in this program".into());
     };
-    let here = black_box(operations_anchor as *const () as usize) as u64;
-    let all: Vec<_> = of_set::<MlDsa44>(4)
+    Ok(anchor.wrapping_sub(black_box(operations_anchor as *const () as usize) as u64))
+}
+
+/// Names and addresses of functions that are not constant time.
+pub(crate) fn planted(image: &Image) -> Result<Vec<(String, u64)>, String> {
+    let offset = offset(image)?;
+    let named = leaks().map(|o| (o.name, (o.function as u64).wrapping_add(offset)));
+    Ok(named.into())
+}
+
+/// Runs the operations whose names contain a text; the forms of instructions that they meet.
+pub(crate) fn run(program: &Path, text: &str) -> Result<(bool, BTreeMap<Vec<u8>, u64>), String> {
+    let image = Image::load(program)?;
+    let offset = offset(&image)?;
+    let operations: Vec<_> = of_set::<MlDsa44>(4)
         .into_iter()
         .chain(of_set::<MlDsa65>(5))
         .chain(of_set::<MlDsa87>(7))
-        .chain(planted())
-        .flat_map(|operation| {
-            let operation = std::rc::Rc::new(operation);
-            BACKENDS.map(|backend| (backend, operation.clone()))
-        })
-        .map(|(backend, o)| (format!("{backend}: {}", o.name), backend, o))
+        .chain(leaks())
+        .collect();
+    let all: Vec<_> = operations
+        .iter()
+        .flat_map(|o| BACKENDS.map(|backend| (format!("{backend}: {}", o.name), backend, o)))
         .filter(|(name, ..)| name.contains(PLANTED) || !name.contains("planted"))
         .filter(|(name, ..)| name.contains(text) || name.contains(PLANTED))
-        .map(|(name, backend, o)| {
-            let entry = (o.function as u64).wrapping_sub(here).wrapping_add(anchor);
-            (name, backend, entry, o.arguments.clone(), o.l)
-        })
         .collect();
     let results = parallel::map(all.len(), |n| {
-        let (name, backend, entry, arguments, l) = &all[n];
+        let (name, backend, o) = &all[n];
+        let entry = (o.function as u64).wrapping_add(offset);
         let attempt = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-            Run::new(&image, backend, *l)?.operation(*entry, arguments)
+            Run::new(&image, backend, o.l)?.operation(entry, &o.arguments)
         }));
         let result = attempt.unwrap_or_else(|_| Err("the domain gave up".into()));
         match &result {

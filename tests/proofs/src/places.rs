@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::aarch64;
 use crate::image::Image;
-use crate::permutations;
 use crate::rows::{self, Row};
+use crate::{permutations, rejection};
 
 pub(crate) const BACKENDS: [&str; 3] = ["portable", "avx2", "avx512"];
 pub(crate) const AARCH64_BACKENDS: [&str; 2] = ["neon", "neon-sha3"];
@@ -62,6 +62,12 @@ pub(crate) fn entries() -> Result<Vec<String>, String> {
         .collect())
 }
 
+/// The function of an entry of a table.
+pub(crate) fn entry(image: &Image, table: u64, kernel: &str) -> Option<u64> {
+    let at = entries().ok()?.iter().position(|entry| entry == kernel)?;
+    image.pointers.get(&(table + 16 + 8 * at as u64)).copied()
+}
+
 /// The rows of a program.
 fn all_rows(image: &Image) -> Vec<Row> {
     let mut rows = rows::rows();
@@ -83,19 +89,9 @@ pub(crate) fn places(
     let mut places = Vec::new();
     let all = all_rows(image);
     for &backend in backends(image) {
-        let tables = image.table(backend);
-        let table = match tables[..] {
-            [table] => table,
-            [] => {
-                println!("{backend}: no kernel table in this program");
-                continue;
-            }
-            _ => {
-                return Err(format!(
-                    "{} kernel tables of the name {backend}",
-                    tables.len()
-                ));
-            }
+        let [table] = image.table(backend)[..] else {
+            println!("{backend}: not one kernel table in this program");
+            continue;
         };
         // Rows of this backend replace those of all.
         let own: BTreeSet<_> = all
@@ -119,16 +115,7 @@ pub(crate) fn places(
                         continue;
                     }
                 },
-                None => {
-                    let at = entries
-                        .iter()
-                        .position(|entry| *entry == row.kernel)
-                        .ok_or("an entry without a name")?;
-                    *image
-                        .pointers
-                        .get(&(table + 16 + 8 * at as u64))
-                        .ok_or("an entry without an address")?
-                }
+                None => entry(image, table, row.kernel).ok_or("no such entry")?,
             };
             places.push((backend, entry, row));
         }
@@ -137,6 +124,7 @@ pub(crate) fn places(
     let with_rows: BTreeSet<_> = rows::rows().iter().map(|row| row.kernel).collect();
     for entry in &entries {
         let known = with_rows.contains(&entry[..])
+            || rejection::KERNELS.contains(&&entry[..])
             || rows::WITHOUT_ROWS.iter().any(|(name, _)| name == entry);
         if !known && entry != "mask_lanes" {
             return Err(format!("`{entry}` has neither a row nor a reason"));

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use crate::audit::audit;
 use crate::image::Image;
-use crate::parallel;
 use crate::places::{Program, backends, places};
 use crate::row::{Execution, Report, Verdict, execute, stopped};
 use crate::rows::Row;
 use crate::statements::Checked;
+use crate::{parallel, rejection};
 
 /// Runs a row on an entry. Panics of the domain count as open.
 pub(crate) fn prove(
@@ -18,16 +18,7 @@ pub(crate) fn prove(
     row: &Row,
     stacks: core::ops::Range<i64>,
 ) -> Report {
-    let mut report = Report {
-        kernel: row.kernel.to_owned(),
-        backend,
-        parameter: row.parameter.clone(),
-        verdicts: core::array::from_fn(|_| Verdict::Open("the domain gave up".into())),
-        executed: 0,
-        exhausted: 0,
-        code: Vec::new(),
-        data: Vec::new(),
-    };
+    let report = Report::open(row.kernel, backend, row.parameter.clone());
     let attempt = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
         let mut copy = report.clone();
         for step in stacks.clone() {
@@ -67,53 +58,34 @@ pub(crate) fn prove(
         }
         copy
     }));
-    match attempt {
-        Ok(done) => report = done,
-        Err(panic) => {
-            let text = panic
-                .downcast_ref::<String>()
-                .cloned()
-                .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
-            let text = text.unwrap_or_else(|| "a panic".into());
-            report.verdicts =
-                core::array::from_fn(|_| Verdict::Open(format!("the domain gave up: {text}")));
-        }
-    }
-    report
+    attempt.unwrap_or(report)
 }
 
 /// Runs the rows, each with as many places of the stack.
 pub(crate) fn reports(
     program: &Path,
-    wanted: &dyn Fn(&str, &Row) -> bool,
+    wanted: &dyn Fn(&str, &str, &str) -> bool,
     stacks: i64,
 ) -> Result<Vec<Report>, String> {
     let program = Program::load(program)?;
-    let all = places(&program.image, wanted)?;
-    let reports = parallel::map(all.len(), |n| {
+    let of_row = |backend: &str, row: &Row| wanted(backend, row.kernel, &row.parameter);
+    let all = places(&program.image, &of_row)?;
+    let mut reports = parallel::map(all.len(), |n| {
         let (backend, entry, row) = &all[n];
         let report = prove(program.of(row), backend, *entry, row, 0..stacks);
         print(&report);
         report
     })?;
+    reports.extend(rejection::reports(&program.image, wanted)?);
     for &backend in backends(&program.image) {
         let rows: Vec<_> = reports.iter().filter(|r| r.backend == backend).collect();
         let proved = rows.iter().filter(|r| r.is_proved()).count();
-        let statements = rows
-            .iter()
-            .flat_map(|r| &r.verdicts)
-            .filter(|v| matches!(v, Verdict::Proved(_)))
-            .count();
-        println!(
-            "{backend}: {proved} of {} rows proved, {statements} of {} statements",
-            rows.len(),
-            4 * rows.len()
-        );
+        println!("{backend}: {proved} of {} rows proved", rows.len());
     }
     Ok(reports)
 }
 
-fn print(report: &Report) {
+pub(crate) fn print(report: &Report) {
     let names = ["value", "range", "constant time", "memory"];
     let mut text = format!(
         "{}::{} {}: {} instructions, {} cases",

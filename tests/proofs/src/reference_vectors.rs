@@ -1,8 +1,6 @@
 //! The reference against ACVP and Wycheproof, in the folder that `MLDSA_VECTORS` names.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
 use std::path::Path;
-use std::sync::Mutex;
 
 use mldsa_kat::hash::Hash;
 use mldsa_kat::model::format_message;
@@ -10,12 +8,13 @@ use mldsa_kat::scheme::Message;
 use mldsa_kat::vectors::{Fields, folder, json};
 use serde_json::Value;
 
+use crate::parallel;
 use crate::scheme::{SETS, Set, mu, tr};
 
 /// A name and what is to be true.
 type Case = (String, Box<dyn Fn() -> bool + Send + Sync>);
 
-/// Runs all cases on two threads; whether all are as expected.
+/// Runs all cases whether all are as expected.
 pub(crate) fn compare() -> Result<bool, String> {
     let Some(folder) = folder("reference") else {
         return Ok(false);
@@ -31,23 +30,13 @@ pub(crate) fn compare() -> Result<bool, String> {
             wycheproof(&folder, set, kind, &mut cases);
         }
     }
-    let (next, bad) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while let Some((name, check)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = std::panic::catch_unwind(core::panic::AssertUnwindSafe(check));
-                    if !outcome.unwrap_or(false)
-                        && let Ok(mut bad) = bad.lock()
-                    {
-                        bad.push(name.clone());
-                    }
-                }
-            });
-        }
-    });
-    let bad = bad.into_inner().map_err(|e| e.to_string())?;
-    bad.iter().for_each(|name| println!("differs: {name}"));
+    let bad = parallel::map(cases.len(), |n| {
+        let check = core::panic::AssertUnwindSafe(&cases[n].1);
+        !std::panic::catch_unwind(|| check()).unwrap_or(false)
+    })?;
+    let bad: Vec<_> = (0..cases.len()).filter(|&n| bad[n]).collect();
+    bad.iter()
+        .for_each(|&n| println!("differs: {}", cases[n].0));
     println!(
         "reference: {} of {} cases of ACVP and Wycheproof agree",
         cases.len() - bad.len(),

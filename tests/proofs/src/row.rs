@@ -65,6 +65,20 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// A report on nothing yet.
+    pub(crate) fn open(kernel: &str, backend: &'static str, parameter: String) -> Self {
+        Self {
+            kernel: kernel.to_owned(),
+            backend,
+            parameter,
+            verdicts: core::array::from_fn(|_| Verdict::Open("the domain gave up".into())),
+            executed: 0,
+            exhausted: 0,
+            code: Vec::new(),
+            data: Vec::new(),
+        }
+    }
+
     pub(crate) fn is_proved(&self) -> bool {
         self.verdicts
             .iter()
@@ -110,7 +124,7 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                 slice,
             } => {
                 region = machine.memory.region("an input", 1024 * count, false, 64);
-                coefficients(machine, region, 256 * count, (low, high), &mut words);
+                words = inputs(machine, region, 256 * count, 32, Some((low, high)));
                 values.push(Value::Pointer(region, 0));
                 if slice {
                     values.push(Value::Bits(constant_bits(count as u64, 64)));
@@ -118,20 +132,13 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
             }
             Argument::InOut { low, high } => {
                 region = machine.memory.region("a polynomial", 1024, true, 64);
-                coefficients(machine, region, 256, (low, high), &mut words);
+                words = inputs(machine, region, 256, 32, Some((low, high)));
                 values.push(Value::Pointer(region, 0));
             }
             Argument::Fields { width, slice } => {
                 let len = 32 * usize::from(width);
                 region = machine.memory.region("a byte string", len, false, 1);
-                for n in 0..256 {
-                    let word = machine.terms.input(width, 0, (1 << width) - 1, true);
-                    let bits = machine.terms.bits(word);
-                    machine
-                        .memory
-                        .set_bits(region, n * usize::from(width), &bits);
-                    words.push(word);
-                }
+                words = inputs(machine, region, 256, width, Some((0, (1 << width) - 1)));
                 values.push(Value::Pointer(region, 0));
                 if slice {
                     values.push(Value::Bits(constant_bits(len as u64, 64)));
@@ -164,12 +171,7 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                 region = machine
                     .memory
                     .region("states", 200 * lanes, true, 8 * lanes as i64);
-                for n in 0..25 * lanes {
-                    let word = machine.terms.input(64, 0, u64::MAX.into(), false);
-                    let bits = machine.terms.bits(word);
-                    machine.memory.set_bits(region, 64 * n, &bits);
-                    words.push(word);
-                }
+                words = inputs(machine, region, 25 * lanes, 64, None);
                 values.push(Value::Pointer(region, 0));
             }
         }
@@ -189,19 +191,24 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
     Ok(regions)
 }
 
-fn coefficients(
+/// Unknown fields of a region; those in a range have variables over Z_q.
+pub(crate) fn inputs(
     machine: &mut Machine<'_>,
     region: u32,
     count: usize,
-    (low, high): (i128, i128),
-    words: &mut Vec<WordId>,
-) {
-    for n in 0..count {
-        let word = machine.terms.input(32, low, high, true);
+    width: u8,
+    range: Option<(i128, i128)>,
+) -> Vec<WordId> {
+    let (low, high) = range.unwrap_or((0, u64::MAX.into()));
+    let one = |n: usize| {
+        let word = machine.terms.input(width, low, high, range.is_some());
         let bits = machine.terms.bits(word);
-        machine.memory.set_bits(region, 32 * n, &bits);
-        words.push(word);
-    }
+        machine
+            .memory
+            .set_bits(region, n * usize::from(width), &bits);
+        word
+    };
+    (0..count).map(one).collect()
 }
 
 impl Module for Vector {
@@ -436,13 +443,5 @@ pub(crate) fn of_q(value: i128) -> String {
 
 /// The four statements about an execution that stopped.
 pub(crate) fn stopped(stop: &Stop) -> [Verdict; 4] {
-    let open = |text: &str| Verdict::Open(text.to_owned());
-    let (Stop::Leak(text) | Stop::Memory(text) | Stop::Unknown(text)) = stop;
-    let prefix = match stop {
-        Stop::Leak(_) => "not constant time: ",
-        Stop::Memory(_) => "memory: ",
-        Stop::Unknown(_) => "not modelled: ",
-    };
-    let text = open(&format!("{prefix}{text}"));
-    [text.clone(), text.clone(), text.clone(), text]
+    core::array::from_fn(|_| Verdict::Open(stop.reason()))
 }

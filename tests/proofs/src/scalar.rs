@@ -65,11 +65,8 @@ impl Machine<'_> {
             }
             M::Movzx | M::Movsx | M::Movsxd => {
                 let mut bits = self.source_bits(i, 1, 0)?;
-                let top = if i.mnemonic() == M::Movzx {
-                    0
-                } else {
-                    bits[bits.len() - 1]
-                };
+                let sign = bits[bits.len() - 1];
+                let top = if i.mnemonic() == M::Movzx { 0 } else { sign };
                 bits.resize(self.width(i, 0), top);
                 self.store(i, Value::Bits(bits))?;
                 true
@@ -99,13 +96,8 @@ impl Machine<'_> {
         let target = self.source(i, 0, 64)?;
         let target = self.memory.pointer(target);
         if let Value::Pointer(LIBRARY, slot) = target {
-            let name = self
-                .memory
-                .image
-                .imports
-                .get(&(slot as u64))
-                .cloned()
-                .unwrap_or_default();
+            let name = self.memory.image.imports.get(&(slot as u64));
+            let name = name.cloned().unwrap_or_default();
             let mut arguments = Vec::new();
             for register in [Register::RDI, Register::RSI, Register::RDX] {
                 arguments.push(self.general_value(register)?);

@@ -11,13 +11,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use iced_x86::{
-    Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic,
+    Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic as M,
     OpKind, Register,
 };
 
-use crate::evaluate::{Item, Values, evaluate, literal, order};
+use crate::evaluate::{Item, Values, assembled, evaluate, literal, order};
 use crate::image::Image;
-use crate::machine::{Flags, Machine};
+use crate::machine::Machine;
 use crate::memory::{Value, constant_bits};
 use crate::one_instruction::{
     BATCH, CASE, FLAGS, GENERAL, MASKS, MEMORY, SHORT_CASE, VECTORS, canonical, program,
@@ -25,7 +25,7 @@ use crate::one_instruction::{
 use crate::terms::{Lit, Op, WordId};
 
 /// Operands of each form, counted in elements of 64 bits.
-pub(crate) const OPERANDS: usize = 100_000;
+const OPERANDS: usize = 100_000;
 const FLAG_BITS: [u32; 4] = [6, 0, 7, 11];
 
 /// A form: instruction without its registers and addresses.
@@ -33,18 +33,9 @@ type Form = (Code, Vec<u64>, bool, bool, bool);
 
 fn form(i: &Instruction) -> Form {
     // The immediate of a sum and the like is an operand; that of a shift or a shuffle is not.
-    let is_sum = matches!(
-        i.mnemonic(),
-        Mnemonic::Add
-            | Mnemonic::Sub
-            | Mnemonic::Cmp
-            | Mnemonic::And
-            | Mnemonic::Or
-            | Mnemonic::Xor
-            | Mnemonic::Test
-            | Mnemonic::Mov
-            | Mnemonic::Imul
-    );
+    use {M::Add, M::And, M::Cmp, M::Imul, M::Mov, M::Or, M::Sub, M::Test, M::Xor};
+    let sums = [Add, Sub, Cmp, And, Or, Xor, Test, Mov, Imul];
+    let is_sum = sums.contains(&i.mnemonic());
     let immediates = (0..i.op_count())
         .filter(|&n| is_immediate(i, n) && !is_sum)
         .map(|n| i.immediate(n))
@@ -67,17 +58,9 @@ fn is_immediate(i: &Instruction, n: u32) -> bool {
 
 /// Instructions that no register state shows: control flow, and what works on pointers.
 fn is_control(i: &Instruction) -> bool {
-    i.flow_control() != FlowControl::Next
-        || matches!(
-            i.mnemonic(),
-            Mnemonic::Push
-                | Mnemonic::Pop
-                | Mnemonic::Nop
-                | Mnemonic::Endbr64
-                | Mnemonic::Div
-                | Mnemonic::Vzeroall
-                | Mnemonic::Vzeroupper
-        )
+    use {M::Div, M::Endbr64, M::Nop, M::Pop, M::Push, M::Vzeroall, M::Vzeroupper};
+    let others = [Push, Pop, Nop, Endbr64, Div, Vzeroall, Vzeroupper];
+    i.flow_control() != FlowControl::Next || others.contains(&i.mnemonic())
 }
 
 /// Compares all forms; their number, and those that differ or could not be compared.
@@ -210,17 +193,9 @@ fn one(image: &Image, i: &Instruction, folder: &Path) -> Result<(), String> {
         .filter(|&n| i.op_kind(n) == OpKind::Register && i.op_register(n).is_vector_register())
         .map(|n| i.op_register(n).size() / 8)
         .max();
-    let cases = OPERANDS.div_ceil(width.unwrap_or(1)).div_ceil(BATCH) * BATCH;
     let narrow = format!("{:?}", i.mnemonic()).starts_with("Vpmadd52");
-    // Fewest sources that have to be constants: none, one, two, all.
-    let mut sets: Vec<Vec<Source>> = vec![vec![]];
-    sets.extend(sources.iter().map(|&s| vec![s]));
-    for (n, &a) in sources.iter().enumerate() {
-        sets.extend(sources[n + 1..].iter().map(|&b| vec![a, b]));
-    }
-    sets.push(sources.clone());
     let mut random = Random(0x1234_5678_9abc_def1);
-    let fresh = |random: &mut Random| -> Vec<u8> {
+    let fresh = || -> Vec<u8> {
         let mut case = vec![0; len];
         for &source in &sources {
             let (from, len) = place(source);
@@ -235,36 +210,60 @@ fn one(image: &Image, i: &Instruction, folder: &Path) -> Result<(), String> {
         case[FLAGS..FLAGS + 8].copy_from_slice(&flags.to_le_bytes());
         case
     };
+    let places: Vec<_> = sources
+        .iter()
+        .map(|&s| (s, place(s).0, place(s).1))
+        .collect();
+    on_cases(
+        &places,
+        width.unwrap_or(1),
+        fresh,
+        |set, case| Terms::of(image, &i, base, &sources, set, case, narrow),
+        |input| on_cpu(&mut Command::new(&path), len, input),
+        (FLAGS, FLAG_BITS),
+    )
+}
+
+/// Compares an instruction on random cases. Of its sources, each with its first byte in a case and
+/// the number of its bytes, as few as possible are constants: none, one, two, all.
+pub(crate) fn on_cases<'a, S: Copy + PartialEq>(
+    sources: &[(S, usize, usize)],
+    elements: usize,
+    mut fresh: impl FnMut() -> Vec<u8>,
+    terms: impl Fn(&[S], &[u8]) -> Result<Terms<'a>, String>,
+    run: impl FnOnce(&[Vec<u8>]) -> Result<Vec<Vec<u8>>, String>,
+    (flags, places): (usize, [u32; 4]),
+) -> Result<(), String> {
+    let all: Vec<S> = sources.iter().map(|source| source.0).collect();
+    let mut sets: Vec<Vec<S>> = vec![vec![]];
+    sets.extend(all.iter().map(|&source| vec![source]));
+    for (n, &a) in all.iter().enumerate() {
+        sets.extend(all[n + 1..].iter().map(|&b| vec![a, b]));
+    }
+    sets.push(all);
+    let (first, mut last) = (fresh(), String::new());
     let constants = sets.into_iter().find(|set| {
-        let case = fresh(&mut random);
-        Terms::of(image, &i, base, &sources, set, &case, narrow).is_ok()
+        let result = terms(set, &first);
+        result.map_err(|text| last = text).is_ok()
     });
-    let Some(constants) = constants else {
-        let case = fresh(&mut random);
-        return Err(
-            Terms::of(image, &i, base, &sources, &sources, &case, narrow)
-                .err()
-                .unwrap_or_default(),
-        );
-    };
-    // With constants one batch shares them.
+    let constants = constants.ok_or(last)?;
+    let cases = OPERANDS.div_ceil(elements).div_ceil(BATCH) * BATCH;
     let mut input: Vec<Vec<u8>> = Vec::with_capacity(cases);
     for n in 0..cases {
-        let mut case = fresh(&mut random);
-        if n % BATCH > 0 {
-            for &source in &constants {
-                let (from, len) = place(source);
-                let first = input[n - n % BATCH][from..from + len].to_vec();
-                case[from..from + len].copy_from_slice(&first);
+        let mut case = fresh();
+        // With constants one batch shares them.
+        for &(source, from, len) in sources.iter().filter(|_| n % BATCH > 0) {
+            if constants.contains(&source) {
+                let shared = input[n - n % BATCH][from..from + len].to_vec();
+                case[from..from + len].copy_from_slice(&shared);
             }
         }
         input.push(case);
     }
-    let output = on_cpu(&mut Command::new(&path), len, &input)?;
+    let output = run(&input)?;
     let group = if constants.is_empty() { cases } else { BATCH };
     for (input, output) in input.chunks(group).zip(output.chunks(group)) {
-        let terms = Terms::of(image, &i, base, &sources, &constants, &input[0], narrow)?;
-        terms.compare(input, output, FLAGS, FLAG_BITS)?;
+        terms(&constants, &input[0])?.compare(input, output, flags, places)?;
     }
     Ok(())
 }
@@ -340,11 +339,7 @@ impl<'a> Terms<'a> {
                     let value = u64::from_le_bytes(core::array::from_fn(|n| case[at + n]));
                     bits.extend(constant_bits(value, 64));
                 } else {
-                    let high = if narrow {
-                        u64::from(u32::MAX)
-                    } else {
-                        u64::MAX
-                    };
+                    let high = u64::MAX >> if narrow { 32 } else { 0 };
                     let word = machine.terms.input(64, 0, high.into(), false);
                     bits.extend(machine.terms.bits(word));
                     inputs.push((at, word));
@@ -357,14 +352,7 @@ impl<'a> Terms<'a> {
                 Source::Memory => machine.memory.set_bits(region, 0, &bits),
             }
         }
-        let flags = machine.terms.input(4, 0, 15, false);
-        let before = machine.terms.bits(flags);
-        machine.flags = Flags {
-            zero: Some(before[0]),
-            carry: Some(before[1]),
-            sign: Some(before[2]),
-            overflow: Some(before[3]),
-        };
+        let flags = machine.any_flags();
         if let Some(base) = base {
             machine.general[base.number()] = Value::Pointer(region, 0);
         }
@@ -396,7 +384,7 @@ impl<'a> Terms<'a> {
     }
 
     /// Compares outputs and flags, which are those bits of the word at `flags_at`.
-    pub(crate) fn compare(
+    fn compare(
         &self,
         input: &[Vec<u8>],
         output: &[Vec<u8>],
@@ -459,11 +447,7 @@ impl<'a> Terms<'a> {
             }
             evaluate(terms, &plan, &mut values, count);
             for (at, bits) in &self.outputs {
-                let mut got = vec![0u64; count];
-                for (n, &bit) in bits.iter().enumerate() {
-                    let bit = literal(&values, bit, count);
-                    got.iter_mut().zip(bit).for_each(|(v, bit)| *v |= bit << n);
-                }
+                let got = assembled(&values, bits, count);
                 for (n, got) in got.into_iter().enumerate() {
                     let cpu = number(&output[n], *at);
                     if cpu != got {

@@ -11,7 +11,7 @@ use crate::reference::{
     use_hint,
 };
 use crate::row::{Cut, Execution, check_fields, domains, feature};
-use crate::terms::WordId;
+use crate::terms::{Lit, WordId};
 
 pub(crate) type Checked = Result<String, String>;
 
@@ -123,6 +123,28 @@ pub(crate) fn words(cuts: &[Cut]) -> Vec<WordId> {
     cuts.iter().map(|cut| cut.word).collect()
 }
 
+/// Sums of polynomials, the second times a factor.
+fn sums(a: &[Vector], b: &[Vector], factor: u32) -> Vec<Vector> {
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| a.add_scaled(b, factor))
+        .collect()
+}
+
+/// Whether the result says that all coefficients are good.
+fn verdict(
+    e: &Execution<'_>,
+    cuts: &[Cut],
+    lit: Lit,
+    good: impl Fn(u32) -> bool,
+) -> (Checked, usize) {
+    let good = feature(|r| good(r).into());
+    let features: Vec<_> = cuts.iter().map(|cut| (cut.word, good.clone())).collect();
+    with_cuts(e, cuts, |checker| {
+        checker.verdict(lit, &features).map(|()| "verdict".into())
+    })
+}
+
 fn failed(text: String) -> (Checked, Checked, usize) {
     (Err(text.clone()), Err(text), 0)
 }
@@ -152,20 +174,14 @@ pub(crate) fn low_bits(
 ) -> (Checked, Checked, usize) {
     let w = e.variables(4);
     let product = inverse_times_r(&product(e, 2, 3));
-    let wanted: Vec<Vector> = w
-        .iter()
-        .zip(&product)
-        .map(|(w, p)| w.add_scaled(p, Q - 1))
-        .collect();
+    let wanted = sums(&w, &product, Q - 1);
     let (value, range, _) = linear(e, 4, &wanted, bounds::of("low_bits_row", "w"));
     let (cuts, lit) = match (e.cuts(&wanted), e.verdict()) {
         (Ok(cuts), Ok(lit)) => (cuts, lit),
         (Err(text), _) | (_, Err(text)) => return (both(value, Err(text)), range, 0),
     };
-    let good = feature(|r| (decompose(r, gamma2 as i64).1.unsigned_abs() < bound).into());
-    let features: Vec<_> = cuts.iter().map(|cut| (cut.word, good.clone())).collect();
-    let (verdict, n) = with_cuts(e, &cuts, |checker| {
-        checker.verdict(lit, &features).map(|()| "verdict".into())
+    let (verdict, n) = verdict(e, &cuts, lit, |r| {
+        decompose(r, gamma2 as i64).1.unsigned_abs() < bound
     });
     (both(value, verdict), range, n)
 }
@@ -174,21 +190,12 @@ pub(crate) fn respond(e: &mut Execution<'_>, bits: u8, bound: u64) -> (Checked, 
     // (c s1 2^-32 + y 2^-32) 2^32 in coefficients.
     let scale = inverse(power(2, 32));
     let y = e.variables(4);
-    let sums: Vec<Vector> = product(e, 2, 3)
-        .iter()
-        .zip(&y)
-        .map(|(p, y)| p.add_scaled(y, scale))
-        .collect();
-    let wanted = inverse_times_r(&sums);
+    let wanted = inverse_times_r(&sums(&product(e, 2, 3), &y, scale));
     let (cuts, out, lit) = match (e.cuts(&wanted), e.output(5), e.verdict()) {
         (Ok(cuts), Ok(out), Ok(lit)) => (cuts, out, lit),
         (Err(text), ..) | (_, Err(text), _) | (.., Err(text)) => return failed(text),
     };
-    let good = feature(|r| (centred(r).unsigned_abs() < bound).into());
-    let features: Vec<_> = cuts.iter().map(|cut| (cut.word, good.clone())).collect();
-    let (verdict, n) = with_cuts(e, &cuts, |checker| {
-        checker.verdict(lit, &features).map(|()| "verdict".into())
-    });
+    let (verdict, n) = verdict(e, &cuts, lit, |r| centred(r).unsigned_abs() < bound);
     // The bytes mean something for small coefficients only.
     let small: Vec<u32> = (0..Q)
         .filter(|&r| centred(r).unsigned_abs() < bound)
@@ -200,13 +207,8 @@ pub(crate) fn respond(e: &mut Execution<'_>, bits: u8, bound: u64) -> (Checked, 
             .collect::<Vec<_>>(),
     );
     let all = domains(&cuts);
-    let restrict = |domain: &Rc<Vec<u64>>| {
-        Rc::new(
-            small
-                .iter()
-                .map(|&r| domain[r as usize])
-                .collect::<Vec<_>>(),
-        )
+    let restrict = |domain: &Rc<Vec<u64>>| -> Rc<Vec<u64>> {
+        Rc::new(small.iter().map(|&r| domain[r as usize]).collect())
     };
     let mut known: Vec<[Rc<Vec<u64>>; 2]> = Vec::new();
     let mut restricted = Cuts::default();
@@ -253,11 +255,7 @@ pub(crate) fn use_hints(
 pub(crate) fn public_row(e: &mut Execution<'_>, eta: u64) -> (Checked, Checked, usize) {
     let s2 = offset(e, 3, eta as u32);
     let product = inverse_times_r(&product(e, 1, 2));
-    let wanted: Vec<Vector> = product
-        .iter()
-        .zip(&s2)
-        .map(|(p, s)| p.add_scaled(s, 1))
-        .collect();
+    let wanted = sums(&product, &s2, 1);
     let (cuts, t1, t0) = match (e.cuts(&wanted), e.output(4), e.output(5)) {
         (Ok(cuts), Ok(t1), Ok(t0)) => (cuts, t1, t0),
         (Err(text), ..) | (_, Err(text), _) | (.., Err(text)) => return failed(text),
@@ -277,11 +275,7 @@ pub(crate) fn hint_row(e: &mut Execution<'_>, gamma2: u64) -> (Checked, Checked,
     let gamma = gamma2 as i64;
     let w = e.variables(3);
     let ct0 = inverse_times_r(&product(e, 1, 2));
-    let sums: Vec<Vector> = w
-        .iter()
-        .zip(&ct0)
-        .map(|(w, p)| w.add_scaled(p, 1))
-        .collect();
+    let sums = sums(&w, &ct0, 1);
     let found = (e.cuts(&ct0), e.cuts(&sums), e.output(4), e.verdict());
     let (Ok(ct0), Ok(sums), Ok(bits), Ok(lit)) = found else {
         let errors = [found.0.err(), found.1.err(), found.2.err(), found.3.err()];
@@ -292,11 +286,7 @@ pub(crate) fn hint_row(e: &mut Execution<'_>, gamma2: u64) -> (Checked, Checked,
         .iter()
         .map(|&word| Cut::canonical(word))
         .collect();
-    let good = feature(|r| (centred(r).unsigned_abs() < gamma2).into());
-    let features: Vec<_> = ct0.iter().map(|cut| (cut.word, good.clone())).collect();
-    let (verdict, n) = with_cuts(e, &ct0, |checker| {
-        checker.verdict(lit, &features).map(|()| "verdict".into())
-    });
+    let (verdict, n) = verdict(e, &ct0, lit, |r| centred(r).unsigned_abs() < gamma2);
     let high = feature(|r| decompose(r, gamma).0 as u64);
     // Algorithm 39 compares the high bits of r = sum and r + z = w.
     debug_assert!(make_hint(0, 0, gamma) == (decompose(0, gamma).0 != decompose(0, gamma).0));

@@ -199,6 +199,11 @@ impl Terms {
         bits.iter().fold(1, |all, &bit| self.and(all, bit))
     }
 
+    /// Whether no bit is set.
+    pub(crate) fn none(&mut self, bits: &[Lit]) -> Lit {
+        bits.iter().fold(1, |all, &bit| self.and(all, bit ^ 1))
+    }
+
     // Words.
 
     /// A word of that operation, with that form.

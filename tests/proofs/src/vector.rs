@@ -3,10 +3,9 @@
 use iced_x86::{Instruction, OpKind, Register};
 
 use crate::machine::{Flags, Machine};
-use crate::memory::{Bits, Step, Stop, Value, constant_bits, unknown};
+use crate::memory::{Bits, Step, Stop, Value, unknown};
 use crate::operands::is_vex;
 use crate::terms::{Lit, Terms, WordId};
-use crate::vector_arithmetic::Shift;
 
 impl Machine<'_> {
     /// Executes the instruction if it is one of these.
@@ -136,9 +135,22 @@ impl Machine<'_> {
         lane: usize,
         f: impl Fn(&mut Terms, WordId, WordId) -> WordId,
     ) -> Bits {
+        self.lanes(a, b, lane, |t, a, b| {
+            let (a, b) = (t.gather(a), t.gather(b));
+            f(t, a, b)
+        })
+    }
+
+    /// The same on the bits of the lanes.
+    pub(crate) fn lanes(
+        &mut self,
+        a: &[Lit],
+        b: &[Lit],
+        lane: usize,
+        f: impl Fn(&mut Terms, &[Lit], &[Lit]) -> WordId,
+    ) -> Bits {
         let mut out = Vec::with_capacity(a.len());
         for (a, b) in a.chunks(lane).zip(b.chunks(lane)) {
-            let (a, b) = (self.terms.gather(a), self.terms.gather(b));
             let word = f(&mut self.terms, a, b);
             out.extend(self.terms.bits(word));
         }
@@ -169,63 +181,14 @@ impl Machine<'_> {
             }
             return Ok(true);
         }
-        let first = if name.starts_with("kortest") || name.starts_with("ktest") {
-            0
-        } else {
-            1
-        };
-        let a = self.vector(i.op_register(first))?[..width].to_vec();
-        let b = if i.op_count() > first + 1 && i.op_kind(first + 1) == OpKind::Register {
-            self.vector(i.op_register(first + 1))?[..width].to_vec()
-        } else {
-            constant_bits(0, width)
-        };
-        let same = i.op_count() > first + 1
-            && i.op_kind(first + 1) == OpKind::Register
-            && i.op_register(first) == i.op_register(first + 1);
-        let (a, b) = if same && name.starts_with("kx") {
-            (constant_bits(0, width), constant_bits(0, width))
-        } else {
-            (a, b)
-        };
-        let t = &mut self.terms;
-        if name.starts_with("kortest") {
-            let or: Vec<_> = a.iter().zip(&b).map(|(&a, &b)| t.or(a, b)).collect();
-            let inverted: Vec<_> = or.iter().map(|bit| bit ^ 1).collect();
-            self.flags = Flags {
-                zero: Some(t.all(&inverted)),
-                carry: Some(t.all(&or)),
-                sign: Some(0),
-                overflow: Some(0),
-            };
-            return Ok(true);
-        }
-        let stem = &name[..name.len() - 1];
-        let out: Bits = match stem {
-            "kshiftl" => Shift::Left.of(&a, i.immediate(2)),
-            "kshiftr" => Shift::Right.of(&a, i.immediate(2)),
-            "kunpckb" | "kunpckw" | "kunpckd" => {
-                let half = width / 2;
-                b[..half].iter().chain(&a[..half]).copied().collect()
-            }
-            _ => a
-                .iter()
-                .zip(&b)
-                .map(|(&a, &b)| match stem {
-                    "kand" => t.and(a, b),
-                    "kor" => t.or(a, b),
-                    "kxor" => t.xor(a, b),
-                    "kxnor" => t.xor(a, b) ^ 1,
-                    "kandn" => t.and(a ^ 1, b),
-                    "knot" => a ^ 1,
-                    _ => Lit::MAX,
-                })
-                .collect(),
-        };
-        if out.contains(&Lit::MAX) {
+        if !name.starts_with("kortest") {
             return Ok(false);
         }
-        self.set_vector(i.op_register(0), out, false);
+        let a = self.vector(i.op_register(0))?[..width].to_vec();
+        let b = self.vector(i.op_register(1))?[..width].to_vec();
+        let t = &mut self.terms;
+        let or: Vec<_> = a.iter().zip(&b).map(|(&a, &b)| t.or(a, b)).collect();
+        self.flags = Flags::all([t.none(&or), t.all(&or), 0, 0]);
         Ok(true)
     }
 }
@@ -262,9 +225,7 @@ pub(crate) fn broadcast_lane(name: &str) -> usize {
     match name {
         "broadcastss" => 32,
         "broadcastsd" => 64,
-        "broadcasti128" | "broadcastf128" | "broadcasti32x4" | "broadcasti64x2"
-        | "broadcastf32x4" | "broadcastf64x2" => 128,
-        "broadcasti64x4" | "broadcasti32x8" | "broadcastf64x4" => 256,
+        "broadcasti128" | "broadcastf128" => 128,
         _ => width_of(name),
     }
 }

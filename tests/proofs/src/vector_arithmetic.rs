@@ -65,7 +65,6 @@ impl Machine<'_> {
             _ if name.starts_with("psrl") && !name.ends_with("dq") => Some(Shift::Right),
             _ if name.starts_with("psra") => Some(Shift::Arithmetic),
             _ if name.starts_with("prol") => Some(Shift::RotateLeft),
-            _ if name.starts_with("pror") => Some(Shift::RotateRight),
             _ => None,
         };
         if let Some(shift) = shift {
@@ -77,18 +76,11 @@ impl Machine<'_> {
                 (to, sources, immediates > 0, immediate),
             );
         }
-        if name == "pslldq" || name == "psrldq" {
+        if name == "pslldq" {
             let a = self.operand(i, sources - 1, to)?;
-            let by = 8 * (immediate as usize).min(16);
-            let shift = if name == "pslldq" {
-                Shift::Left
-            } else {
-                Shift::Right
-            };
-            let out = a
-                .chunks(128)
-                .flat_map(|half| shift.of(half, by as u64))
-                .collect();
+            let by = 8 * immediate.min(16);
+            let halves = a.chunks(128);
+            let out = halves.flat_map(|half| Shift::Left.of(half, by)).collect();
             return self.finish(i, out, 128, vex);
         }
         if let Some(out) = self.one_source(i, name, to, sources, immediate)? {
@@ -102,15 +94,16 @@ impl Machine<'_> {
         if sources < 2 {
             return Ok(false);
         }
-        let (mut a, mut b) = (self.operand(i, x, to)?, self.operand(i, y, to)?);
         let same = i.op_kind(y) == OpKind::Register && i.op_register(x) == i.op_register(y);
         let is_idiom = ["pxor", "xorp", "pandn", "andnp", "psub", "pcmpeq", "pcmpgt"]
             .iter()
             .any(|start| name.starts_with(start));
-        if same && is_idiom {
-            // The idioms for zeros and ones, whatever the register holds.
-            (a, b) = (vec![0; to], vec![0; to]);
-        }
+        // The idioms for zeros and ones, whatever the register holds.
+        let (a, b) = if same && is_idiom {
+            (vec![0; to], vec![0; to])
+        } else {
+            (self.operand(i, x, to)?, self.operand(i, y, to)?)
+        };
         let logic = match name {
             "pand" | "pandd" | "pandq" | "andps" | "andpd" => Some(0),
             "por" | "pord" | "porq" | "orps" | "orpd" => Some(1),
@@ -141,27 +134,22 @@ impl Machine<'_> {
                 .collect();
             return self.finish(i, out, lane, vex);
         }
-        if name.starts_with("pcmp") || name.starts_with("ptestm") || name.starts_with("ptestnm") {
+        if name.starts_with("pcmp") {
             return self.comparison(i, name, vex, (&a, &b), lane, immediate);
         }
         if let Some(out) = self.two_sources(i, name, (&a, &b), immediate)? {
             return self.finish(i, out, lane_of_shuffle(name), vex);
         }
-        let signed = matches!(name, "pmuldq" | "pmulhw");
+        let signed = name == "pmuldq";
         let out = match name {
             "paddb" | "paddw" | "paddd" | "paddq" => self.each(&a, &b, lane, Terms::add),
             "psubb" | "psubw" | "psubd" | "psubq" => self.each(&a, &b, lane, Terms::sub),
-            "pmulld" | "pmullw" | "pmullq" => self.each(&a, &b, lane, Terms::mul),
-            "pmuldq" | "pmuludq" => {
-                let mut out = Vec::with_capacity(to);
-                for (a, b) in a.chunks(64).zip(b.chunks(64)) {
-                    let (a, b) = (self.terms.gather(&a[..32]), self.terms.gather(&b[..32]));
-                    let word = self.terms.wide(a, b, signed);
-                    out.extend(self.terms.bits(word));
-                }
-                return self.finish(i, out, 64, vex);
-            }
-            "pmulhw" | "pmulhuw" => self.each(&a, &b, 16, |t, a, b| {
+            "pmulld" | "pmullw" => self.each(&a, &b, lane, Terms::mul),
+            "pmuldq" | "pmuludq" => self.lanes(&a, &b, 64, |t, a, b| {
+                let (a, b) = (t.gather(&a[..32]), t.gather(&b[..32]));
+                t.wide(a, b, signed)
+            }),
+            "pmulhuw" => self.each(&a, &b, 16, |t, a, b| {
                 let wide = t.wide(a, b, signed);
                 t.slice(wide, 16, 16)
             }),
@@ -170,66 +158,49 @@ impl Machine<'_> {
                 let sum = t.add(wide, round);
                 t.slice(sum, 15, 16)
             }),
-            "pmaddwd" => {
-                let mut out = Vec::with_capacity(to);
-                for (a, b) in a.chunks(32).zip(b.chunks(32)) {
-                    let t = &mut self.terms;
-                    let mut products = [0, 16].map(|from| {
-                        let (a, b) = (t.gather(&a[from..from + 16]), t.gather(&b[from..from + 16]));
-                        t.wide(a, b, true)
-                    });
-                    products.sort_unstable();
-                    let word = t.add(products[0], products[1]);
-                    out.extend(t.bits(word));
+            "pmaddwd" => self.lanes(&a, &b, 32, |t, a, b| {
+                let mut products = [0, 16].map(|from| {
+                    let (a, b) = (t.gather(&a[from..from + 16]), t.gather(&b[from..from + 16]));
+                    t.wide(a, b, true)
+                });
+                products.sort_unstable();
+                t.add(products[0], products[1])
+            }),
+            // Unsigned times signed bytes, the sum in more bits than it needs.
+            "pmaddubsw" => self.lanes(&a, &b, 16, |t, a, b| {
+                let products = [0, 8].map(|from| {
+                    let (mut a, mut b) = (a[from..from + 8].to_vec(), b[from..from + 8].to_vec());
+                    a.resize(32, 0);
+                    b.resize(32, b[7]);
+                    let (a, b) = (t.gather(&a), t.gather(&b));
+                    t.mul(a, b)
+                });
+                let sum = t.add(products[0], products[1]);
+                t.clamp(sum, -32768, 32767, 16)
+            }),
+            "psadbw" => self.lanes(&a, &b, 64, |t, a, b| {
+                let mut sum = t.constant(16, 0);
+                for (a, b) in a.chunks(8).zip(b.chunks(8)) {
+                    let (a, b) = (t.gather(a), t.gather(b));
+                    let most = t.extreme(Extreme::MaxUnsigned, a, b);
+                    let least = t.extreme(Extreme::MinUnsigned, a, b);
+                    let difference = t.sub(most, least);
+                    let difference = t.extend(difference, 0, Fill::Zero, 16);
+                    sum = t.add(sum, difference);
                 }
-                return self.finish(i, out, 32, vex);
-            }
-            "pmaddubsw" => {
-                let mut out = Vec::with_capacity(to);
-                for (a, b) in a.chunks(16).zip(b.chunks(16)) {
-                    let t = &mut self.terms;
-                    // Unsigned times signed bytes, the sum in more bits than it needs.
-                    let products = [0, 8].map(|from| {
-                        let (mut a, mut b) =
-                            (a[from..from + 8].to_vec(), b[from..from + 8].to_vec());
-                        a.resize(32, 0);
-                        b.resize(32, b[7]);
-                        let (a, b) = (t.gather(&a), t.gather(&b));
-                        t.mul(a, b)
-                    });
-                    let sum = t.add(products[0], products[1]);
-                    let word = t.clamp(sum, -32768, 32767, 16);
-                    out.extend(t.bits(word));
-                }
-                return self.finish(i, out, 16, vex);
-            }
-            "psadbw" => {
-                let mut out = Vec::with_capacity(to);
-                for (a, b) in a.chunks(64).zip(b.chunks(64)) {
-                    let t = &mut self.terms;
-                    let mut sum = t.constant(16, 0);
-                    for (a, b) in a.chunks(8).zip(b.chunks(8)) {
-                        let (a, b) = (t.gather(a), t.gather(b));
-                        let most = t.extreme(Extreme::MaxUnsigned, a, b);
-                        let least = t.extreme(Extreme::MinUnsigned, a, b);
-                        let difference = t.sub(most, least);
-                        let difference = t.extend(difference, 0, Fill::Zero, 16);
-                        sum = t.add(sum, difference);
-                    }
-                    out.extend(t.bits(sum));
-                    out.resize(out.len() + 48, 0);
-                }
-                return self.finish(i, out, 64, vex);
-            }
-            "pmadd52luq" | "pmadd52huq" => {
+                let mut bits = t.bits(sum);
+                bits.resize(64, 0);
+                t.gather(&bits)
+            }),
+            "pmadd52luq" => {
                 let d = self.operand(i, 0, to)?;
                 let mut out = Vec::with_capacity(to);
                 for ((d, a), b) in d.chunks(64).zip(a.chunks(64)).zip(b.chunks(64)) {
-                    out.extend(self.madd52(d, &a[..52], &b[..52], name == "pmadd52huq")?);
+                    out.extend(self.madd52(d, &a[..52], &b[..52])?);
                 }
                 return self.finish(i, out, 64, vex);
             }
-            "phaddd" | "phsubd" | "phaddw" | "phsubw" => {
+            "phaddd" | "phsubd" => {
                 let f = if name.starts_with("phadd") {
                     Terms::add
                 } else {
@@ -238,12 +209,7 @@ impl Machine<'_> {
                 let mut out = Vec::with_capacity(to);
                 for (a, b) in a.chunks(128).zip(b.chunks(128)) {
                     for pair in a.chunks(2 * lane).chain(b.chunks(2 * lane)) {
-                        let (x, y) = (
-                            self.terms.gather(&pair[..lane]),
-                            self.terms.gather(&pair[lane..]),
-                        );
-                        let word = f(&mut self.terms, x, y);
-                        out.extend(self.terms.bits(word));
+                        out.extend(self.each(&pair[..lane], &pair[lane..], lane, f));
                     }
                 }
                 return self.finish(i, out, lane, vex);
@@ -267,20 +233,26 @@ impl Machine<'_> {
                 };
                 let mut out = Vec::with_capacity(to);
                 for (a, b) in a.chunks(128).zip(b.chunks(128)) {
-                    for lane in a.chunks(from).chain(b.chunks(from)) {
-                        let word = self.terms.gather(lane);
-                        let word = self.terms.clamp(word, low, high, into as u8);
-                        out.extend(self.terms.bits(word));
+                    for half in [a, b] {
+                        out.extend(self.each(half, half, from, |t, word, _| {
+                            t.clamp(word, low, high, into as u8)
+                        }));
                     }
                 }
                 return self.finish(i, out, into, vex);
             }
             _ => return Ok(false),
         };
-        self.finish(i, out, lane, vex)
+        let unit = match name {
+            "pmuldq" | "pmuludq" | "psadbw" => 64,
+            "pmaddwd" => 32,
+            "pmaddubsw" => 16,
+            _ => lane,
+        };
+        self.finish(i, out, unit, vex)
     }
 
-    fn madd52(&mut self, d: &[Lit], a: &[Lit], b: &[Lit], high: bool) -> Step<Bits> {
+    fn madd52(&mut self, d: &[Lit], a: &[Lit], b: &[Lit]) -> Step<Bits> {
         let t = &mut self.terms;
         let (a, b) = (t.gather(a), t.gather(b));
         if t.is_any(&[a, b]) {
@@ -300,11 +272,7 @@ impl Machine<'_> {
         let (a, b) = (wider(t, a), wider(t, b));
         let product = t.mul(a, b);
         let bits = t.bits(product);
-        let mut part = if high {
-            bits[52..].to_vec()
-        } else {
-            bits[..52].to_vec()
-        };
+        let mut part = bits[..52].to_vec();
         part.resize(64, 0);
         let (d, part) = (t.gather(d), t.gather(&part));
         let sum = t.add(d, part);
@@ -359,16 +327,6 @@ impl Machine<'_> {
         let mut out = Vec::new();
         for (a, b) in a.chunks(lane).zip(b.chunks(lane)) {
             let t = &mut self.terms;
-            if name.starts_with("ptest") {
-                let common: Vec<_> = a.iter().zip(b).map(|(&a, &b)| t.and(a, b) ^ 1).collect();
-                let none = t.all(&common);
-                out.push(if name.starts_with("ptestn") {
-                    none
-                } else {
-                    none ^ 1
-                });
-                continue;
-            }
             let (a, b) = (t.gather(a), t.gather(b));
             let greater = if name.starts_with("pcmpu") {
                 Compare::GreaterUnsigned

@@ -4,6 +4,7 @@ use iced_x86::{Instruction, OpKind, Register};
 
 use crate::machine::{Flags, Machine};
 use crate::memory::{Bits, Step, Stop, Value, unknown};
+use crate::terms::Lit;
 use crate::vector::{letter, width_of};
 
 impl Machine<'_> {
@@ -12,10 +13,9 @@ impl Machine<'_> {
         let to = self.width(i, 0);
         match name {
             "movdqa" | "movdqu" | "movaps" | "movups" | "movapd" | "movupd" | "movdqa64"
-            | "movdqu64" | "movdqa32" | "movdqu32" | "movdqu8" | "movdqu16" | "lddqu" => {
+            | "movdqu64" | "movdqa32" | "movdqu32" | "movdqu8" => {
                 let lane = match name {
                     "movdqu8" => 8,
-                    "movdqu16" => 16,
                     "movdqa64" | "movdqu64" | "movapd" | "movupd" => 64,
                     _ => 32,
                 };
@@ -77,54 +77,21 @@ impl Machine<'_> {
                 }
                 self.put(i, bits, vex)
             }
-            "movlps" | "movlpd" | "movhps" | "movhpd" if i.op_kind(0) == OpKind::Memory => {
-                let from = if name.starts_with("movh") { 64 } else { 0 };
-                let bits = self.operand(i, 1, 128)?[from..from + 64].to_vec();
-                self.put(i, bits, vex)
-            }
-            "movhps" | "movhpd" => {
-                let last = i.op_count() - 1;
-                let (mut low, high) = (self.operand(i, last - 1, 128)?, self.operand(i, last, 64)?);
-                low.truncate(64);
-                low.extend(&high[..64]);
-                self.put(i, low, vex)
-            }
-            "movmskps" | "movmskpd" | "pmovmskb" => {
-                let lane = match name {
-                    "movmskps" => 32,
-                    "movmskpd" => 64,
-                    _ => 8,
-                };
+            "movmskps" | "pmovmskb" => {
+                let lane = if name == "movmskps" { 32 } else { 8 };
                 let bits = self.vector(i.op_register(1))?;
                 let mut signs: Bits = bits.chunks(lane).map(|lane| lane[lane.len() - 1]).collect();
                 signs.resize(to, 0);
                 self.set_general(i.op_register(0), Value::Bits(signs))?;
                 Ok(true)
             }
-            "extracti128" | "extractf128" | "extracti32x4" | "extracti64x2" | "extracti64x4"
-            | "extracti32x8" | "extractf32x4" | "extractf64x4" => {
-                let width = if name.ends_with("x4") && name.contains("64") || name.ends_with("x8") {
-                    256
-                } else {
-                    128
-                };
+            "extracti128" | "extracti32x4" => {
                 let bits = self.vector(i.op_register(1))?;
-                let count = bits.len() / width;
-                let from = (i.immediate(2) as usize % count) * width;
-                self.finish(
-                    i,
-                    bits[from..from + width].to_vec(),
-                    if name.contains("64x") { 64 } else { 32 },
-                    vex,
-                )
+                let from = (i.immediate(2) as usize % (bits.len() / 128)) * 128;
+                self.finish(i, bits[from..from + 128].to_vec(), 32, vex)
             }
-            "inserti128" | "insertf128" | "inserti32x4" | "inserti64x2" | "inserti64x4"
-            | "inserti32x8" | "insertf64x4" => {
-                let width = if name.ends_with("64x4") || name.ends_with("x8") {
-                    256
-                } else {
-                    128
-                };
+            "inserti128" | "insertf128" | "inserti32x4" | "inserti64x4" => {
+                let width = if name.ends_with("64x4") { 256 } else { 128 };
                 let (mut bits, part) = (self.operand(i, 1, to)?, self.operand(i, 2, width)?);
                 let from = (i.immediate(3) as usize % (to / width)) * width;
                 bits[from..from + width].copy_from_slice(&part[..width]);
@@ -151,25 +118,18 @@ impl Machine<'_> {
                 self.set_general(i.op_register(0), Value::Bits(part))?;
                 Ok(true)
             }
-            "ptest" => {
+            "testpd" => {
                 let (a, b) = (self.operand(i, 0, to)?, self.operand(i, 1, to)?);
                 let t = &mut self.terms;
-                let zero: Vec<_> = a.iter().zip(&b).map(|(&a, &b)| t.and(a, b) ^ 1).collect();
-                let carry: Vec<_> = a
-                    .iter()
-                    .zip(&b)
-                    .map(|(&a, &b)| t.and(a ^ 1, b) ^ 1)
-                    .collect();
-                let flags = [t.all(&zero), t.all(&carry)];
-                self.flags = Flags {
-                    zero: Some(flags[0]),
-                    carry: Some(flags[1]),
-                    sign: Some(0),
-                    overflow: Some(0),
+                let mut none = |flip: Lit| {
+                    let signs = (63..to).step_by(64).map(|n| t.and(a[n] ^ flip, b[n]));
+                    let signs: Bits = signs.collect();
+                    t.none(&signs)
                 };
+                self.flags = Flags::all([none(0), none(1), 0, 0]);
                 Ok(true)
             }
-            "pexpandq" | "pexpandd" | "pcompressq" | "pcompressd" => {
+            "pexpandq" | "pcompressd" => {
                 let lane = width_of(name);
                 let expands = name.starts_with("pexpand");
                 let Some(mask) = self.mask(i, self.width(i, if expands { 0 } else { 1 }) / lane)?
@@ -181,23 +141,13 @@ impl Machine<'_> {
                 }
                 let places: Vec<usize> = (0..mask.len()).filter(|&n| mask[n] == 1).collect();
                 let len = places.len() * lane;
-                let in_memory = |n| i.op_kind(n) == OpKind::Memory;
                 // Only as many elements as the mask has are touched.
-                let source = if in_memory(1) {
+                let source = if i.op_kind(1) == OpKind::Memory {
                     let at = self.address(i)?;
                     self.memory.read(at, len / 8)?
                 } else {
                     self.vector(i.op_register(1))?
                 };
-                if in_memory(0) {
-                    let at = self.address(i)?;
-                    let packed: Bits = places
-                        .iter()
-                        .flat_map(|n| source[n * lane..(n + 1) * lane].to_vec())
-                        .collect();
-                    self.memory.write(at, &packed)?;
-                    return Ok(true);
-                }
                 let mut out = if i.zeroing_masking() {
                     vec![0; to]
                 } else {
@@ -226,7 +176,7 @@ impl Machine<'_> {
                 }
                 self.finish(i, out, into, vex)
             }
-            "pmovwb" | "pmovdb" | "pmovqd" | "pmovdw" | "pmovqb" | "pmovqw" => {
+            "pmovwb" => {
                 let (from, into) = (letter(name, 2), letter(name, 1));
                 let bits = self.vector(i.op_register(1))?;
                 let mut out: Bits = bits
@@ -241,18 +191,6 @@ impl Machine<'_> {
                     return self.put(i, out, vex);
                 }
                 self.finish(i, out, into, vex)
-            }
-            "pmovm2b" | "pmovm2w" | "pmovm2d" | "pmovm2q" => {
-                let lane = width_of(name);
-                let mask = self.vector(i.op_register(1))?;
-                let out = (0..to).map(|at| mask[at / lane]).collect();
-                self.put(i, out, vex)
-            }
-            "pmovb2m" | "pmovw2m" | "pmovd2m" | "pmovq2m" => {
-                let lane = letter(name, 3);
-                let bits = self.vector(i.op_register(1))?;
-                let out = bits.chunks(lane).map(|lane| lane[lane.len() - 1]).collect();
-                self.put(i, out, vex)
             }
             _ => Ok(false),
         }

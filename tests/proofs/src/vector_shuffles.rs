@@ -5,7 +5,7 @@ use iced_x86::Instruction;
 use crate::machine::Machine;
 use crate::memory::{Bits, Step, as_number, unknown};
 use crate::terms::Lit;
-use crate::vector::{broadcast_lane, lane_of_shuffle, select, width_of};
+use crate::vector::{broadcast_lane, lane_of_shuffle, width_of};
 
 impl Machine<'_> {
     /// Rearrangements of one source.
@@ -25,7 +25,7 @@ impl Machine<'_> {
         let selector = |n: usize| (immediate >> (2 * n) & 3) as usize;
         let last = sources - 1;
         Ok(Some(match name {
-            "pshufd" | "permilps" if sources == 2 => pick(&self.operand(i, last, to)?, 32, &|n| {
+            "pshufd" => pick(&self.operand(i, last, to)?, 32, &|n| {
                 n / 4 * 4 + selector(n % 4)
             }),
             "pshuflw" => pick(&self.operand(i, last, to)?, 16, &|n| {
@@ -46,7 +46,6 @@ impl Machine<'_> {
                 n / 4 * 4 + selector(n % 4)
             }),
             "movshdup" => pick(&self.operand(i, last, to)?, 32, &|n| n | 1),
-            "movsldup" => pick(&self.operand(i, last, to)?, 32, &|n| n & !1),
             "movddup" => {
                 let mut bits = self.operand(i, last, to)?;
                 bits.resize(to.max(bits.len()), 0);
@@ -116,14 +115,7 @@ impl Machine<'_> {
                     source[at..at + 32].to_vec()
                 })
                 .collect(),
-            "shufpd" => (0..to / 64)
-                .flat_map(|n| {
-                    let source = if n % 2 == 0 { a } else { b };
-                    let at = 64 * (n / 2 * 2 + (immediate >> n & 1) as usize);
-                    source[at..at + 64].to_vec()
-                })
-                .collect(),
-            "shufi64x2" | "shufi32x4" | "shuff64x2" | "shuff32x4" => {
+            "shufi64x2" => {
                 let parts = to / 128;
                 let bits = if parts == 4 { 2 } else { 1 };
                 (0..parts)
@@ -152,33 +144,8 @@ impl Machine<'_> {
                     source[n * lane..(n + 1) * lane].to_vec()
                 })
                 .collect(),
-            "pblendvb" | "blendvps" | "blendvpd" => {
-                let mask = self.operand(i, 3, to)?;
-                let mut out = Vec::with_capacity(to);
-                for n in 0..to / lane {
-                    let at = n * lane..(n + 1) * lane;
-                    let condition = mask[(n + 1) * lane - 1];
-                    out.extend(match condition {
-                        0 => a[at].to_vec(),
-                        1 => b[at].to_vec(),
-                        _ => select(&mut self.terms, condition, &b[at.clone()], &a[at]),
-                    });
-                }
-                out
-            }
-            "palignr" => a
-                .chunks(128)
-                .zip(b.chunks(128))
-                .flat_map(|(a, b)| {
-                    let both: Bits = b.iter().chain(a).copied().chain([0; 256]).collect();
-                    let from = 8 * (immediate as usize).min(32);
-                    both[from..from + 128].to_vec()
-                })
-                .collect(),
-            "valignd" | "valignq" | "alignd" | "alignq" => {
-                let both: Bits = b.iter().chain(a).copied().collect();
-                let from = lane * (immediate as usize % (to / lane));
-                both[from..from + to].to_vec()
+            "pshufb" if to == 128 && a.iter().all(|&bit| bit < 2) && is_nibbles(b) => {
+                self.look_up(a, b, 8)
             }
             "pshufb" => {
                 let mut out = Vec::with_capacity(to);
@@ -195,7 +162,7 @@ impl Machine<'_> {
                 }
                 out
             }
-            "permd" | "permps" | "permq" | "permpd" | "permb" | "permw" => {
+            "permd" | "permps" | "permq" | "permpd" | "permb" => {
                 let constant = a.iter().all(|&bit| bit < 2);
                 if constant {
                     table(b, lane, &indices(a, lane)?)
@@ -213,18 +180,6 @@ impl Machine<'_> {
                 let both: Bits = a.iter().chain(b).copied().collect();
                 table(&both, lane, &indices(&d, lane)?)
             }
-            "pblendmd" | "pblendmq" | "pblendmb" | "pblendmw" => {
-                // Elements whose mask is clear come from the first source.
-                let Some(mask) = self.mask(i, to / lane)? else {
-                    return Ok(None);
-                };
-                if i.zeroing_masking() || mask.iter().any(|&bit| bit > 1) {
-                    return unknown("a blend");
-                }
-                (0..to)
-                    .map(|at| if mask[at / lane] == 1 { b[at] } else { a[at] })
-                    .collect()
-            }
             _ => return Ok(None),
         }))
     }
@@ -233,6 +188,10 @@ impl Machine<'_> {
     /// the index.
     fn look_up(&mut self, entries: &[Lit], indices: &[Lit], lane: usize) -> Bits {
         let count = entries.len() / lane;
+        let key = (entries.to_vec(), indices.to_vec());
+        if let Some(known) = self.looked_up.get(&key) {
+            return known.clone();
+        }
         let mut out = Vec::with_capacity(entries.len());
         for index in indices.chunks(lane) {
             let mut rest = entries.to_vec();
@@ -250,6 +209,15 @@ impl Machine<'_> {
             }
             out.extend(rest);
         }
+        self.looked_up.insert(key, out.clone());
         out
     }
+}
+
+/// Whether the indices are data below 16.
+fn is_nibbles(indices: &[Lit]) -> bool {
+    indices.iter().any(|&bit| bit > 1)
+        && indices
+            .chunks(8)
+            .all(|index| index[4..].iter().all(|&bit| bit == 0))
 }

@@ -99,21 +99,16 @@ impl Checker<'_> {
                 continue;
             }
             let items: Vec<Item> = terms.iter().map(|t| Item::Word(t.0)).collect();
-            let plan = self.order(&items);
-            let domain = self.cuts[cut].clone();
-            self.exhausted += domain.len();
-            for (part, features) in domain.chunks(CHUNK).zip(features.chunks(CHUNK)) {
-                let mut values = Values::from_iter([(Item::Word(*cut), part.to_vec())]);
-                evaluate(self.terms, &plan, &mut values, part.len());
-                for (i, (&value, &feature)) in part.iter().zip(features).enumerate() {
-                    let within = terms
-                        .iter()
-                        .all(|&(word, limit)| values[&Item::Word(word)][i] <= limit);
-                    if within != (feature == 1) {
+            self.over_domain(*cut, &items, |from, part, values| {
+                for (i, (&value, &feature)) in part.iter().zip(&features[from..]).enumerate() {
+                    let within =
+                        |&(word, limit): &(WordId, u64)| values[&Item::Word(word)][i] <= limit;
+                    if terms.iter().all(within) != (feature == 1) {
                         return Err(format!("the verdict for the coefficient {}", value as i32));
                     }
                 }
-            }
+                Ok(())
+            })?;
             known.insert(key, ());
         }
         if by_cut.is_empty() {
@@ -167,24 +162,16 @@ impl Checker<'_> {
             if !known.insert(key) {
                 continue;
             }
-            let plan = self.order(&items);
-            self.exhausted += domain.len();
-            for (part, features) in domain.chunks(CHUNK).zip(features.chunks(CHUNK)) {
-                let mut values = Values::from_iter([(Item::Word(*cut), part.to_vec())]);
-                evaluate(self.terms, &plan, &mut values, part.len());
-                let mut all = vec![1; part.len()];
-                for &leaf in leaves {
-                    let column = literal(&values, leaf, part.len());
-                    all.iter_mut()
-                        .zip(column)
-                        .for_each(|(all, bit)| *all &= bit);
-                }
-                for ((all, &feature), &value) in all.iter().zip(features).zip(part) {
-                    if *all != feature {
+            self.over_domain(*cut, &items, |from, part, values| {
+                let columns = leaves.iter().map(|&leaf| literal(values, leaf, part.len()));
+                let columns: Vec<_> = columns.collect();
+                for (i, (&value, &feature)) in part.iter().zip(&features[from..]).enumerate() {
+                    if columns.iter().all(|column| column[i] == 1) != (feature == 1) {
                         return Err(format!("the verdict for the coefficient {}", value as i32));
                     }
                 }
-            }
+                Ok(())
+            })?;
         }
         Ok(())
     }

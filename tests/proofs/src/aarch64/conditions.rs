@@ -1,5 +1,7 @@
 //! Flags: conditions, conditional selections and comparisons.
 
+use iced_x86::ConditionCode;
+
 use super::decode::{Instruction, Operand};
 use super::general::immediate;
 use crate::machine::Machine;
@@ -28,20 +30,13 @@ impl Machine<'_> {
             (_, Value::Bits(no)) => {
                 let t = &mut self.terms;
                 let one = t.constant(width as u8, 1);
-                let word = match m {
-                    "csinc" => {
-                        let no = t.gather(&no);
-                        t.add(no, one)
-                    }
-                    _ => {
-                        let inverted: Bits = no.iter().map(|bit| bit ^ 1).collect();
-                        let inverted = t.gather(&inverted);
-                        if m == "csinv" {
-                            inverted
-                        } else {
-                            t.add(inverted, one)
-                        }
-                    }
+                let word = if m == "csinc" {
+                    let no = t.gather(&no);
+                    t.add(no, one)
+                } else {
+                    let inverted: Bits = no.iter().map(|bit| bit ^ 1).collect();
+                    let inverted = t.gather(&inverted);
+                    t.add(inverted, one)
                 };
                 Value::Bits(t.bits(word))
             }
@@ -64,12 +59,7 @@ impl Machine<'_> {
         self.write_result(i, value)
     }
 
-    pub(super) fn conditional_compare(
-        &mut self,
-        i: &Instruction,
-        m: &str,
-        width: usize,
-    ) -> Step<()> {
+    pub(super) fn conditional_compare(&mut self, i: &Instruction, width: usize) -> Step<()> {
         let Some(Operand::Condition(name)) = i.operand(3) else {
             return unknown("a condition");
         };
@@ -79,7 +69,7 @@ impl Machine<'_> {
             self.source_word(i, 1, width)?,
         );
         let flags = immediate(i, 2)?;
-        self.added(&a, &b, m == "ccmp", None, true);
+        self.added(&a, &b, true, true);
         let t = &mut self.terms;
         let mut chosen = |flag: &mut Option<Lit>, bit: u32| {
             let otherwise = Lit::from(flags >> bit & 1 == 1);
@@ -94,27 +84,27 @@ impl Machine<'_> {
 
     /// Whether a condition holds.
     pub(super) fn holds(&mut self, name: &str) -> Step<Lit> {
-        let flag = |flag: Option<Lit>| flag.map_or_else(|| unknown("a flag without a rule"), Ok);
-        let (f, t) = (self.flags.clone(), &mut self.terms);
-        Ok(match name {
-            "eq" => flag(f.zero)?,
-            "ne" => flag(f.zero)? ^ 1,
-            "cs" | "hs" => flag(f.carry)?,
-            "cc" | "lo" => flag(f.carry)? ^ 1,
-            "mi" => flag(f.sign)?,
-            "pl" => flag(f.sign)? ^ 1,
-            "vs" => flag(f.overflow)?,
-            "vc" => flag(f.overflow)? ^ 1,
-            "hi" => t.and(flag(f.carry)?, flag(f.zero)? ^ 1),
-            "ls" => t.and(flag(f.carry)?, flag(f.zero)? ^ 1) ^ 1,
-            "lt" => t.xor(flag(f.sign)?, flag(f.overflow)?),
-            "ge" => t.xor(flag(f.sign)?, flag(f.overflow)?) ^ 1,
-            "gt" | "le" => {
-                let less = t.xor(flag(f.sign)?, flag(f.overflow)?);
-                let le = t.or(less, flag(f.zero)?);
-                if name == "le" { le } else { le ^ 1 }
+        use ConditionCode as C;
+        let code = match name {
+            "eq" => C::e,
+            "ne" => C::ne,
+            // The carry of a difference is set where nothing is borrowed.
+            "cs" | "hs" => C::b,
+            "cc" | "lo" => C::ae,
+            "mi" => C::s,
+            "pl" => C::ns,
+            "vs" => C::o,
+            "vc" => C::no,
+            "lt" => C::l,
+            "ge" => C::ge,
+            "gt" => C::g,
+            "le" => C::le,
+            "hi" | "ls" => {
+                let (more, differs) = (self.condition(C::b)?, self.condition(C::ne)?);
+                return Ok(self.terms.and(more, differs) ^ Lit::from(name == "ls"));
             }
             _ => return unknown("a condition"),
-        })
+        };
+        self.condition(code)
     }
 }

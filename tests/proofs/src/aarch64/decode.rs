@@ -3,8 +3,6 @@
 //! The decoder gives bit fields by encoding, and a text without aliases. The text is read
 //! here: it names the arrangement of lanes, the extension and the address mode of an encoding.
 
-use core::fmt::Write as _;
-
 use disarm64::decoder;
 use disarm64::format_insn::format_insn_pc;
 
@@ -112,48 +110,33 @@ impl Instruction {
     /// The instruction without its registers, addresses and those immediates that are operands
     /// as registers are.
     pub(crate) fn form(&self) -> String {
-        let mut out = self.mnemonic.clone();
-        let is_operand = matches!(
-            &self.mnemonic[..],
-            "add"
-                | "adds"
-                | "sub"
-                | "subs"
-                | "and"
-                | "ands"
-                | "orr"
-                | "eor"
-                | "movz"
-                | "movn"
-                | "movi"
-                | "mvni"
-        );
-        let number = |n: &Option<usize>| match n {
-            None => "zero",
-            Some(31) => "sp",
-            Some(_) => "register",
-        };
-        for operand in &self.operands {
-            let _ = match operand {
-                Operand::General(n, width) => write!(out, " {}:{width}", number(n)),
-                Operand::Scalar(_, width) => write!(out, " vector:{width}"),
-                Operand::Vector(_, lane, count) => write!(out, " vector:{count}x{lane}"),
-                Operand::Element(_, lane, index) => write!(out, " vector:{lane}[{index}]"),
-                Operand::List(registers, lane, count, index) => {
-                    write!(out, " {}*{count}x{lane}{index:?}", registers.len())
-                }
-                Operand::Immediate(_) if is_operand => write!(out, " immediate"),
-                Operand::Immediate(value) => write!(out, " #{value}"),
-                Operand::Shift(modifier, by) => write!(out, " {modifier:?}#{by}"),
-                Operand::Condition(name) | Operand::Word(name) => write!(out, " {name}"),
-                Operand::Address(a) => {
-                    let index = a.index.map(|(n, modifier, by)| (n.is_some(), modifier, by));
-                    write!(out, " [{} {index:?} {:?}]", number(&Some(a.base)), a.update)
-                }
-                Operand::Target(_) => write!(out, " target"),
-            };
-        }
-        out
+        const OPERANDS: [&str; 12] = [
+            "add", "adds", "sub", "subs", "and", "ands", "orr", "eor", "movz", "movn", "movi",
+            "mvni",
+        ];
+        let is_operand = OPERANDS.contains(&&self.mnemonic[..]);
+        let number = |n: usize| if n == 31 { n } else { 0 };
+        let all = self.operands.iter().cloned().map(|operand| match operand {
+            Operand::General(n, width) => Operand::General(n.map(number), width),
+            Operand::Scalar(_, width) => Operand::Scalar(0, width),
+            Operand::Vector(_, lane, count) => Operand::Vector(0, lane, count),
+            Operand::Element(_, lane, index) => Operand::Element(0, lane, index),
+            Operand::List(registers, lane, count, index) => {
+                Operand::List(vec![0; registers.len()], lane, count, index)
+            }
+            Operand::Immediate(_) if is_operand => Operand::Immediate(0),
+            Operand::Address(a) => Operand::Address(Address {
+                base: number(a.base),
+                offset: 0,
+                index: a
+                    .index
+                    .map(|(n, modifier, by)| (n.map(|_| 0), modifier, by)),
+                ..a
+            }),
+            Operand::Target(_) => Operand::Target(0),
+            other => other,
+        });
+        format!("{} {:?}", self.mnemonic, all.collect::<Vec<_>>())
     }
 }
 

@@ -3,7 +3,7 @@
 use super::decode::{Instruction, Modifier, Operand};
 use crate::machine::{Flags, Machine};
 use crate::memory::{Bits, Step, Stop, Value, as_number, constant_bits, unknown};
-use crate::terms::{Compare, Lit, Terms};
+use crate::terms::{Lit, Terms};
 use crate::vector_arithmetic::Shift;
 
 impl Machine<'_> {
@@ -67,6 +67,14 @@ impl Machine<'_> {
         modified(&bits, modifier, by, width).map(Value::Bits)
     }
 
+    /// Operands 1 and 2.
+    fn two(&mut self, i: &Instruction, width: usize) -> Step<(Bits, Bits)> {
+        Ok((
+            self.source_word(i, 1, width)?,
+            self.source_word(i, 2, width)?,
+        ))
+    }
+
     pub(super) fn source_word(&mut self, i: &Instruction, k: usize, width: usize) -> Step<Bits> {
         match self.source_value(i, k, width)? {
             Value::Bits(bits) => Ok(bits),
@@ -91,19 +99,8 @@ impl Machine<'_> {
                 let bits = self.moved(i, m, width)?;
                 self.write_result(i, Value::Bits(bits))?;
             }
-            "add" | "adds" | "sub" | "subs" => self.sum(i, m, width)?,
-            "adc" | "adcs" | "sbc" | "sbcs" => {
-                let (a, b) = (
-                    self.source_word(i, 1, width)?,
-                    self.source_word(i, 2, width)?,
-                );
-                let Some(carry) = self.flags.carry else {
-                    return unknown("a flag without a rule");
-                };
-                let bits = self.added(&a, &b, m.starts_with("sb"), Some(carry), m.ends_with('s'));
-                self.write_result(i, Value::Bits(bits))?;
-            }
-            "and" | "ands" | "bic" | "bics" | "orr" | "orn" | "eor" | "eon" => {
+            "add" | "adds" | "sub" | "subs" => self.sum_step(i, m, width)?,
+            "and" | "ands" | "bic" | "orr" | "orn" | "eor" => {
                 self.logic(i, m, width)?;
             }
             "sbfm" | "ubfm" | "bfm" => {
@@ -111,37 +108,26 @@ impl Machine<'_> {
                 self.write_result(i, Value::Bits(bits))?;
             }
             "extr" => {
-                let (high, low) = (
-                    self.source_word(i, 1, width)?,
-                    self.source_word(i, 2, width)?,
-                );
+                let (high, low) = self.two(i, width)?;
                 let from = immediate(i, 3)? as usize % width;
                 let both: Bits = low.into_iter().chain(high).collect();
                 self.write_result(i, Value::Bits(both[from..from + width].to_vec()))?;
             }
-            "lslv" | "lsrv" | "asrv" | "rorv" => {
-                let (a, by) = (
-                    self.source_word(i, 1, width)?,
-                    self.source_word(i, 2, width)?,
-                );
+            "lslv" | "lsrv" => {
+                let (a, by) = self.two(i, width)?;
                 // The count is taken modulo the width.
                 let Some(by) = as_number(&by) else {
                     return unknown("a shift by data");
                 };
-                let shift = match m {
-                    "lslv" => Modifier::Lsl,
-                    "lsrv" => Modifier::Lsr,
-                    "asrv" => Modifier::Asr,
-                    _ => Modifier::Ror,
-                };
+                let shift = [Modifier::Lsr, Modifier::Lsl][usize::from(m == "lslv")];
                 let bits = modified(&a, shift, by as usize % width, width)?;
                 self.write_result(i, Value::Bits(bits))?;
             }
-            "madd" | "msub" | "smaddl" | "umaddl" | "smsubl" | "umsubl" => self.product(i, m)?,
-            "umulh" | "udiv" | "sdiv" => self.constant_arithmetic(i, m, width)?,
-            "csel" | "csinc" | "csinv" | "csneg" => self.conditional_select(i, m, width)?,
-            "ccmp" | "ccmn" => self.conditional_compare(i, m, width)?,
-            "rev" | "rev16" | "rev32" | "rbit" | "clz" => {
+            "madd" | "msub" | "smaddl" | "umaddl" => self.product(i, m)?,
+            "umulh" | "udiv" => self.constant_arithmetic(i, m, width)?,
+            "csel" | "csinc" | "csneg" => self.conditional_select(i, m, width)?,
+            "ccmp" => self.conditional_compare(i, width)?,
+            "rbit" | "clz" => {
                 let bits = self.reversed(i, m, width)?;
                 self.write_result(i, Value::Bits(bits))?;
             }
@@ -167,7 +153,7 @@ impl Machine<'_> {
     }
 
     /// Sums and differences with their flags; of pointers as far as they have a meaning.
-    fn sum(&mut self, i: &Instruction, m: &str, width: usize) -> Step<()> {
+    fn sum_step(&mut self, i: &Instruction, m: &str, width: usize) -> Step<()> {
         let subtracts = m.starts_with("sub");
         let sets = m.ends_with('s');
         let (a, b) = (
@@ -200,64 +186,22 @@ impl Machine<'_> {
             }
             _ => return unknown("arithmetic on a pointer"),
         };
-        let bits = self.added(&a, &b, subtracts, None, sets);
+        let bits = self.added(&a, &b, subtracts, sets);
         self.write_result(i, Value::Bits(bits))
     }
 
-    /// `a + b + carry` or `a - b - (1 - carry)`; the carry of a difference is set where
-    /// nothing is borrowed.
-    pub(super) fn added(
-        &mut self,
-        a: &[Lit],
-        b: &[Lit],
-        subtracts: bool,
-        carry: Option<Lit>,
-        sets: bool,
-    ) -> Bits {
-        let t = &mut self.terms;
-        let f = if subtracts { Terms::sub } else { Terms::add };
-        let (x, y) = (t.gather(a), t.gather(b));
-        let first = f(t, x, y);
-        let one = carry.map(|carry| {
-            let mut bits = vec![carry ^ Lit::from(subtracts)];
-            bits.resize(a.len(), 0);
-            t.gather(&bits)
-        });
-        let result = one.map_or(first, |one| f(t, first, one));
-        let bits = t.bits(result);
-        if !sets {
+    /// `a + b` or `a - b`; the carry of a difference is set where nothing is borrowed.
+    pub(super) fn added(&mut self, a: &[Lit], b: &[Lit], subtracts: bool, sets: bool) -> Bits {
+        if sets {
+            let bits = self.sum(a, b, subtracts, None);
+            let flip = Lit::from(subtracts);
+            self.flags.carry = self.flags.carry.map(|carry| carry ^ flip);
             return bits;
         }
-        // The carry of a sum, or the borrow of a difference.
-        let mut over = |a, b, result| {
-            if subtracts {
-                t.compare(Compare::GreaterUnsigned, b, a)
-            } else {
-                t.compare(Compare::GreaterUnsigned, a, result)
-            }
-        };
-        let out = over(x, y, first);
-        let second = one.map_or(0, |one| over(first, one, result));
-        let out = t.or(out, second);
-        let (p, r, s) = (a[a.len() - 1], b[b.len() - 1], bits[bits.len() - 1]);
-        // Operands of one sign and a result of the other; of different signs for a difference.
-        let same = t.xor(p, r) ^ 1 ^ Lit::from(subtracts);
-        let turned = t.xor(p, s);
-        let overflow = t.and(same, turned);
-        // A comparison for equality says more than that a difference is zero.
-        let zero = if subtracts && carry.is_none() {
-            t.compare(Compare::Equal, x, y)
-        } else {
-            let inverted: Vec<_> = bits.iter().map(|bit| bit ^ 1).collect();
-            t.all(&inverted)
-        };
-        self.flags = Flags {
-            zero: Some(zero),
-            carry: Some(out ^ Lit::from(subtracts)),
-            sign: Some(s),
-            overflow: Some(overflow),
-        };
-        bits
+        let t = &mut self.terms;
+        let (x, y) = (t.gather(a), t.gather(b));
+        let result = if subtracts { t.sub(x, y) } else { t.add(x, y) };
+        t.bits(result)
     }
 
     fn logic(&mut self, i: &Instruction, m: &str, width: usize) -> Step<()> {
@@ -282,13 +226,7 @@ impl Machine<'_> {
             .map(|(&a, &b)| bit_of(&mut self.terms, &m[..3], a, b))
             .collect();
         if m.ends_with('s') {
-            let inverted: Vec<_> = bits.iter().map(|bit| bit ^ 1).collect();
-            self.flags = Flags {
-                zero: Some(self.terms.all(&inverted)),
-                carry: Some(0),
-                sign: Some(bits[bits.len() - 1]),
-                overflow: Some(0),
-            };
+            self.logic_flags(&bits);
         }
         self.write_result(i, Value::Bits(bits))
     }
@@ -309,12 +247,7 @@ impl Machine<'_> {
             "and" | "ands" if mask < align => {
                 let bits = constant_bits(at as u64 & mask, 64);
                 if m == "ands" {
-                    self.flags = Flags {
-                        zero: Some(Lit::from(at as u64 & mask == 0)),
-                        carry: Some(0),
-                        sign: Some(0),
-                        overflow: Some(0),
-                    };
+                    self.flags = Flags::all([Lit::from(at as u64 & mask == 0), 0, 0, 0]);
                 }
                 self.write_result(i, Value::Bits(bits))
             }
@@ -355,10 +288,7 @@ impl Machine<'_> {
         let long = m.len() > 4;
         let narrow = if long { 32 } else { self.destination(i)?.1 };
         let width = self.destination(i)?.1;
-        let (a, b) = (
-            self.source_word(i, 1, narrow)?,
-            self.source_word(i, 2, narrow)?,
-        );
+        let (a, b) = self.two(i, narrow)?;
         let addend = self.source_value(i, 3, width)?;
         let t = &mut self.terms;
         let (a, b) = (t.gather(&a), t.gather(&b));
@@ -389,44 +319,31 @@ impl Machine<'_> {
 
     /// Of constants, such as lengths.
     fn constant_arithmetic(&mut self, i: &Instruction, m: &str, width: usize) -> Step<()> {
-        let (a, b) = (
-            self.source_word(i, 1, width)?,
-            self.source_word(i, 2, width)?,
-        );
+        let (a, b) = self.two(i, width)?;
         let (Some(a), Some(b)) = (as_number(&a), as_number(&b)) else {
             return match m {
                 "umulh" => unknown("a wide product of data"),
                 _ => Err(Stop::Leak("a division of data".into())),
             };
         };
-        let signed = |value: u64| crate::terms::sign_extended(value, width as u8);
         let result = match m {
             "umulh" => ((u128::from(a) * u128::from(b)) >> 64) as u64,
             // A quotient by zero is zero.
-            "udiv" => a.checked_div(b).unwrap_or(0),
-            _ if b == 0 => 0,
-            _ => signed(a).wrapping_div(signed(b)) as u64,
+            _ => a.checked_div(b).unwrap_or(0),
         };
         self.write_result(i, Value::Bits(constant_bits(result, width)))
     }
 
     fn reversed(&mut self, i: &Instruction, m: &str, width: usize) -> Step<Bits> {
         let source = self.source_word(i, 1, width)?;
-        let unit = match m {
-            "rbit" => return Ok(source.into_iter().rev().collect()),
-            "clz" => {
-                let Some(value) = as_number(&source) else {
-                    return unknown("a count of zeros of data");
-                };
-                let zeros = value.leading_zeros() as usize - (64 - width);
-                return Ok(constant_bits(zeros as u64, width));
-            }
-            "rev16" => 16,
-            "rev32" => 32,
-            _ => width,
+        if m == "rbit" {
+            return Ok(source.into_iter().rev().collect());
+        }
+        let Some(value) = as_number(&source) else {
+            return unknown("a count of zeros of data");
         };
-        let bytes = |unit: &[Lit]| unit.chunks(8).rev().flatten().copied().collect::<Bits>();
-        Ok(source.chunks(unit).flat_map(bytes).collect())
+        let zeros = value.leading_zeros() as usize - (64 - width);
+        Ok(constant_bits(zeros as u64, width))
     }
 }
 

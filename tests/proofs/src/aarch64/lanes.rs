@@ -131,13 +131,13 @@ impl Machine<'_> {
                 let bits = self.vector_operand(i, 1, 1)?;
                 self.put_vector(i, bits.iter().map(|bit| bit ^ 1).collect())
             }
-            "bsl" | "bit" | "bif" => {
+            "bsl" | "bif" => {
                 let d = self.vector_operand(i, 0, 1)?;
                 let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
-                let bits = match m {
-                    "bsl" => self.choose(&d, &a, &b),
-                    "bit" => self.choose(&b, &a, &d),
-                    _ => self.choose(&b, &d, &a),
+                let bits = if m == "bsl" {
+                    self.choose(&d, &a, &b)
+                } else {
+                    self.choose(&b, &d, &a)
                 };
                 self.put_vector(i, bits)
             }
@@ -199,19 +199,21 @@ impl Machine<'_> {
 
     /// Two sources and a destination of the same lanes.
     fn lane_by_lane(&mut self, i: &Instruction, m: &str, to: Shape) -> Step<bool> {
-        let pairs = matches!(m, "addp" | "smaxp" | "sminp" | "umaxp" | "uminp");
+        let pairs = m == "addp";
         let f: Binary = match m {
             "add" | "addp" => Terms::add,
             "sub" => Terms::sub,
             "mul" | "mla" | "mls" => Terms::mul,
-            "smax" | "smaxp" => |t, a, b| t.extreme(Extreme::MaxSigned, a, b),
-            "smin" | "sminp" => |t, a, b| t.extreme(Extreme::MinSigned, a, b),
-            "umax" | "umaxp" => |t, a, b| t.extreme(Extreme::MaxUnsigned, a, b),
-            "umin" | "uminp" => |t, a, b| t.extreme(Extreme::MinUnsigned, a, b),
+            "smax" => |t, a, b| t.extreme(Extreme::MaxSigned, a, b),
+            "umax" => |t, a, b| t.extreme(Extreme::MaxUnsigned, a, b),
+            "umin" => |t, a, b| t.extreme(Extreme::MinUnsigned, a, b),
             "sqdmulh" => |t, a, b| doubled_high(t, a, b, false),
             "sqrdmulh" => |t, a, b| doubled_high(t, a, b, true),
-            "sabd" => |t, a, b| difference(t, a, b, [Extreme::MaxSigned, Extreme::MinSigned]),
-            "uabd" => |t, a, b| difference(t, a, b, [Extreme::MaxUnsigned, Extreme::MinUnsigned]),
+            "uabd" => |t, a, b| {
+                let kinds = [Extreme::MaxUnsigned, Extreme::MinUnsigned];
+                let [most, least] = kinds.map(|kind| t.extreme(kind, a, b));
+                t.sub(most, least)
+            },
             "abs" => |t, a, _| t.abs(a),
             "neg" => |t, a, _| {
                 let width = t.words[a as usize].width;
@@ -271,20 +273,12 @@ impl Machine<'_> {
         let mut bits = Vec::with_capacity(a.len());
         for (a, b) in a.chunks(to.lane).zip(b.chunks(to.lane)) {
             let t = &mut self.terms;
-            if m == "cmtst" {
-                let common: Bits = a.iter().zip(b).map(|(&a, &b)| t.and(a, b) ^ 1).collect();
-                bits.extend([t.all(&common) ^ 1].repeat(to.lane));
-                continue;
-            }
             let (a, b) = (t.gather(a), t.gather(b));
             let lit = match m {
                 "cmeq" => t.compare(Compare::Equal, a, b),
                 "cmgt" => t.compare(Compare::GreaterSigned, a, b),
                 "cmge" => t.compare(Compare::GreaterSigned, b, a) ^ 1,
-                "cmlt" => t.compare(Compare::GreaterSigned, b, a),
-                "cmle" => t.compare(Compare::GreaterSigned, a, b) ^ 1,
                 "cmhi" => t.compare(Compare::GreaterUnsigned, a, b),
-                "cmhs" => t.compare(Compare::GreaterUnsigned, b, a) ^ 1,
                 _ => return Ok(false),
             };
             bits.extend([lit].repeat(to.lane));
@@ -296,10 +290,10 @@ impl Machine<'_> {
     fn shift_lanes(&mut self, i: &Instruction, m: &str, to: Shape) -> Step<bool> {
         let shift = match m {
             "shl" => Shift::Left,
-            "sshr" | "ssra" | "srshr" => Shift::Arithmetic,
-            "ushr" | "usra" | "urshr" => Shift::Right,
+            "sshr" | "srshr" => Shift::Arithmetic,
+            "ushr" => Shift::Right,
             "sli" | "sri" => return self.inserted(i, m, to),
-            "ushl" | "sshl" => return self.variable_shift(i, m, to),
+            "ushl" => return self.variable_shift(i, to),
             _ => return Ok(false),
         };
         let a = self.vector_operand(i, 1, 1)?;
@@ -307,32 +301,21 @@ impl Machine<'_> {
         let mut bits = Vec::with_capacity(a.len());
         for a in a.chunks(to.lane) {
             if m.ends_with("rshr") {
-                bits.extend(self.rounded_shift(a, by as usize, m.starts_with('s'), to.lane)?);
+                bits.extend(self.rounded_shift(a, by as usize, to.lane)?);
             } else {
                 bits.extend(shift.of(a, by));
             }
-        }
-        if m.ends_with("sra") {
-            let d = self.vector_operand(i, 0, 1)?;
-            let (d, shifted) = (self.words(&d, to.lane), self.words(&bits, to.lane));
-            let t = &mut self.terms;
-            let sums: Vec<WordId> = d
-                .into_iter()
-                .zip(shifted)
-                .map(|(d, s)| t.add(d, s))
-                .collect();
-            return self.put_words(i, &sums);
         }
         self.put_vector(i, bits)
     }
 
     /// `(a + 2^(by-1)) / 2^by` without overflow, in lanes of at most 32 bits.
-    fn rounded_shift(&mut self, a: &[Lit], by: usize, signed: bool, lane: usize) -> Step<Bits> {
+    fn rounded_shift(&mut self, a: &[Lit], by: usize, lane: usize) -> Step<Bits> {
         if a.len() > 32 {
             return unknown("a rounded shift of 64 bits");
         }
         let mut wide = a.to_vec();
-        wide.resize(2 * a.len(), if signed { a[a.len() - 1] } else { 0 });
+        wide.resize(2 * a.len(), a[a.len() - 1]);
         let t = &mut self.terms;
         let (word, half) = (t.gather(&wide), t.constant(wide.len() as u8, 1 << (by - 1)));
         let sum = t.add(word, half);
@@ -358,7 +341,7 @@ impl Machine<'_> {
     }
 
     /// The lowest byte of each count is signed: to the left, or to the right if negative.
-    fn variable_shift(&mut self, i: &Instruction, m: &str, to: Shape) -> Step<bool> {
+    fn variable_shift(&mut self, i: &Instruction, to: Shape) -> Step<bool> {
         let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
         let mut bits = Vec::with_capacity(a.len());
         for (a, b) in a.chunks(to.lane).zip(b.chunks(to.lane)) {
@@ -366,11 +349,7 @@ impl Machine<'_> {
                 return unknown("a shift by data");
             };
             let by = i64::from(by as u8 as i8);
-            let shift = match (by >= 0, m) {
-                (true, _) => Shift::Left,
-                (false, "sshl") => Shift::Arithmetic,
-                (false, _) => Shift::Right,
-            };
+            let shift = if by >= 0 { Shift::Left } else { Shift::Right };
             bits.extend(shift.of(a, by.unsigned_abs()));
         }
         self.put_vector(i, bits)
@@ -388,10 +367,4 @@ fn doubled_high(t: &mut Terms, a: WordId, b: WordId, rounds: bool) -> WordId {
     let high = t.slice(product, narrow - 1, narrow + 1);
     let most = (1i64 << (narrow - 1)) - 1;
     t.clamp(high, -most - 1, most, narrow)
-}
-
-/// The larger one minus the smaller one.
-fn difference(t: &mut Terms, a: WordId, b: WordId, kinds: [Extreme; 2]) -> WordId {
-    let [most, least] = kinds.map(|kind| t.extreme(kind, a, b));
-    t.sub(most, least)
 }

@@ -13,7 +13,7 @@ impl Machine<'_> {
     pub(super) fn moves_step(&mut self, i: &Instruction) -> Step<bool> {
         let m = &i.mnemonic[..];
         match m {
-            "umov" | "smov" | "fmov" => return self.between(i, m),
+            "umov" | "fmov" => return self.between(i),
             "dup" | "ins" => return self.lane_moves(i, m),
             _ => {}
         }
@@ -40,14 +40,7 @@ impl Machine<'_> {
                 let both: Bits = a.into_iter().chain(b).collect();
                 both[from..from + width].to_vec()
             }
-            "rev64" | "rev32" | "rev16" => {
-                let unit = m[3..].parse().unwrap_or(64);
-                let a = self.vector_operand(i, 1, 1)?;
-                a.chunks(unit)
-                    .flat_map(|unit| unit.chunks(to.lane).rev().flatten().copied())
-                    .collect()
-            }
-            "tbl" | "tbx" => self.table(i, m)?,
+            "tbl" => self.table(i)?,
             "cnt" => {
                 let a = self.vector_operand(i, 1, 1)?;
                 let mut out = Vec::with_capacity(a.len());
@@ -70,7 +63,7 @@ impl Machine<'_> {
     }
 
     /// Between a general register or a lane and another one.
-    fn between(&mut self, i: &Instruction, m: &str) -> Step<bool> {
+    fn between(&mut self, i: &Instruction) -> Step<bool> {
         let mut bits = match i.operand(1) {
             Some(&Operand::General(n, width)) => match self.general_register(n, width)? {
                 Value::Bits(bits) => bits,
@@ -81,8 +74,7 @@ impl Machine<'_> {
         };
         match i.operand(0) {
             Some(&Operand::General(n, width)) => {
-                let top = if m == "smov" { bits[bits.len() - 1] } else { 0 };
-                bits.resize(width, top);
+                bits.resize(width, 0);
                 self.set_general_register(n, Value::Bits(bits));
             }
             Some(&Operand::Element(n, lane, index)) => self.insert(n, lane * index, &bits),
@@ -141,8 +133,8 @@ impl Machine<'_> {
         Ok(lane.repeat(to.count))
     }
 
-    /// Bytes of up to four registers by indices; beyond them 0, or the byte of the destination.
-    fn table(&mut self, i: &Instruction, m: &str) -> Step<Bits> {
+    /// Bytes of up to four registers by indices; beyond them 0.
+    fn table(&mut self, i: &Instruction) -> Step<Bits> {
         let Some(Operand::List(registers, ..)) = i.operand(1) else {
             return unknown("a table");
         };
@@ -150,16 +142,15 @@ impl Machine<'_> {
             .iter()
             .flat_map(|&r| self.vectors[r][..128].iter().copied())
             .collect();
-        let (before, indices) = (self.vector_operand(i, 0, 1)?, self.vector_operand(i, 2, 1)?);
+        let indices = self.vector_operand(i, 2, 1)?;
         let mut out = Vec::with_capacity(indices.len());
-        for (n, index) in indices.chunks(8).enumerate() {
+        for index in indices.chunks(8) {
             let Some(index) = as_number(index) else {
                 return unknown("an index that is data");
             };
             let at = 8 * index as usize;
             match table.get(at..at + 8) {
                 Some(byte) => out.extend(byte),
-                None if m == "tbx" => out.extend(&before[8 * n..8 * n + 8]),
                 None => out.extend([0; 8]),
             }
         }

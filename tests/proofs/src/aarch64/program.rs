@@ -1,7 +1,7 @@
 //! The program that is checked for AArch64: the shared library of the C interface.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 const TRIPLE: &str = "aarch64-unknown-linux-gnu";
 pub(super) const COMPILER: &str = "aarch64-linux-gnu-gcc";
@@ -9,14 +9,12 @@ pub(super) const EMULATOR: &str = "qemu-aarch64";
 
 /// Why AArch64 cannot be checked here.
 pub(crate) fn lacking() -> Option<String> {
-    for tool in [COMPILER, EMULATOR] {
-        let found = Command::new(tool)
-            .arg("--version")
-            .stdout(Stdio::null())
-            .status();
-        if !found.is_ok_and(|status| status.success()) {
-            return Some(format!("{tool} is not installed"));
-        }
+    let lacks = |tool: &&str| {
+        let output = Command::new(tool).arg("--version").output();
+        !output.is_ok_and(|output| output.status.success())
+    };
+    if let Some(tool) = [COMPILER, EMULATOR].into_iter().find(lacks) {
+        return Some(format!("{tool} is not installed"));
     }
     let library = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", TRIPLE])

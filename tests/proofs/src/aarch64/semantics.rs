@@ -13,10 +13,10 @@ use super::decode::{Address, Instruction, Modifier, Operand, Update};
 use super::general::modified;
 use super::program::{COMPILER, EMULATOR};
 use crate::image::Image;
-use crate::machine::{Flags, Machine};
+use crate::machine::Machine;
 use crate::memory::{Value, as_number, constant_bits};
 use crate::one_instruction::BATCH;
-use crate::semantics::{OPERANDS, Random, Terms, in_scratch_folder, on_cpu, print_control};
+use crate::semantics::{Random, Terms, in_scratch_folder, on_cases, on_cpu, print_control};
 use crate::terms::Lit;
 
 /// Bytes of a case: memory, flags, number of the block, general registers, vectors.
@@ -286,7 +286,7 @@ impl Form<'_> {
         let index = address(self.instruction).and_then(|address| address.index?.0);
         let (base, index_value) = self.base();
         let mut random = Random(0x1234_5678_9abc_def1);
-        let fresh = |random: &mut Random| -> Vec<u8> {
+        let fresh = || -> Vec<u8> {
             let mut case = vec![0; CASE];
             let mut put = |at: usize, value: u64| {
                 case[at..at + 8].copy_from_slice(&value.to_le_bytes());
@@ -304,54 +304,25 @@ impl Form<'_> {
             put(BLOCK, self.block as u64);
             case
         };
-        // Fewest sources that have to be constants: none, one, two, all.
-        let all: Vec<Source> = self.sources.iter().map(|(source, _)| *source).collect();
-        let mut sets: Vec<Vec<Source>> = vec![vec![]];
-        sets.extend(all.iter().map(|&source| vec![source]));
-        for (n, &a) in all.iter().enumerate() {
-            sets.extend(all[n + 1..].iter().map(|&b| vec![a, b]));
-        }
-        sets.push(all);
-        let first = fresh(&mut random);
-        let mut last = String::new();
-        let constants = sets.into_iter().find(|set| {
-            self.terms(image, set, &first)
-                .map_err(|text| last = text)
-                .is_ok()
+        let places = self.sources.iter().map(|&(source, at)| {
+            let len = match source {
+                Source::General(_) => 8,
+                Source::Vector(_) => 16,
+                Source::Memory => MEMORY,
+            };
+            (source, at, len)
         });
-        let constants = constants.ok_or(last)?;
-        let vectors = self
-            .sources
-            .iter()
-            .any(|(source, _)| matches!(source, Source::Vector(_)));
-        let width = if vectors { 2 } else { 1 };
-        let cases = OPERANDS.div_ceil(width).div_ceil(BATCH) * BATCH;
-        let mut input: Vec<Vec<u8>> = Vec::with_capacity(cases);
-        for n in 0..cases {
-            let mut case = fresh(&mut random);
-            // With constants one batch shares them.
-            for &(source, at) in self.sources.iter().filter(|_| n % BATCH > 0) {
-                if constants.contains(&source) {
-                    let len = match source {
-                        Source::General(_) => 8,
-                        Source::Vector(_) => 16,
-                        Source::Memory => MEMORY,
-                    };
-                    let shared = input[n - n % BATCH][at..at + len].to_vec();
-                    case[at..at + len].copy_from_slice(&shared);
-                }
-            }
-            input.push(case);
-        }
+        let is_vector = |(source, _): &(Source, usize)| matches!(source, Source::Vector(_));
         let mut emulator = Command::new(EMULATOR);
         emulator.args(["-cpu", "max"]).arg(program);
-        let output = on_cpu(&mut emulator, CASE, &input)?;
-        let group = if constants.is_empty() { cases } else { BATCH };
-        for (input, output) in input.chunks(group).zip(output.chunks(group)) {
-            let terms = self.terms(image, &constants, &input[0])?;
-            terms.compare(input, output, FLAGS, FLAG_BITS)?;
-        }
-        Ok(())
+        on_cases(
+            &places.collect::<Vec<_>>(),
+            1 + usize::from(self.sources.iter().any(is_vector)),
+            fresh,
+            |set, case| self.terms(image, set, case),
+            |input| on_cpu(&mut emulator, CASE, input),
+            (FLAGS, FLAG_BITS),
+        )
     }
 
     /// The terms of the instruction on unknown sources.
@@ -396,14 +367,7 @@ impl Form<'_> {
                 }
             }
         }
-        let flags = machine.terms.input(4, 0, 15, false);
-        let before = machine.terms.bits(flags);
-        machine.flags = Flags {
-            zero: Some(before[0]),
-            carry: Some(before[1]),
-            sign: Some(before[2]),
-            overflow: Some(before[3]),
-        };
+        let flags = machine.any_flags();
         machine
             .step_aarch64(self.instruction)
             .map_err(|stop| format!("{stop:?}"))?;

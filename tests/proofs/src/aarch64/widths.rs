@@ -4,7 +4,7 @@ use super::decode::Instruction;
 use super::general::immediate;
 use super::lanes::{Binary, Shape};
 use crate::machine::Machine;
-use crate::memory::{Bits, Step, unknown};
+use crate::memory::{Bits, Step};
 use crate::terms::{Extreme, Lit, Terms, WordId};
 use crate::vector_arithmetic::Shift;
 
@@ -16,7 +16,7 @@ impl Machine<'_> {
         let signed = stem.starts_with('s');
         let narrow = to.lane / 2;
         match stem {
-            "smull" | "umull" | "smlal" | "umlal" | "smlsl" | "umlsl" => {
+            "smull" | "smlal" => {
                 let (a, b) = (
                     self.half_operand(i, 1, half)?,
                     self.half_operand(i, 2, half)?,
@@ -33,37 +33,21 @@ impl Machine<'_> {
                     let d = self.words(&d, to.lane);
                     let t = &mut self.terms;
                     for (product, d) in out.iter_mut().zip(d) {
-                        *product = match &stem[1..] {
-                            "mlal" => t.add(d, *product),
-                            _ => t.sub(d, *product),
-                        };
+                        *product = t.add(d, *product);
                     }
                 }
                 self.put_words(i, &out)
             }
-            "saddl" | "uaddl" | "ssubl" | "usubl" | "saddw" | "uaddw" | "ssubw" | "usubw" => {
-                let a = if stem.ends_with('w') {
-                    self.vector_operand(i, 1, 1)?
-                } else {
-                    extended(&self.half_operand(i, 1, half)?, narrow, signed)
-                };
+            "saddw" | "uaddw" => {
+                let a = self.vector_operand(i, 1, 1)?;
                 let b = extended(&self.half_operand(i, 2, half)?, narrow, signed);
                 let (a, b) = (self.words(&a, to.lane), self.words(&b, to.lane));
-                let f = if stem.contains("add") {
-                    Terms::add
-                } else {
-                    Terms::sub
-                };
                 let t = &mut self.terms;
-                let out: Vec<WordId> = a.into_iter().zip(b).map(|(a, b)| f(t, a, b)).collect();
+                let out: Vec<WordId> = a.into_iter().zip(b).map(|(a, b)| t.add(a, b)).collect();
                 self.put_words(i, &out)
             }
-            "sshll" | "ushll" | "shll" => {
-                let a = extended(
-                    &self.half_operand(i, 1, half)?,
-                    narrow,
-                    signed && stem != "shll",
-                );
+            "sshll" | "ushll" => {
+                let a = extended(&self.half_operand(i, 1, half)?, narrow, signed);
                 let by = immediate(i, 2)?;
                 let bits = a
                     .chunks(to.lane)
@@ -71,7 +55,7 @@ impl Machine<'_> {
                     .collect();
                 self.put_vector(i, bits)
             }
-            "saddlp" | "uaddlp" | "sadalp" | "uadalp" if !upper => {
+            "uaddlp" | "uadalp" if !upper => {
                 let a = self.vector_operand(i, 1, 1)?;
                 let a = self.words(&extended(&a, narrow, signed), to.lane);
                 let t = &mut self.terms;
@@ -94,58 +78,22 @@ impl Machine<'_> {
     pub(super) fn narrowing(&mut self, i: &Instruction, m: &str, to: Shape) -> Step<bool> {
         let (stem, upper) = m.strip_suffix('2').map_or((m, false), |stem| (stem, true));
         let wide = 2 * to.lane;
-        let (signed, unsigned) = ((1i64 << (to.lane - 1)) - 1, (1i64 << to.lane.min(62)) - 1);
-        if !matches!(
-            stem,
-            "xtn"
-                | "shrn"
-                | "rshrn"
-                | "sqxtn"
-                | "uqxtn"
-                | "sqxtun"
-                | "sqrshrun"
-                | "uqshrn"
-                | "addhn"
-                | "subhn"
-        ) {
+        if !matches!(stem, "xtn" | "shrn" | "addhn") {
             return Ok(false);
         }
         let a = self.vector_operand(i, 1, 1)?;
         let mut out: Bits = Vec::new();
         for (n, lane) in a.chunks(wide).enumerate() {
-            let t = &mut self.terms;
             out.extend(match stem {
                 "xtn" => lane[..to.lane].to_vec(),
                 "shrn" => Shift::Right.of(lane, immediate(i, 2)?)[..to.lane].to_vec(),
-                "rshrn" => {
-                    // Only bits below the top of the wide lane are left.
-                    let by = immediate(i, 2)?;
-                    let (word, half) = (t.gather(lane), t.constant(wide as u8, 1 << (by - 1)));
-                    let sum = t.add(word, half);
-                    Shift::Right.of(&t.bits(sum), by)[..to.lane].to_vec()
-                }
-                "sqxtn" | "sqxtun" => {
-                    let (low, high) = if stem == "sqxtn" {
-                        (-signed - 1, signed)
-                    } else {
-                        (0, unsigned)
-                    };
-                    let word = t.gather(lane);
-                    let word = t.clamp(word, low, high, to.lane as u8);
-                    t.bits(word)
-                }
-                "addhn" | "subhn" => {
+                _ => {
                     let b = self.vector_operand(i, 2, 1)?;
                     let t = &mut self.terms;
                     let (a, b) = (t.gather(lane), t.gather(&b[n * wide..(n + 1) * wide]));
-                    let word = if stem == "addhn" {
-                        t.add(a, b)
-                    } else {
-                        t.sub(a, b)
-                    };
+                    let word = t.add(a, b);
                     t.bits(word)[to.lane..].to_vec()
                 }
-                _ => return unknown(format!("no semantics of {m}")),
             });
         }
         if upper {
@@ -160,20 +108,12 @@ impl Machine<'_> {
     /// One result of all lanes.
     pub(super) fn across(&mut self, i: &Instruction, m: &str, to: Shape) -> Step<bool> {
         let f: Binary = match m {
-            "addv" | "saddlv" | "uaddlv" => Terms::add,
+            "addv" => Terms::add,
             "smaxv" => |t, a, b| t.extreme(Extreme::MaxSigned, a, b),
-            "sminv" => |t, a, b| t.extreme(Extreme::MinSigned, a, b),
             "umaxv" => |t, a, b| t.extreme(Extreme::MaxUnsigned, a, b),
-            "uminv" => |t, a, b| t.extreme(Extreme::MinUnsigned, a, b),
             _ => return Ok(false),
         };
-        let Some(from) = Shape::of(i.operand(1)) else {
-            return Ok(false);
-        };
-        let mut bits = self.vector_operand(i, 1, 1)?;
-        if m.ends_with("lv") {
-            bits = extended(&bits, from.lane, m.starts_with('s'));
-        }
+        let bits = self.vector_operand(i, 1, 1)?;
         let words = self.words(&bits, to.lane);
         let t = &mut self.terms;
         let all = words[1..]

@@ -90,7 +90,7 @@ impl Run {
 
     pub(super) fn operation(mut self, entry: u64, arguments: &[usize]) -> Result<Found, String> {
         let image = self.image.clone();
-        let mut machine = Machine::without_vectors(Memory::placed(&image, STACK));
+        let mut machine = Machine::without_vectors(Memory::new(&image, STACK, true));
         machine.limit = LIMIT;
         machine.vectors = vec![vec![ANY; 512]; 32];
         machine.masks = vec![vec![ANY; 64]; 8];

@@ -1,0 +1,387 @@
+//! Rejection sampling on the linked program, for all streams: algorithms 14, 15, 30 and 31.
+//!
+//! The executor runs an entry; in the place of a permutation its stream is unknown bytes. It
+//! stops where an address, a branch or the number of elements of a compression depends on
+//! whether candidates are accepted, and goes on with every outcome. The candidates have to be
+//! the next ones of the stream, and what was accepted has to stand in the output, in order.
+//! States with the same place, number of decided candidates and number of accepted ones are
+//! joined: what differs has no value, an accepted coefficient becomes any coefficient.
+
+mod rows;
+mod states;
+
+pub(crate) use rows::{KERNELS, prove, reports};
+pub(crate) use states::State;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use iced_x86::{FlowControl, Instruction, Mnemonic, OpKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::exhaust::{Checker, Cuts, nodes};
+use crate::machine::Machine;
+use crate::memory::{Bits, END, Memory, PROGRAM, Stop, UNWRITTEN, Value, constant_bits};
+use crate::reference::Q;
+use crate::terms::{Lit, WordId};
+
+/// Coefficients of a polynomial.
+const N: usize = 256;
+const LIMIT: usize = 100_000;
+/// Registers that a function restores.
+const SAVED: [usize; 7] = [3, 4, 5, 12, 13, 14, 15];
+
+/// What is sampled: an entry of A, or a polynomial of s1 or s2 with its eta.
+pub(crate) type Eta = Option<u64>;
+
+/// Algorithms 14 and 15.
+fn coefficient(eta: Eta, z: u64) -> Option<u32> {
+    let z = z as u32;
+    match eta {
+        None => Some(z & 0x7f_ffff).filter(|&z| z < Q),
+        Some(2) => (z < 15).then(|| 2u32.wrapping_sub(z % 5)),
+        Some(_) => (z < 9).then(|| 4u32.wrapping_sub(z)),
+    }
+}
+
+/// Parts of the stream with other names, candidates decided, candidates squeezed, coefficients
+/// accepted, address.
+type Place = (usize, usize, usize, usize, u64);
+
+/// Literals that an instruction depends on; whether they are a mask of which only the number of
+/// bits matters.
+type Decision = (Vec<Lit>, bool);
+
+struct Explorer<'a> {
+    eta: Eta,
+    machine: Machine<'a>,
+    /// Functions that give the next bytes of the stream: lanes of the states that they permute, 0
+    /// for a function that writes whole blocks.
+    squeezes: BTreeMap<u64, usize>,
+    /// The function that starts again with the same stream, which has a row of its own.
+    fallback: Option<u64>,
+    out: u32,
+    candidates: Vec<WordId>,
+    cuts: Cuts,
+    /// Anything at all.
+    other: Bits,
+    /// The output by the number of accepted coefficients: so many tokens, and anything.
+    outputs: Vec<Rc<Bits>>,
+    /// Coefficients accepted since the last place; `None` for one that a compression moved.
+    accepted: Vec<Option<usize>>,
+    /// A mask whose number of bits is assumed: that number, the candidate of the first lane, and
+    /// the number of coefficients before it.
+    counted: Option<(Bits, usize, usize, usize)>,
+    pending: BTreeMap<Place, State<'a>>,
+    done: BTreeMap<Place, State<'a>>,
+    facts: FxHashMap<Lit, (usize, bool)>,
+    shapes: FxHashMap<Vec<u64>, (usize, bool)>,
+    values: FxHashSet<(usize, Bits)>,
+    /// Outcomes that were followed.
+    outcomes: usize,
+}
+
+impl<'a> Explorer<'a> {
+    fn new(memory: Memory<'a>, eta: Eta, out: u32, squeezes: BTreeMap<u64, usize>) -> Self {
+        let mut machine = Machine::without_vectors(memory);
+        let (count, width) = if eta.is_some() { (544, 4) } else { (280, 24) };
+        let one = |_| machine.terms.input(width, 0, (1 << width) - 1, false);
+        let candidates: Vec<WordId> = (0..count).map(one).collect();
+        let none = Rc::new(Vec::new());
+        let [tokens, any] = [(); 2].map(|()| machine.fresh(32 * N));
+        let output = |n: usize| Rc::new([&tokens[..32 * n], &any[32 * n..]].concat());
+        Self {
+            eta,
+            machine,
+            squeezes,
+            fallback: None,
+            out,
+            cuts: candidates.iter().map(|&w| (w, none.clone())).collect(),
+            candidates,
+            outputs: (0..=N).map(output).collect(),
+            other: any[..64].to_vec(),
+            accepted: Vec::new(),
+            counted: None,
+            pending: BTreeMap::new(),
+            done: BTreeMap::new(),
+            facts: FxHashMap::default(),
+            shapes: FxHashMap::default(),
+            values: FxHashSet::default(),
+            outcomes: 0,
+        }
+    }
+
+    /// Runs an entry with these arguments as far as `most` places; whether these are all.
+    fn explore(&mut self, entry: u64, arguments: &[Value], most: usize) -> Result<bool, String> {
+        let start = |stop: Stop| stop.reason();
+        for (&register, value) in [7, 6, 2, 1, 8].iter().zip(arguments) {
+            self.machine.general[register] = value.clone();
+        }
+        for register in SAVED {
+            let region = self.machine.memory.region("a saved register", 0, false, 1);
+            self.machine.general[register] = Value::Pointer(region, 0);
+        }
+        self.machine.set_stack(0, &[]).map_err(start)?;
+        let saved = |m: &Machine<'_>| SAVED.map(|n| m.general[n].clone());
+        let before = saved(&self.machine);
+        let end = Value::Pointer(PROGRAM, END);
+        self.machine.push(&end).map_err(start)?;
+        self.advance((0, 0, 0, 0, entry))?;
+        for _ in 0..most {
+            let Some((place, state)) = self.pending.pop_first() else {
+                return Ok(true);
+            };
+            self.restore(&state);
+            if place.4 != END as u64 {
+                self.decide(place, &state)?;
+                self.done.insert(place, state);
+            } else if saved(&self.machine) != before {
+                return Err("memory: a register of the caller is not restored".into());
+            }
+        }
+        Ok(false)
+    }
+
+    fn restore(&mut self, state: &State<'a>) {
+        self.counted = None;
+        state.restore(&mut self.machine);
+    }
+
+    fn text(&self, stop: Stop, at: u64) -> String {
+        stop.at(&self.machine.memory.image.name(at)).reason()
+    }
+
+    /// Runs until something depends on whether candidates are accepted.
+    fn advance(&mut self, mut place: Place) -> Result<(), String> {
+        self.outcomes += 1;
+        for _ in 0..LIMIT {
+            let at = place.4;
+            if at == END as u64 || self.squeezes.contains_key(&at) {
+                return self.arrive(place);
+            }
+            if self.fallback == Some(at) {
+                return self.falls_back(place);
+            }
+            let i = self.machine.instruction(at);
+            let i = i.map_err(|stop| self.text(stop, at))?;
+            if self.decision(&i)?.is_some() {
+                return self.arrive(place);
+            }
+            place.4 = i.next_ip();
+            if !self.of_counted(&i)? {
+                let next = self.machine.step(&i);
+                place.4 = next.map_err(|stop| self.text(stop, at))?;
+            }
+        }
+        Err("too many instructions".into())
+    }
+
+    /// What about the instruction depends on candidates.
+    fn decision(&mut self, i: &Instruction) -> Result<Option<Decision>, String> {
+        if i.flow_control() == FlowControl::ConditionalBranch {
+            let lit = self.machine.condition(i.condition_code());
+            let lit = lit.map_err(|stop| self.text(stop, i.ip()))?;
+            return Ok((lit > 1).then_some((vec![lit], false)));
+        }
+        let is_memory = (0..i.op_count()).any(|n| i.op_kind(n) == OpKind::Memory);
+        if is_memory && i.mnemonic() != Mnemonic::Nop {
+            let registers = [i.memory_base(), i.memory_index()];
+            let named = registers.into_iter().filter(|r| r.is_gpr());
+            let (mut lits, mut pointers) = (Vec::new(), 0);
+            for register in named {
+                match &self.machine.general[register.full_register().number()] {
+                    Value::Pointer(..) => pointers += 1,
+                    Value::Bits(bits) => {
+                        lits.extend(bits.iter().filter(|&&bit| bit > 1 && bit != UNWRITTEN));
+                    }
+                }
+            }
+            let is_address = pointers > 0 || i.mnemonic() != Mnemonic::Lea;
+            return Ok((is_address && !lits.is_empty()).then_some((lits, false)));
+        }
+        let mask = self.mask_of(i);
+        let is_known = self.counted.as_ref().is_some_and(|c| c.0 == mask);
+        let is_data = mask.iter().any(|&bit| bit > 1);
+        Ok((is_data && !is_known).then_some((mask, true)))
+    }
+
+    /// The mask of a compression or of a count of bits, as far as it has ones.
+    fn mask_of(&self, i: &Instruction) -> Bits {
+        let bits = match i.mnemonic() {
+            Mnemonic::Popcnt => match self.machine.general_value(i.op_register(1)) {
+                Ok(Value::Bits(bits)) => bits,
+                _ => Vec::new(),
+            },
+            Mnemonic::Vpcompressd if i.zeroing_masking() => {
+                self.machine.masks[i.op_mask().number()][..16].to_vec()
+            }
+            _ => Vec::new(),
+        };
+        let lanes = bits.iter().rposition(|&bit| bit != 0).map_or(0, |n| n + 1);
+        bits[..lanes].to_vec()
+    }
+
+    /// A compression by the mask whose number of bits is assumed, or that number.
+    fn of_counted(&mut self, i: &Instruction) -> Result<bool, String> {
+        let Some((mask, count, first, filled)) = &self.counted else {
+            return Ok(false);
+        };
+        if *mask != self.mask_of(i) {
+            return Ok(false);
+        }
+        let (count, first, filled) = (*count, *first, *filled);
+        let number = i.op_register(0).full_register().number();
+        if i.mnemonic() == Mnemonic::Popcnt {
+            self.machine.general[number] = Value::Bits(constant_bits(count as u64, 64));
+            self.machine.flags = Default::default();
+            return Ok(true);
+        }
+        let lanes = self.machine.vectors[i.op_register(1).number()].clone();
+        for (n, lane) in lanes.chunks(32).take(mask.len()).enumerate() {
+            if !self.is_coefficient(lane, first + n)? {
+                return Err(format!("lane {n} is not the next candidate"));
+            }
+        }
+        // The accepted candidates in order, then zeros.
+        let end = (filled + count).min(N);
+        let mut out = self.outputs[N][32 * filled..32 * end].to_vec();
+        out.extend(self.other.iter().cycle().take(32 * (filled + count - end)));
+        out.resize(512, 0);
+        self.machine.vectors[number] = out;
+        Ok(true)
+    }
+
+    /// Goes on with every outcome of a decision.
+    fn decide(&mut self, place: Place, state: &State<'a>) -> Result<(), String> {
+        let (part, next, squeezed, filled, at) = place;
+        if let Some(&lanes) = self.squeezes.get(&at) {
+            return self.squeeze(place, lanes);
+        }
+        let i = self.machine.instruction(at);
+        let i = i.map_err(|stop| self.text(stop, at))?;
+        let (lits, counts) = self.decision(&i)?.ok_or("nothing to decide")?;
+        let says = self.facts_of(&lits, place)?;
+        let after = next + lits.len();
+        if counts {
+            if says.contains(&false) {
+                return Err("a mask of what is not accepted".into());
+            }
+            for count in 0..=lits.len() {
+                self.restore(state);
+                let now = (filled + count).min(N);
+                self.accepted = vec![None; now - filled];
+                self.counted = Some((lits.clone(), count, next, filled));
+                self.advance((part, after, squeezed, now, at))?;
+            }
+            return Ok(());
+        }
+        for set in 0..1usize << lits.len() {
+            self.restore(state);
+            let accepts = |n: usize| set >> n & 1 == 1;
+            let all = (0..lits.len()).filter(|&n| accepts(n));
+            self.accepted = all.map(|n| Some(next + n)).take(N - filled).collect();
+            let now = filled + self.accepted.len();
+            let mut to = at;
+            if i.flow_control() == FlowControl::ConditionalBranch {
+                let is_taken = accepts(0) == says[0];
+                to = [i.next_ip(), i.near_branch_target()][usize::from(is_taken)];
+            } else {
+                let value = |n: usize| Lit::from(accepts(n) == says[n]);
+                let known = (0..lits.len()).map(|n| (lits[n] >> 1, value(n) ^ (lits[n] & 1)));
+                self.assume(&known.collect());
+            }
+            self.advance((part, after, squeezed, now, to))?;
+        }
+        Ok(())
+    }
+
+    /// Takes bits as known in the general registers.
+    fn assume(&mut self, known: &FxHashMap<Lit, Lit>) {
+        for value in &mut self.machine.general {
+            let Value::Bits(bits) = value else { continue };
+            for bit in bits {
+                if let Some(value) = known.get(&(*bit >> 1)) {
+                    *bit = value ^ (*bit & 1);
+                }
+            }
+        }
+    }
+
+    /// Whether each literal says that its candidate is accepted or that it is not; they are those
+    /// of the next candidates, in order.
+    fn facts_of(&mut self, lits: &[Lit], place: Place) -> Result<Vec<bool>, String> {
+        let (_, next, squeezed, ..) = place;
+        let mut all = Vec::new();
+        for (wanted, &lit) in (next..squeezed).zip(lits) {
+            let (candidate, says) = self.fact(lit)?;
+            if candidate != wanted {
+                return Err(format!("candidate {candidate} and not {wanted} is decided"));
+            }
+            all.push(says);
+        }
+        let is_all = all.len() == lits.len();
+        is_all
+            .then_some(all)
+            .ok_or("a decision on bytes behind the stream".into())
+    }
+
+    /// The candidate that a literal is about, and whether it says that it is accepted, by its
+    /// values for all values of the candidates in it.
+    fn fact(&mut self, lit: Lit) -> Result<(usize, bool), String> {
+        if let Some(&known) = self.facts.get(&lit) {
+            return Ok(known);
+        }
+        let checker = Checker::new(&self.machine.terms, &self.cuts);
+        let (mut shape, met, _) = checker.shape_of(&nodes(&[lit]));
+        shape.push((lit & 1).into());
+        let (n, says) = match self.shapes.get(&shape) {
+            Some(&known) => known,
+            None => {
+                let mut holds = vec![[true; 2]; met.len()];
+                checker.for_all(&[lit], &met, &mut |values, got| {
+                    for (holds, &z) in holds.iter_mut().zip(values) {
+                        let is_same = coefficient(self.eta, z).is_some() == (got == 1);
+                        holds[usize::from(is_same)] = false;
+                    }
+                    holds.iter().any(|holds| *holds != [false; 2])
+                })?;
+                let n = holds.iter().position(|holds| *holds != [false; 2]);
+                let n = n.ok_or("a decision on something else than acceptance")?;
+                (n, holds[n][0])
+            }
+        };
+        self.shapes.insert(shape, (n, says));
+        let candidate = self.candidates.iter().position(|&word| word == met[n]);
+        let known = (candidate.ok_or("no candidate")?, says);
+        self.facts.insert(lit, known);
+        Ok(known)
+    }
+
+    /// Whether bits are the coefficient of a candidate, for all its values that are accepted.
+    fn is_coefficient(&mut self, bits: &[Lit], candidate: usize) -> Result<bool, String> {
+        let word = self.candidates[candidate];
+        if self.eta.is_none() {
+            let wanted = &self.machine.terms.bits(word)[..23];
+            return Ok(bits[..23] == *wanted && bits[23..] == [0; 9]);
+        }
+        let key = (candidate, bits.to_vec());
+        if self.values.contains(&key) {
+            return Ok(true);
+        }
+        if bits.contains(&UNWRITTEN) {
+            return Ok(false);
+        }
+        let checker = Checker::new(&self.machine.terms, &self.cuts);
+        let (_, met, _) = checker.shape_of(&nodes(bits));
+        let Some(n) = met.iter().position(|&of| of == word) else {
+            return Ok(false);
+        };
+        let is_it = checker.for_all(bits, &met, &mut |values, got| {
+            coefficient(self.eta, values[n]).is_none_or(|wanted| u64::from(wanted) == got)
+        })?;
+        if is_it {
+            self.values.insert(key);
+        }
+        Ok(is_it)
+    }
+}

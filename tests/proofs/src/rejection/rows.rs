@@ -1,0 +1,123 @@
+//! Rows of rejection sampling.
+
+use std::collections::BTreeMap;
+
+use super::{Eta, Explorer};
+use crate::image::Image;
+use crate::memory::{Memory, Value, constant_bits};
+use crate::row::{Report, Verdict};
+use crate::{parallel, places};
+
+/// The region of the seed, and the index of the polynomial that is sampled.
+pub(super) const SEED: u32 = 3;
+pub(super) const FIRST: u64 = 5;
+
+/// Functions in the place of which bytes of a stream are unknown: end of the name, lanes.
+const SQUEEZES: [(&str, usize); 4] = [
+    ("4hash6keccak8portable", 1),
+    ("4avx26keccak10permute_x4", 4),
+    ("6avx5124word10permute_x8", 8),
+    ("14secret_streams12expand_group", 0),
+];
+
+/// Entries of the kernel tables that have a row here.
+pub(crate) const KERNELS: [&str; 2] = ["expand_a", "expand_s"];
+
+/// Backend, what is sampled.
+const ROWS: [(&str, Eta); 9] = [
+    ("avx2", Some(2)),
+    ("avx2", Some(4)),
+    ("avx2", None),
+    ("portable", None),
+    ("avx512", None),
+    ("portable", Some(2)),
+    ("portable", Some(4)),
+    ("avx512", Some(2)),
+    ("avx512", Some(4)),
+];
+
+/// Runs the rows that are wanted by backend, kernel and parameter.
+pub(crate) fn reports(
+    image: &Image,
+    wanted: &dyn Fn(&str, &str, &str) -> bool,
+) -> Result<Vec<Report>, String> {
+    let is_here = |(backend, eta): &(&'static str, Eta)| {
+        let row = open(backend, *eta);
+        wanted(backend, &row.kernel, &row.parameter) && !image.is_aarch64()
+    };
+    let all: Vec<_> = ROWS.into_iter().filter(is_here).collect();
+    let reports = parallel::map(all.len(), |n| {
+        let report = prove(image, all[n].0, all[n].1, usize::MAX)?;
+        crate::prove::print(&report);
+        Some(report)
+    })?;
+    Ok(reports.into_iter().flatten().collect())
+}
+
+fn open(backend: &'static str, eta: Eta) -> Report {
+    match eta {
+        None => Report::open(KERNELS[0], backend, "one entry".into()),
+        Some(eta) => Report::open(KERNELS[1], backend, format!("eta = {eta}, one polynomial")),
+    }
+}
+
+/// Runs a row, as far as `most` places; nothing if the program does not have its functions.
+pub(crate) fn prove(image: &Image, backend: &'static str, eta: Eta, most: usize) -> Option<Report> {
+    let mut report = open(backend, eta);
+    let [table] = image.table(backend)[..] else {
+        return None;
+    };
+    let entry = places::entry(image, table, &report.kernel)?;
+    let mut squeezes = BTreeMap::new();
+    for (name, lanes) in SQUEEZES {
+        let ends = |at: &&u64| image.name(**at).contains(&format!("{name}17h"));
+        let found = image.functions(name);
+        squeezes.extend(found.iter().filter(ends).map(|&at| (at, lanes)));
+    }
+    let fallback = match image.functions("sample16rej_bounded_poly")[..] {
+        [at] => Some(at).filter(|_| backend != "portable"),
+        _ if eta.is_some() => return None,
+        _ => None,
+    };
+    let attempt = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+        // What a state costs follows from its size.
+        let kib = if backend == "portable" { 3 } else { 16 };
+        let mut memory = Memory::new(image, kib << 10, false);
+        let seed = memory.region("a seed", 64, false, 1);
+        let out = memory.region("an output", 1024, true, 64);
+        let mut explorer = Explorer::new(memory, eta, out, squeezes);
+        explorer.fallback = fallback;
+        let bits = explorer.machine.fresh(512);
+        explorer.machine.memory.set_bits(seed, 0, &bits);
+        let number = |n: u64| Value::Bits(constant_bits(n, 64));
+        let (seed, out) = (Value::Pointer(seed, 0), Value::Pointer(out, 0));
+        let arguments = [
+            seed,
+            number(eta.unwrap_or(4)),
+            number(FIRST),
+            out,
+            number(1),
+        ];
+        let result = explorer.explore(entry, &arguments, most);
+        (explorer, result)
+    }));
+    let Ok((explorer, result)) = attempt else {
+        return Some(report);
+    };
+    (report.executed, report.exhausted) = (explorer.outcomes, explorer.done.len());
+    report.code = explorer.machine.code_executed();
+    let read = &explorer.machine.memory.data_read;
+    report.data = read.iter().map(|(&at, &len)| (at, len)).collect();
+    report.verdicts = match (result, eta) {
+        (Err(text), _) => core::array::from_fn(|_| Verdict::Open(text.clone())),
+        (Ok(false), _) => return Some(report),
+        (Ok(true), eta) => [
+            "every stream".into(),
+            eta.map_or("[0, q - 1]".into(), |eta| format!("[-{eta}, {eta}]")),
+            "but for what is accepted".into(),
+            String::new(),
+        ]
+        .map(Verdict::Proved),
+    };
+    Some(report)
+}

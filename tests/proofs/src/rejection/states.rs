@@ -1,0 +1,209 @@
+//! Places of an exploration: comparison with the output, joined states, and the stream.
+
+use std::collections::BTreeMap;
+
+use super::{Explorer, N, Place};
+use crate::machine::{Flags, Machine};
+use crate::memory::{
+    Bits, END, Memory, PROGRAM, STACK, UNWRITTEN, Value, as_number, constant_bits,
+};
+use crate::terms::WordId;
+
+/// Registers and memory at a place.
+#[derive(Clone)]
+pub(crate) struct State<'a> {
+    general: Vec<Value>,
+    /// Those with a value.
+    vectors: BTreeMap<usize, Bits>,
+    masks: Vec<Bits>,
+    flags: Flags,
+    memory: Memory<'a>,
+}
+
+impl<'a> Explorer<'a> {
+    /// The state at a place: compared with the output, and joined with the others there.
+    pub(super) fn arrive(&mut self, place: Place) -> Result<(), String> {
+        self.compare_output(place.3)?;
+        if place.4 == END as u64 && place.3 < N {
+            return Err(format!("a return with {} coefficients", place.3));
+        }
+        let mut state = State::of(&mut self.machine);
+        if let Some(mut known) = self.pending.remove(&place) {
+            known.join(&state);
+            state = known;
+        } else if let Some(known) = self.done.get(&place) {
+            let mut known = known.clone();
+            if !known.join(&state) {
+                return Ok(());
+            }
+            state = known;
+        }
+        self.pending.insert(place, state);
+        Ok(())
+    }
+
+    /// Whether what was accepted is in the output behind what was there before.
+    fn compare_output(&mut self, filled: usize) -> Result<(), String> {
+        let bits = self.machine.memory.region_bits(self.out).to_vec();
+        let before = filled - self.accepted.len();
+        let tokens = self.outputs[N].clone();
+        if bits[..32 * before] != tokens[..32 * before] {
+            return Err("an accepted coefficient is overwritten".into());
+        }
+        for (n, candidate) in (before..).zip(std::mem::take(&mut self.accepted)) {
+            let place = 32 * n..32 * n + 32;
+            let is_right = match candidate {
+                Some(candidate) => self.is_coefficient(&bits[place], candidate)?,
+                None => bits[place.clone()] == tokens[place],
+            };
+            if !is_right {
+                return Err(format!("coefficient {n} is not the accepted candidate"));
+            }
+        }
+        let output = self.outputs[filled].clone();
+        self.machine.memory.share(self.out, output);
+        Ok(())
+    }
+
+    /// A call of the function that starts again, with the arguments of this stream.
+    pub(super) fn falls_back(&mut self, place: Place) -> Result<(), String> {
+        let general = &self.machine.general;
+        let is_number = |n: usize, value: u64| matches!(&general[n], Value::Bits(bits) if bits[..16] == constant_bits(value, 16));
+        let is_keccak = matches!(general[7], Value::Pointer(PROGRAM, at)
+            if self.squeezes.contains_key(&(at as u64)));
+        let is_right = is_keccak
+            && is_number(6, self.eta.unwrap_or(0))
+            && general[2] == Value::Pointer(super::rows::SEED, 0)
+            && is_number(1, super::rows::FIRST)
+            && general[8] == Value::Pointer(self.out, 0)
+            && place.1 == place.2
+            && place.3 < N;
+        is_right
+            .then_some(())
+            .ok_or("a stream starts again in another way".into())
+    }
+
+    /// The next bytes of the stream: unknown ones.
+    pub(super) fn squeeze(&mut self, place: Place, lanes: usize) -> Result<(), String> {
+        let (mut part, mut next, mut squeezed, filled, at) = place;
+        if next == squeezed && squeezed > 0 {
+            // The candidates get the names of those before. Each part has its own places but for
+            // the last: after three blocks and two with AVX-512, after one or two elsewhere.
+            let last = if self.eta.is_none() { 2 } else { 1 };
+            (part, next, squeezed) = ((part + 1).min(last), 0, 0);
+            let m = &mut self.machine;
+            m.memory.forget_unknown(STACK);
+            let general = m.general.iter_mut().filter_map(|value| match value {
+                Value::Bits(bits) => Some(bits),
+                Value::Pointer(..) => None,
+            });
+            let all = general.chain(&mut m.vectors).chain(&mut m.masks).flatten();
+            all.filter(|bit| **bit > 1).for_each(|bit| *bit = UNWRITTEN);
+        }
+        let (rate, width) = if self.eta.is_some() {
+            (136, 4)
+        } else {
+            (168, 24)
+        };
+        let general = &self.machine.general;
+        let (register, len) = match &general[8] {
+            Value::Bits(bits) if lanes == 0 => (1, as_number(bits).unwrap_or(0) as usize),
+            _ => (7, rate),
+        };
+        let Value::Pointer(region, offset) = general[register] else {
+            return Err("a state at no address".into());
+        };
+        let end = squeezed + 8 * len / width;
+        let candidates: Vec<WordId> = match self.candidates.get(squeezed..end) {
+            Some(candidates) => candidates.to_vec(),
+            None => return Err("too many blocks before a decision".into()),
+        };
+        let terms = &mut self.machine.terms;
+        let mut bits: Bits = candidates
+            .iter()
+            .flat_map(|&word| terms.bits(word))
+            .collect();
+        if lanes > 0 {
+            // The other lanes, the capacity and registers hold anything.
+            let word = |n: usize| match bits.get(64 * (n / lanes)..64 * (n / lanes) + 64) {
+                Some(word) if n.is_multiple_of(lanes) => word.to_vec(),
+                _ => self.other.clone(),
+            };
+            bits = (0..25 * lanes).flat_map(word).collect();
+        }
+        let m = &mut self.machine;
+        let written = m.memory.write((region, offset), &bits);
+        for n in [0, 1, 2, 6, 7, 8, 9, 10, 11] {
+            m.general[n] = Value::Bits(self.other.clone());
+        }
+        m.vectors.iter_mut().for_each(|bits| bits.fill(UNWRITTEN));
+        m.masks.iter_mut().for_each(|bits| bits.fill(UNWRITTEN));
+        m.flags = Flags::default();
+        match written.and_then(|()| m.pop()) {
+            Ok(Value::Pointer(PROGRAM, to)) => self.advance((part, next, end, filled, to as u64)),
+            Ok(_) => Err("a return to no code".into()),
+            Err(stop) => Err(self.text(stop, at)),
+        }
+    }
+}
+
+impl<'a> State<'a> {
+    pub(crate) fn of(m: &mut Machine<'a>) -> Self {
+        let data_read = std::mem::take(&mut m.memory.data_read);
+        let memory = m.memory.clone();
+        m.memory.data_read = data_read;
+        let has_value = |(_, bits): &(usize, &Bits)| !bits.contains(&UNWRITTEN);
+        let vectors = m.vectors.iter().enumerate().filter(has_value);
+        Self {
+            general: m.general[..16].to_vec(),
+            vectors: vectors.map(|(n, bits)| (n, bits.clone())).collect(),
+            masks: m.masks.clone(),
+            flags: m.flags.clone(),
+            memory,
+        }
+    }
+
+    pub(crate) fn restore(&self, m: &mut Machine<'a>) {
+        m.general[..16].clone_from_slice(&self.general);
+        for (n, vector) in m.vectors.iter_mut().enumerate() {
+            match self.vectors.get(&n) {
+                Some(bits) => vector.copy_from_slice(bits),
+                None => vector.fill(UNWRITTEN),
+            }
+        }
+        m.masks.clone_from(&self.masks);
+        m.flags = self.flags.clone();
+        let data_read = std::mem::take(&mut m.memory.data_read);
+        m.memory = self.memory.clone();
+        m.memory.data_read = data_read;
+    }
+
+    /// Takes the values from what differs; whether there was anything.
+    pub(crate) fn join(&mut self, other: &Self) -> bool {
+        let before = self.vectors.len();
+        self.vectors
+            .retain(|n, bits| other.vectors.get(n) == Some(bits));
+        let mut changed = before != self.vectors.len();
+        let mut forget = |bits: &mut Bits| {
+            changed |= !bits.contains(&UNWRITTEN);
+            bits.fill(UNWRITTEN);
+        };
+        for (a, b) in self.general.iter_mut().zip(&other.general) {
+            if a != b {
+                let mut bits = match a {
+                    Value::Bits(bits) => std::mem::take(bits),
+                    Value::Pointer(..) => vec![0; 64],
+                };
+                forget(&mut bits);
+                *a = Value::Bits(bits);
+            }
+        }
+        let masks = self.masks.iter_mut().zip(&other.masks);
+        masks.filter(|(a, b)| a != b).for_each(|(a, _)| forget(a));
+        if self.flags != other.flags {
+            changed |= self.flags != Flags::default();
+            self.flags = Flags::default();
+        }
+        changed | self.memory.forget_differences(&other.memory, STACK)
+    }
+}
