@@ -79,8 +79,8 @@ pub(crate) fn run(program: &Path, [code, tables]: [usize; 2]) -> Result<bool, St
 fn choose(report: &Report, is_code: bool, seed: u64) -> (u64, u8) {
     let mut state = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut random = |below: usize| {
-        (0..3).for_each(|_| drop(state.next()));
-        (state.next() >> 11) as usize % below
+        let last = (0..4).fold(0, |_, _| state.next());
+        (last >> 11) as usize % below
     };
     let mut places = [&report.data, &report.code][usize::from(is_code)].clone();
     places.sort_unstable();

@@ -16,7 +16,7 @@ use crate::evaluate::Item;
 use crate::exhaust::{Checker, Cuts};
 use crate::image::Image;
 use crate::machine::Machine;
-use crate::memory::{END, Memory, PROGRAM, UNWRITTEN, Value, constant_bits};
+use crate::memory::{END, Memory, UNWRITTEN, Value, constant_bits};
 use crate::rejection::State;
 use crate::row::inputs;
 use crate::terms::{Lit, WordId};
@@ -100,8 +100,7 @@ fn set(image: &Image, entry: u64, omega: usize, rows: usize) -> Result<(usize, u
     machine.general[2] = number(omega + rows);
     machine.general[1] = number(omega);
     let text = |stop| format!("{stop:?}");
-    machine.set_stack(0, &[]).map_err(text)?;
-    machine.push(&Value::Pointer(PROGRAM, END)).map_err(text)?;
+    machine.enter().map_err(text)?;
     let mut decoder = Decoder {
         omega,
         rows,
@@ -228,6 +227,8 @@ impl<'a> Decoder<'a> {
             path.machine.memory.set_bits(self.hint, at, &unwritten);
         }
         let place = (path.at, row, path.first);
+        // Paths have terms of their own.
+        path.machine.forget_unknown();
         let state = State::of(&mut path.machine);
         if let Some(known) = self.states.get_mut(&place) {
             if !known.join(&state) {

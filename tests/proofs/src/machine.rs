@@ -141,6 +141,29 @@ impl<'a> Machine<'a> {
         self.memory.read_value((region, offset), 8)
     }
 
+    /// The frame of a call from `END`: registers that a callee restores hold pointers of their own.
+    pub(crate) fn enter(&mut self) -> Step<()> {
+        for register in [3, 5, 12, 13, 14, 15] {
+            let region = self.memory.region("a saved register", 0, false, 1);
+            self.general[register] = Value::Pointer(region, 0);
+        }
+        self.set_stack(0, &[])?;
+        self.push(&Value::Pointer(PROGRAM, END))
+    }
+
+    /// Takes the values from all bits of registers and of the stack that are no constants.
+    pub(crate) fn forget_unknown(&mut self) {
+        self.memory.forget_unknown(STACK);
+        let general = self.general.iter_mut().filter_map(|value| match value {
+            Value::Bits(bits) => Some(bits),
+            Value::Pointer(..) => None,
+        });
+        let all = general.chain(&mut self.vectors).chain(&mut self.masks);
+        let unknown = all.flatten().filter(|bit| **bit > 1);
+        unknown.for_each(|bit| *bit = UNWRITTEN);
+        self.flags = Flags::default();
+    }
+
     /// Calls a function and runs until it returns.
     pub(crate) fn call(&mut self, entry: u64) -> Step<()> {
         let saved = |m: &Self| match m.memory.image.is_aarch64() {

@@ -21,15 +21,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::exhaust::{Checker, Cuts, nodes};
 use crate::machine::Machine;
-use crate::memory::{Bits, END, Memory, PROGRAM, Stop, UNWRITTEN, Value, constant_bits};
+use crate::memory::{Bits, END, Memory, Stop, UNWRITTEN, Value, constant_bits};
 use crate::reference::Q;
 use crate::terms::{Lit, WordId};
 
 /// Coefficients of a polynomial.
 const N: usize = 256;
 const LIMIT: usize = 100_000;
-/// Registers that a function restores.
-const SAVED: [usize; 7] = [3, 4, 5, 12, 13, 14, 15];
+/// Registers that a function restores, but for the stack pointer.
+const SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
 
 /// What is sampled: an entry of A, or a polynomial of s1 or s2 with its eta.
 pub(crate) type Eta = Option<u64>;
@@ -113,19 +113,12 @@ impl<'a> Explorer<'a> {
 
     /// Runs an entry with these arguments as far as `most` places; whether these are all.
     fn explore(&mut self, entry: u64, arguments: &[Value], most: usize) -> Result<bool, String> {
-        let start = |stop: Stop| stop.reason();
         for (&register, value) in [7, 6, 2, 1, 8].iter().zip(arguments) {
             self.machine.general[register] = value.clone();
         }
-        for register in SAVED {
-            let region = self.machine.memory.region("a saved register", 0, false, 1);
-            self.machine.general[register] = Value::Pointer(region, 0);
-        }
-        self.machine.set_stack(0, &[]).map_err(start)?;
         let saved = |m: &Machine<'_>| SAVED.map(|n| m.general[n].clone());
+        self.machine.enter().map_err(|stop| stop.reason())?;
         let before = saved(&self.machine);
-        let end = Value::Pointer(PROGRAM, END);
-        self.machine.push(&end).map_err(start)?;
         self.advance((0, 0, 0, 0, entry))?;
         for _ in 0..most {
             let Some((place, state)) = self.pending.pop_first() else {

@@ -91,14 +91,7 @@ impl<'a> Explorer<'a> {
             // the last: after three blocks and two with AVX-512, after one or two elsewhere.
             let last = if self.eta.is_none() { 2 } else { 1 };
             (part, next, squeezed) = ((part + 1).min(last), 0, 0);
-            let m = &mut self.machine;
-            m.memory.forget_unknown(STACK);
-            let general = m.general.iter_mut().filter_map(|value| match value {
-                Value::Bits(bits) => Some(bits),
-                Value::Pointer(..) => None,
-            });
-            let all = general.chain(&mut m.vectors).chain(&mut m.masks).flatten();
-            all.filter(|bit| **bit > 1).for_each(|bit| *bit = UNWRITTEN);
+            self.machine.forget_unknown();
         }
         let (rate, width) = if self.eta.is_some() {
             (136, 4)
@@ -185,7 +178,7 @@ impl<'a> State<'a> {
             .retain(|n, bits| other.vectors.get(n) == Some(bits));
         let mut changed = before != self.vectors.len();
         let mut forget = |bits: &mut Bits| {
-            changed |= !bits.contains(&UNWRITTEN);
+            changed |= bits.iter().any(|&bit| bit != UNWRITTEN);
             bits.fill(UNWRITTEN);
         };
         for (a, b) in self.general.iter_mut().zip(&other.general) {
