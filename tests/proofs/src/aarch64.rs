@@ -30,7 +30,7 @@ const SAVED: core::ops::RangeInclusive<usize> = 19..=29;
 const SAVED_VECTORS: core::ops::RangeInclusive<usize> = 8..=15;
 
 impl Machine<'_> {
-    /// What a callee restores.
+    /// The values that a callee restores.
     pub(crate) fn saved_aarch64(&self) -> Vec<Value> {
         let general = SAVED.chain([SP]).map(|n| self.general[n].clone());
         let vectors = SAVED_VECTORS.map(|n| Value::Bits(self.vectors[n][..64].to_vec()));

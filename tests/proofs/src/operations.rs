@@ -231,7 +231,7 @@ struct Found {
     met: BTreeMap<Vec<u8>, u64>,
 }
 
-/// What is added to the address of a function in this process.
+/// The offset from the address of a function in this process.
 fn offset(image: &Image) -> Result<u64, String> {
     let [anchor] = image.functions("operations_anchor")[..] else {
         return Err("the operations have no place in this program".into());

@@ -32,7 +32,7 @@ pub(crate) fn compare() -> Result<bool, String> {
     }
     let bad = parallel::map(cases.len(), |n| {
         let check = core::panic::AssertUnwindSafe(&cases[n].1);
-        !std::panic::catch_unwind(|| check()).unwrap_or(false)
+        !std::panic::catch_unwind(check).unwrap_or(false)
     })?;
     let bad: Vec<_> = (0..cases.len()).filter(|&n| bad[n]).collect();
     bad.iter()

@@ -2,7 +2,7 @@
 //!
 //! The executor runs an entry; in the place of a permutation its stream is unknown bytes. It
 //! stops where an address, a branch or the number of elements of a compression depends on
-//! whether candidates are accepted, and goes on with every outcome. The candidates have to be
+//! whether candidates are accepted, and every outcome is followed. The candidates have to be
 //! the next ones of the stream, and what was accepted has to stand in the output, in order.
 //! States with the same place, number of decided candidates and number of accepted ones are
 //! joined: what differs has no value, an accepted coefficient becomes any coefficient.
@@ -31,7 +31,7 @@ const LIMIT: usize = 100_000;
 /// Registers that a function restores, but for the stack pointer.
 const SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
 
-/// What is sampled: an entry of A, or a polynomial of s1 or s2 with its eta.
+/// The eta of a polynomial of s1 or s2, or none for an entry of A.
 pub(crate) type Eta = Option<u64>;
 
 /// Algorithms 14 and 15.
@@ -169,7 +169,7 @@ impl<'a> Explorer<'a> {
         Err("too many instructions".into())
     }
 
-    /// What about the instruction depends on candidates.
+    /// The literals of candidates that an instruction depends on.
     fn decision(&mut self, i: &Instruction) -> Result<Option<Decision>, String> {
         if i.flow_control() == FlowControl::ConditionalBranch {
             let lit = self.machine.condition(i.condition_code());
@@ -244,7 +244,7 @@ impl<'a> Explorer<'a> {
         Ok(true)
     }
 
-    /// Goes on with every outcome of a decision.
+    /// Follows every outcome of a decision.
     fn decide(&mut self, place: Place, state: &State<'a>) -> Result<(), String> {
         let (part, next, squeezed, filled, at) = place;
         if let Some(&lanes) = self.squeezes.get(&at) {
@@ -303,11 +303,12 @@ impl<'a> Explorer<'a> {
     /// Whether each literal says that its candidate is accepted or that it is not; they are those
     /// of the next candidates, in order.
     fn facts_of(&mut self, lits: &[Lit], place: Place) -> Result<Vec<bool>, String> {
-        let (_, next, squeezed, ..) = place;
+        let (_, next, squeezed, filled, _) = place;
         let mut all = Vec::new();
         for (wanted, &lit) in (next..squeezed).zip(lits) {
             let (candidate, says) = self.fact(lit)?;
-            if candidate != wanted {
+            // After the last coefficient a candidate need not be looked at.
+            if candidate != wanted && (filled < N || candidate < wanted) {
                 return Err(format!("candidate {candidate} and not {wanted} is decided"));
             }
             all.push(says);
@@ -315,7 +316,7 @@ impl<'a> Explorer<'a> {
         let is_all = all.len() == lits.len();
         is_all
             .then_some(all)
-            .ok_or("a decision on bytes behind the stream".into())
+            .ok_or("a decision on bytes after the stream".into())
     }
 
     /// The candidate that a literal is about, and whether it says that it is accepted, by its

@@ -80,7 +80,7 @@ pub(crate) fn prove(image: &Image, backend: &'static str, eta: Eta, most: usize)
         _ => None,
     };
     let attempt = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-        // What a state costs follows from its size.
+        // A state costs as much as its stack.
         let kib = if backend == "portable" { 3 } else { 16 };
         let mut memory = Memory::new(image, kib << 10, false);
         let seed = memory.region("a seed", 64, false, 1);

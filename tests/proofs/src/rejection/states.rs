@@ -42,7 +42,7 @@ impl<'a> Explorer<'a> {
         Ok(())
     }
 
-    /// Whether what was accepted is in the output behind what was there before.
+    /// Whether the accepted coefficients are in the output after those of before.
     fn compare_output(&mut self, filled: usize) -> Result<(), String> {
         let bits = self.machine.memory.region_bits(self.out).to_vec();
         let before = filled - self.accepted.len();
@@ -50,7 +50,7 @@ impl<'a> Explorer<'a> {
         if bits[..32 * before] != tokens[..32 * before] {
             return Err("an accepted coefficient is overwritten".into());
         }
-        for (n, candidate) in (before..).zip(std::mem::take(&mut self.accepted)) {
+        for (n, candidate) in (before..).zip(core::mem::take(&mut self.accepted)) {
             let place = 32 * n..32 * n + 32;
             let is_right = match candidate {
                 Some(candidate) => self.is_coefficient(&bits[place], candidate)?,
@@ -142,7 +142,7 @@ impl<'a> Explorer<'a> {
 
 impl<'a> State<'a> {
     pub(crate) fn of(m: &mut Machine<'a>) -> Self {
-        let data_read = std::mem::take(&mut m.memory.data_read);
+        let data_read = core::mem::take(&mut m.memory.data_read);
         let memory = m.memory.clone();
         m.memory.data_read = data_read;
         let has_value = |(_, bits): &(usize, &Bits)| !bits.contains(&UNWRITTEN);
@@ -166,7 +166,7 @@ impl<'a> State<'a> {
         }
         m.masks.clone_from(&self.masks);
         m.flags = self.flags.clone();
-        let data_read = std::mem::take(&mut m.memory.data_read);
+        let data_read = core::mem::take(&mut m.memory.data_read);
         m.memory = self.memory.clone();
         m.memory.data_read = data_read;
     }
@@ -184,7 +184,7 @@ impl<'a> State<'a> {
         for (a, b) in self.general.iter_mut().zip(&other.general) {
             if a != b {
                 let mut bits = match a {
-                    Value::Bits(bits) => std::mem::take(bits),
+                    Value::Bits(bits) => core::mem::take(bits),
                     Value::Pointer(..) => vec![0; 64],
                 };
                 forget(&mut bits);
