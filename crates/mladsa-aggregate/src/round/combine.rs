@@ -2,11 +2,11 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::{fmt, slice};
+use core::fmt;
 
 use mldsa_core::internals::pack::{pack_signed, unpack_signed};
 use mldsa_core::internals::vectors::{self, CombineError, ResponseHat};
-use mldsa_core::internals::{Element, Poly, declassify_in_place};
+use mldsa_core::internals::{Poly, declassify_in_place};
 use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
 use crate::epoch::message::{MessageKind, SignedMessage};
@@ -27,33 +27,45 @@ impl Response {
     /// Bytes of the encoding.
     pub const LEN: usize = L * Z_POLY_LEN;
 
-    /// Decodes a response for `round`, which shares the bytes.
+    /// Decodes a response for `round`, which shares the bytes, and unpacks it into `z`.
     ///
     /// # Errors
     /// [`EncodingError::Length`] unless there are 2,688 bytes; [`EncodingError::Range`] for a
     /// coefficient beyond sigma + beta.
-    pub fn from_bytes(round: &Round, bytes: impl Into<Arc<[u8]>>) -> Result<Self, EncodingError> {
+    pub(crate) fn read(
+        round: &Round,
+        bytes: impl Into<Arc<[u8]>>,
+        z: &mut [Poly],
+    ) -> Result<Self, EncodingError> {
         let bytes = bytes.into();
         if bytes.len() != Self::LEN {
             return Err(EncodingError::Length);
         }
-        let mut z = Poly::ZERO;
-        let valid = bytes.chunks(Z_POLY_LEN).all(|bytes| {
-            unpack_signed::<12>(bytes, &mut z);
-            vectors::norm(slice::from_ref(&z)) <= round.response_bound()
-        });
-        valid.then_some(Self(bytes)).ok_or(EncodingError::Range)
+        let response = Self(bytes);
+        response.unpack(z);
+        (vectors::norm(z) <= round.response_bound())
+            .then_some(response)
+            .ok_or(EncodingError::Range)
     }
 
-    /// Packs and publishes a response made by this process.
-    pub(crate) fn pack(round: &Round, z: &[Poly]) -> Result<Self, RoundError> {
+    /// Decodes a response for `round`.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    #[cfg(any(test, feature = "test-util"))]
+    pub fn from_bytes(round: &Round, bytes: &[u8]) -> Result<Self, EncodingError> {
+        Self::read(round, bytes, &mut vector(L))
+    }
+
+    /// Packs and publishes a response made by this process, and unpacks it into the same place.
+    pub(crate) fn pack(round: &Round, z: &mut [Poly]) -> Result<Self, RoundError> {
         let mut bytes = [0; Self::LEN];
         for (z, bytes) in z.iter().zip(bytes.chunks_mut(Z_POLY_LEN)) {
             pack_signed::<12>(z, bytes);
         }
         declassify_in_place(&mut bytes, "the published response");
         // |y| <= sigma and |c s1| <= beta without a fault.
-        Self::from_bytes(round, bytes).map_err(|_| RoundError::Fault)
+        Self::read(round, bytes, z).map_err(|_| RoundError::Fault)
     }
 
     /// The encoding.
@@ -115,10 +127,9 @@ impl Combiner {
             return same.then_some(()).ok_or(second);
         }
         let invalid = || message.blame(RoundError::InvalidContribution(*id));
-        let response = Response::from_bytes(round, Arc::clone(message.shared_body()));
-        let response = response.map_err(|_| invalid())?;
         let mut z = vector(L);
-        response.unpack(&mut z);
+        let response = Response::read(round, Arc::clone(message.shared_body()), &mut z);
+        let response = response.map_err(|_| invalid())?;
         if !challenge.is_answered_by(at, &challenge.c_hat, &z) {
             return Err(invalid());
         }

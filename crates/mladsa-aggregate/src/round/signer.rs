@@ -3,7 +3,7 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use core::fmt;
+use core::{fmt, slice};
 
 use mldsa_core::internals::pack::{pack_signed, w1_encode};
 use mldsa_core::internals::{NttPoly, Poly, Secret, declassify_in_place, vectors};
@@ -13,7 +13,7 @@ use crate::epoch::message::{MessageKind, SignedMessage};
 use crate::error::RoundError;
 use crate::journal::one_time::OneTimeKeyJournal;
 use crate::journal::states::{Attempt, Digest};
-use crate::keys::matrix::{K, L, P, vector};
+use crate::keys::matrix::{K, P, vector};
 use crate::keys::member::Member;
 #[cfg(feature = "insecure-open-commitments")]
 use crate::keys::nonce::{SIGMA_BASE, derive_nonce};
@@ -238,14 +238,17 @@ impl PendingResponse {
             CommitmentMode::Offset => {
                 let (label, mu) = (round.attempt_label(), round.mu().as_bytes());
                 let mut q = derive_offset(&member.seed, label, mu, round.width());
-                let mut hi = Secret::new(vector(K));
-                vectors::split_commitment(P, w.expose(), hi.expose_mut(), q.expose_mut());
+                let mut hi = Secret::<Poly>::zeroed();
                 let (hi_bytes, q_bytes) = bytes.split_at_mut(HI_LEN);
-                for (hi, bytes) in hi.expose().iter().zip(hi_bytes.chunks_mut(HI_POLY_LEN)) {
-                    w1_encode(P.gamma2, hi, bytes, |a| a);
-                }
-                for (q, bytes) in q.expose().iter().zip(q_bytes.chunks_mut(Q_POLY_LEN)) {
-                    pack_signed::<20>(q, bytes);
+                let hi_bytes = hi_bytes.chunks_mut(HI_POLY_LEN);
+                let bytes = hi_bytes.zip(q_bytes.chunks_mut(Q_POLY_LEN));
+                for ((w, q), (hi_bytes, q_bytes)) in
+                    w.expose().iter().zip(q.expose_mut()).zip(bytes)
+                {
+                    let (hi, w) = (hi.expose_mut(), slice::from_ref(w));
+                    vectors::split_commitment(P, w, slice::from_mut(hi), slice::from_mut(q));
+                    w1_encode(P.gamma2, hi, hi_bytes, |a| a);
+                    pack_signed::<20>(q, q_bytes);
                 }
             }
         }
@@ -275,11 +278,9 @@ fn answer(
     let (round, y) = (challenge.round(), y.expose_mut());
     vectors::respond(round.matrix().backend(), &challenge.c_hat, s1_hat, y);
     let response = Response::pack(round, y)?;
-    let mut z = vector(L);
-    response.unpack(&mut z);
     let c_hat = challenge_polynomial(round, &challenge.c_tilde);
     challenge
-        .is_answered_by(at, &c_hat, &z)
+        .is_answered_by(at, &c_hat, y)
         .then_some(response)
         .ok_or(RoundError::Fault)
 }
@@ -316,6 +317,7 @@ mod tests {
     use crate::epoch::quorum::QuorumRule;
     use crate::epoch::registry::Registry;
     use crate::epoch::write_once::MemoryWriteOnceStore;
+    use crate::keys::matrix::L;
     use crate::keys::seed::MasterSeed;
     use crate::wire::task::{SigningTask, TaskId};
 

@@ -44,7 +44,7 @@ fn contributions_have_bounded_coefficients() {
         let word = (z + 2048) as u32;
         bytes[2685] = word as u8;
         bytes[2686] = (bytes[2686] & 0xf0) | (word >> 8) as u8;
-        Response::from_bytes(&round, bytes).map(drop)
+        Response::from_bytes(&round, &bytes).map(drop)
     };
     type Read<'a> = &'a dyn Fn(i32) -> Result<(), EncodingError>;
     let readers: [(i32, Read<'_>); 2] = [(261_888 + WIDTH, &with_q), (480, &with_z)];
@@ -55,7 +55,7 @@ fn contributions_have_bounded_coefficients() {
         }
     }
     for len in [0, Response::LEN - 1, Response::LEN + 1] {
-        let result = Response::from_bytes(&round, vec![0; len]);
+        let result = Response::from_bytes(&round, &vec![0; len]);
         assert_eq!(result, Err(EncodingError::Length));
     }
 }
