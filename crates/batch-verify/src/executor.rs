@@ -139,10 +139,7 @@ const SPIN: Duration = Duration::from_micros(100);
 impl WakeHandle {
     fn set_awake(self) {
         self.0.store(true, Ordering::Relaxed);
-        let since = Instant::now();
-        while Arc::strong_count(&self.0) > 1 && since.elapsed() < SPIN {
-            thread::yield_now();
-        }
+        spin_while(|| Arc::strong_count(&self.0) > 1);
     }
 
     pub(crate) fn is_awake(&self) -> bool {
@@ -162,10 +159,25 @@ fn join_current(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
 /// From outside: the calling thread works on the first part, the pool helps. Returns when
 /// the pool has run every task, so the pool should be awake.
 fn join_external<'s>(scope: &rayon::Scope<'s>, tasks: usize, task: &'s (dyn Fn(usize) + Sync)) {
+    let running = Arc::new(());
     for n in 1..tasks {
-        scope.spawn(move |_| task(rayon::current_thread_index().map_or(n, |at| at + 1)));
+        let running = Arc::clone(&running);
+        scope.spawn(move |_| {
+            task(rayon::current_thread_index().map_or(n, |at| at + 1));
+            drop(running);
+        });
     }
     task(0);
+    // The scope would sleep, and the last task wake it.
+    spin_while(|| Arc::strong_count(&running) > 1);
+}
+
+/// Waits for a moment.
+fn spin_while(busy: impl Fn() -> bool) {
+    let since = Instant::now();
+    while busy() && since.elapsed() < SPIN {
+        thread::yield_now();
+    }
 }
 
 impl fmt::Debug for Pool {

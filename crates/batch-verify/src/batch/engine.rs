@@ -12,7 +12,7 @@ use super::lanes::{Lanes, MAX_CALL};
 use super::options::{Mode, Options};
 use super::plan::{Planned, Segment, take_duplicates};
 use super::resolve::Resolved;
-use crate::executor::Pool;
+use crate::executor::{Pool, WakeHandle};
 use crate::reason::{self, Verdict};
 use crate::{RejectReason, Report};
 
@@ -201,11 +201,16 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
             } else {
                 self.engine.pool.workers()
             };
+            // Wakes while this thread plans.
+            let woken = match threads > 1 && end - start > 1 {
+                true => self.engine.pool.wake(),
+                false => None,
+            };
             let before = self.duplicates.len();
             self.plan(start..end);
             let chunk = self.divide(threads);
             batch_size = batch_size.max(chunk);
-            self.verify(chunk);
+            self.verify(chunk, woken);
             for &(index, first) in &self.duplicates[before..] {
                 let code = *self.scratch.codes[first].get_mut();
                 *self.scratch.codes[index].get_mut() = code;
@@ -276,15 +281,13 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
     }
 
     /// Verifies the plan, on the pool if it has several segments.
-    fn verify(&self, chunk: usize) {
+    fn verify(&self, chunk: usize, woken: Option<WakeHandle>) {
         let segments = self.scratch.segments.len();
         if segments > 1 {
-            let pool = &self.engine.pool;
-            let woken = pool.wake();
             // Alone until a woken thread can help.
-            let done = woken.is_some_and(|woken| self.work(chunk, 0, || woken.is_awake()));
+            let done = woken.is_some_and(|woken| self.work(LANES, 0, || woken.is_awake()));
             if !done {
-                pool.run(segments, &|worker| {
+                self.engine.pool.run(segments, &|worker| {
                     self.work(chunk, worker, || false);
                 });
             }
@@ -300,6 +303,15 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         for n in 0..segments.len() {
             let segment = &segments[(worker % segments.len() + n) % segments.len()];
             loop {
+                // Small chunks at the end, so that no worker waits long for the last one.
+                let left = segment
+                    .end
+                    .saturating_sub(segment.next.load(Ordering::Relaxed));
+                let chunk = if left / 2 <= chunk {
+                    chunk.min(LANES)
+                } else {
+                    chunk
+                };
                 let start = segment.next.fetch_add(chunk, Ordering::Relaxed);
                 if start >= segment.end {
                     break;

@@ -78,9 +78,11 @@ impl<P: ParameterSet> Lanes<P> {
         };
         let count = candidates.iter().flatten().count();
         let lane = |n: usize| self.lane(candidates[n].as_ref().unwrap_or(first));
+        // Made once: the core asks for each several times.
+        let lanes: [Verification<'_, P>; MAX_CALL] = core::array::from_fn(lane);
         // Rejected until the core decides otherwise.
         let mut results = [Err(VerifyError::ChallengeMismatch); MAX_CALL];
-        verify_lanes(lane, &mut results[..count]);
+        verify_lanes(|n| lanes[n], &mut results[..count]);
         for (candidate, result) in candidates.iter().flatten().zip(results) {
             report(candidate.index, self.verdict(candidate, result));
         }

@@ -125,6 +125,7 @@ impl<P: ParameterSet> ServiceBuilder<P> {
 
     /// Upper bound on the queued bytes of peers for each priority, and of the node itself:
     /// message, signature and 256 bytes for each vote (4,096 votes of 768 bytes of message).
+    /// Quorums have the same bounds again; a larger one is never queued.
     pub fn queue_bytes(mut self, bytes: usize) -> Self {
         self.queue_bytes = bytes;
         self
