@@ -61,7 +61,7 @@ const SLOW: [&str; 5] = [
 ];
 const USAGE: &str =
     "usage: mldsa-proofs [aarch64] quick | all | rows TEXT | semantics | faults [CODE TABLES]
-       mldsa-proofs all --write | reference | hints | mutants | operations [TEXT] | --elf PATH";
+       mldsa-proofs all --write | reference | hints | mutants | operations [TEXT] | --elf PATH [KERNEL LEFT OUT ..]";
 /// The exit status if a tool or a target is missing.
 const NOT_RUN: u8 = 77;
 
@@ -113,7 +113,7 @@ fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
         ["operations", text] => operations::run(&own, text).map(|result| Some(result.0)),
         ["hints"] => hints::check(&Image::load(&own)?).map(Some),
         ["reference"] => reference_vectors::compare().map(Some),
-        ["--elf", path] => of_user(Path::new(path)).map(Some),
+        ["--elf", path, left_out @ ..] => of_user(Path::new(path), left_out).map(Some),
         ["aarch64", rest @ ..] => match aarch64_program()? {
             Some(program) => command(&program, rest).map(Some),
             None => Ok(None),
@@ -191,9 +191,9 @@ fn whole(program: &Path, text: &str) -> Result<(bool, BTreeMap<Vec<u8>, u64>), S
     }
 }
 
-/// The rows of any program that links the library.
-fn of_user(program: &Path) -> Result<bool, String> {
-    let reports = reports(program, &|_, _, _| true, 1)?;
+/// The rows of any program that links the library, but for those of some kernels.
+fn of_user(program: &Path, left_out: &[&str]) -> Result<bool, String> {
+    let reports = reports(program, &|_, kernel, _| !left_out.contains(&kernel), 1)?;
     let found: Vec<&str> = BACKENDS
         .into_iter()
         .chain(AARCH64_BACKENDS)
