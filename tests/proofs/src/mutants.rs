@@ -74,9 +74,12 @@ fn compare(number: u32, i: &Instruction, bytes: &[u8], at: u64) -> Option<Change
     is_number.then(|| exchange(from, number.into(), u64::from(number) + 1, len))
 }
 
+/// Of q, or of the largest number below it.
 fn modulus(image: &Image, report: &Report) -> Option<Change> {
-    let at = find(image, report, Q.into(), 4)?;
-    Some(exchange(at, Q.into(), u64::from(Q) + 1, 4))
+    [Q, Q - 1].into_iter().find_map(|most| {
+        let at = find(image, report, most.into(), 4)?;
+        Some(exchange(at, most.into(), u64::from(most) + 1, 4))
+    })
 }
 
 /// The second and the third of eight lanes to the front.
