@@ -67,7 +67,8 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     /// items that are not in a lane yet.
     ///
     /// If the pool drops the work, or `vote` panics there, the task that polls the future
-    /// verifies the batch itself. Do not block a thread of the verifier's pool on it.
+    /// verifies the batch itself. Do not block a thread of the verifier's pool on it. In a child
+    /// process made by `fork` the pool has no threads, and the future does not end.
     pub fn verify_vertex_signatures_batch_async<A, V, F>(
         &self,
         vertices: A,

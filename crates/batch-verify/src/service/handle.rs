@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use mldsa_core::ParameterSet;
@@ -59,15 +59,6 @@ pub struct VerificationService<P: ParameterSet>(Arc<Handle<P>>);
 
 struct Handle<P: ParameterSet>(Arc<Shared<P>>);
 
-/// A service that may have no handles any more.
-pub(super) struct WeakService<P: ParameterSet>(Weak<Handle<P>>);
-
-impl<P: ParameterSet> WeakService<P> {
-    pub(super) fn upgrade(&self) -> Option<VerificationService<P>> {
-        self.0.upgrade().map(VerificationService)
-    }
-}
-
 impl<P: ParameterSet> Drop for Handle<P> {
     fn drop(&mut self) {
         self.0.abandon(ServiceError::ShuttingDown, true);
@@ -91,9 +82,10 @@ impl<P: ParameterSet> VerificationService<P> {
         Worker(Arc::clone(&self.0.0))
     }
 
-    /// For work of the service itself, which must not keep it open.
-    pub(super) fn weak(&self) -> WeakService<P> {
-        WeakService(Arc::downgrade(&self.0))
+    /// This service while it has handles, for work of its own, which must not keep it open.
+    pub(super) fn weak(&self) -> impl Fn() -> Option<Self> + Send + use<P> {
+        let handle = Arc::downgrade(&self.0);
+        move || handle.upgrade().map(Self)
     }
 
     pub(super) fn shared(&self) -> &Shared<P> {

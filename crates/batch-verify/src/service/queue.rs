@@ -248,6 +248,17 @@ mod tests {
         }
     }
 
+    /// A queue with room for one item takes it from a suspected peer too.
+    #[test]
+    fn an_empty_queue_has_no_reserve() {
+        let mut queue = FairQueue::new(8);
+        assert!(matches!(
+            queue.push(Some(1), 8, (), |_| true),
+            Push::Queued(_)
+        ));
+        assert_eq!(queue.pop(|_| true), Some(()));
+    }
+
     /// Evicted peers take no memory beyond the bound: each newcomer sends a little less than the
     /// one that it displaces, and nothing is served.
     #[test]

@@ -89,7 +89,7 @@ impl<P: ParameterSet> VerificationService<P> {
         let bytes = bytes.sum::<usize>() + message.len() + QUORUM_BYTES;
         let run = move || {
             // A service without handles has no one to answer.
-            let Some(service) = service.upgrade() else {
+            let Some(service) = service() else {
                 return;
             };
             if flag.load(Ordering::Relaxed) {
