@@ -148,14 +148,27 @@ impl OneTimeKeyJournal {
 pub(crate) const MAX_LEN: u64 = 1 << 24;
 
 /// Reads a file, if there is one. A pipe, a device or a file that is too long is an error; it would
-/// block, or fill the memory.
+/// block, or fill the memory. The open file is examined: the path may lead to another one by then.
 pub(crate) fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-        Ok(metadata) if metadata.is_file() && metadata.len() <= MAX_LEN => fs::read(path).map(Some),
-        Ok(_) => Err(io::ErrorKind::InvalidData.into()),
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        // The open of a pipe does not wait for its other end.
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
     }
+    let file = match options.read(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let mut bytes = Vec::new();
+    if file.metadata()?.is_file() {
+        file.take(MAX_LEN + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 <= MAX_LEN {
+            return Ok(Some(bytes));
+        }
+    }
+    Err(io::ErrorKind::InvalidData.into())
 }
 
 /// Options that create files readable and writable by the owner only: write access to log or
@@ -215,10 +228,16 @@ fn stage(path: &Path, bytes: &[u8]) -> io::Result<(File, PathBuf)> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = owner_only().create_new(true).open(&staged)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    written.inspect_err(|_| drop(fs::remove_file(&staged)))?;
+    let file = write_new(&staged, bytes)?;
     Ok((file, staged))
+}
+
+/// Writes `bytes` durably to a new file, which is removed again if that fails.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<File> {
+    let mut file = owner_only().create_new(true).open(path)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    written.inspect_err(|_| drop(fs::remove_file(path)))?;
+    Ok(file)
 }
 
 /// Gives the name `path` to a staged file, which is removed if that fails.
@@ -227,21 +246,15 @@ fn take_name(staged: &Path, path: &Path) -> io::Result<()> {
     flush_directory(path)
 }
 
-/// Writes `bytes` durably to a new file next to `path`, under a name that no other process
-/// uses, and removes it again if that fails.
+/// [`write_new`] next to `path`, under a name that no other process uses.
 pub(crate) fn write_next_to(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
     // Processes of several containers may have equal ids.
     for number in 0u32.. {
         let suffix = std::format!(".{}-{number}.next", std::process::id());
         let name = with_suffix(path, &suffix);
-        match owner_only().create_new(true).open(&name) {
-            Ok(mut file) => {
-                let written = file.write_all(bytes).and_then(|()| file.sync_all());
-                let written = written.inspect_err(|_| drop(fs::remove_file(&name)));
-                return written.map(|()| name);
-            }
+        match write_new(&name, bytes) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+            written => return written.map(|_| name),
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())

@@ -75,6 +75,36 @@ fn pins_and_marks_are_regular_files() {
     }
 }
 
+/// A pipe that took the name of the file between a look at the name and its opening blocked the reader.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_a_mark_blocks_no_reader() {
+    let dir = TempDir::new("exchange");
+    let [file, pipe, staged] = ["file", "pipe", "staged"].map(|name| dir.0.join(name));
+    fs::write(&file, b"mark").unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let mut mark = FileMark::open(&dir.mark()).unwrap();
+    let path = dir.mark();
+    std::thread::scope(|scope| {
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        scope.spawn(move || {
+            while let Err(std::sync::mpsc::TryRecvError::Empty) = stopped.try_recv() {
+                for source in [&file, &pipe] {
+                    fs::hard_link(source, &staged).unwrap();
+                    fs::rename(&staged, &path).unwrap();
+                }
+            }
+        });
+        for _ in 0..5_000 {
+            let read = mark.read();
+            let known = Ok(Some(b"mark".to_vec()));
+            assert!(read == Ok(None) || read == known || read == Err(StorageError::Failed));
+        }
+        drop(stop);
+    });
+}
+
 #[test]
 fn mark_is_published_only_over_the_expected_one() {
     let dir = TempDir::new("swap");
