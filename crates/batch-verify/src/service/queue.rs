@@ -44,7 +44,7 @@ pub(super) enum Push<T> {
 const SPARE_PEERS: usize = 64;
 /// Turns between two items of suspected peers while others wait.
 const SUSPECTED_TURN: u8 = 8;
-/// One of so many bytes is for peers that are not suspected.
+/// Divisor of the bytes of a queue: the share reserved for peers that are not suspected.
 const RESERVE: usize = 8;
 
 impl<T> FairQueue<T> {
@@ -119,7 +119,7 @@ impl<T> FairQueue<T> {
             false => self.max_bytes,
         };
         let excess = self.bytes.saturating_add(bytes).saturating_sub(most);
-        // The reserve keeps its items.
+        // Items that already lie in the reserve stay.
         let excess = excess.min(bytes);
         if excess == 0 {
             return Some(Vec::new());

@@ -67,7 +67,7 @@ impl<P: ParameterSet> VerificationService<P> {
     /// is shared by all. Dropping the answer cancels the quorum, unless it is being verified.
     ///
     /// Quorums have a queue of their own that is bounded and as fair to peers as that of votes;
-    /// `source` says who has sent this one. Its priority and the rate limiter are not used.
+    /// `source` names the sender. Its priority and the rate limiter are not used.
     ///
     /// # Errors
     /// [`ServiceError::QueueFull`], [`ServiceError::ShuttingDown`],
