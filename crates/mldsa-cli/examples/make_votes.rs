@@ -191,9 +191,9 @@ impl Vote {
 
     /// The hint section: omega indices, then k counters.
     fn hint(&mut self) -> (&mut [u8], &mut [u8]) {
-        let (omega, k) = self.set.hint_shape();
-        let start = self.sig.len() - omega - k;
-        self.sig[start..].split_at_mut(omega)
+        let set = self.set.parameters();
+        let start = self.sig.len() - set.omega - set.k;
+        self.sig[start..].split_at_mut(set.omega)
     }
 
     fn text(&mut self) -> &mut Vec<u8> {
@@ -217,15 +217,16 @@ const TAMPERED: [(usize, Tamper, &str); 20] = [
     (
         17,
         |vote, _, _| {
-            let z = vote.set.c_tilde_len();
+            let set = vote.set.parameters();
+            let z = set.c_tilde_len();
             vote.sig[z] = 0;
             vote.sig[z + 1] = 0;
-            vote.sig[z + 2] &= 0xff << (vote.set.z_bits() - 16);
+            vote.sig[z + 2] &= 0xff << (1 + set.gamma1_bits - 16);
         },
         "response_norm",
     ),
     // The lowest bit of that coefficient: still in range.
-    (32, |vote, _, _| { let z = vote.set.c_tilde_len(); vote.sig[z] ^= 1; }, "challenge_mismatch"),
+    (32, |vote, _, _| { let z = vote.set.parameters().c_tilde_len(); vote.sig[z] ^= 1; }, "challenge_mismatch"),
     // Hint indices out of order.
     (40, |vote, _, _| vote.hint().0.swap(0, 1), "hint_encoding"),
     // A hint index twice.
@@ -281,7 +282,7 @@ const TAMPERED: [(usize, Tamper, &str); 20] = [
     (
         204,
         |vote, _, _| {
-            let from = vote.set.c_tilde_len();
+            let from = vote.set.parameters().c_tilde_len();
             vote.sig[from..].fill(0xff);
             let (indices, counters) = vote.hint();
             indices.fill(0);

@@ -1,6 +1,6 @@
 //! `mldsa batch-sign`: the same bytes as the peer, round trips, rejected lines.
 
-use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, message_fields, object, seed};
+use crate::peer::{Form, HASHES, SETS, Set, bytes, message_fields, object, seed};
 use crate::tool::{ENGINES, args, mldsa};
 
 /// One request and what the peer makes of it.
@@ -30,7 +30,7 @@ impl Case {
             // Neighbours share a key.
             key: seed(&format!("sign key {}", number / 6)),
             form: match HASHES.get(kind) {
-                Some((hash, ..)) => Form::PreHashed(hash, digest(hash, &msg)),
+                Some(hash) => Form::PreHashed(hash.name, hash.digest(&msg)),
                 None => Form::Pure(msg),
             },
             ctx: bytes(&format!("{label} ctx"), ctx_len),

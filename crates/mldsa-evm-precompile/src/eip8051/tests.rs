@@ -1,14 +1,11 @@
 //! EIP-8051: its vectors where `MLDSA_VECTORS` names them, its key format, and what
 //! its two variants reject.
 
-use std::io::Read;
-use std::path::Path;
-use std::println;
-use std::string::String;
 use std::vec::Vec;
 
 use mldsa_core::internals::{self, Shake256, T1_POLY_LEN, sample};
 use mldsa_core::{Context, Randomness, SigningKey};
+use mldsa_kat::vectors::{folder, text};
 
 use super::*;
 
@@ -142,23 +139,14 @@ fn rejects_coefficients_from_q_on() {
 
 #[test]
 fn vectors_of_the_proposal() {
-    let Some(folder) = std::env::var_os("MLDSA_VECTORS") else {
-        println!("EIP-8051 vectors: not run: MLDSA_VECTORS unset");
+    let Some(folder) = folder("EIP-8051 vectors") else {
         return;
     };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(folder)
-        .join("eip");
     for (variant, name) in [
         (Variant::Nist, "eip-8051-mldsa_nist.rsp.gz"),
         (Variant::Eth, "eip-8051-mldsa_evm.rsp.gz"),
     ] {
-        let bytes = std::fs::read(folder.join(name)).unwrap();
-        let mut text = String::new();
-        flate2::read::GzDecoder::new(&bytes[..])
-            .read_to_string(&mut text)
-            .unwrap();
+        let text = text(&folder.join("eip").join(name));
         let mut ran = 0;
         for case in text.split("count = ").skip(1) {
             let field = |name: &str| {
