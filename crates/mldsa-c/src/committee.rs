@@ -149,20 +149,14 @@ impl<P: Numbered> Members for CommitteeVerifier<P> {
                 Err(status) => return Err(rejected(status, index, status)),
             }
         }
+        let named = |status, vote: usize| rejected(status, indices[vote], status);
         match self.verify_quorum(message, &attestations, rule) {
             Ok(report) => Ok(reached(&report)),
             Err(error) => Err(match error {
-                QuorumError::UnknownMember { vote } => {
-                    rejected(Status::UnknownMember, indices[vote], Status::UnknownMember)
-                }
-                QuorumError::Duplicate { second, .. } => rejected(
-                    Status::DuplicateVote,
-                    indices[second],
-                    Status::DuplicateVote,
-                ),
+                QuorumError::UnknownMember { vote } => named(Status::UnknownMember, vote),
+                QuorumError::Duplicate { second, .. } => named(Status::DuplicateVote, second),
                 QuorumError::ConflictingClaims { second, .. } => {
-                    let status = Status::ConflictingVotes;
-                    rejected(status, indices[second], status)
+                    named(Status::ConflictingVotes, second)
                 }
                 QuorumError::Rejected { vote, reason } => {
                     rejected(Status::Rejected, indices[vote], reason.into())

@@ -3,16 +3,18 @@
 use core::fmt;
 use std::sync::OnceLock;
 
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::pkcs8::DecodePrivateKey;
 use mldsa_core::{
-    PreHashed, PreparedSigningKey, PrivateKeyForm, Randomness, Signature, SigningKey, zeroize_stack,
+    MlDsa44, MlDsa65, MlDsa87, PreHashed, PreparedSigningKey, PrivateKeyForm, Randomness,
+    SigningKey, zeroize_stack,
 };
 
 use crate::boundary::{copy_out, free, guard, handle, items, sized_buffer, store};
 use crate::messages::{context, hash, mu};
 use crate::public_key::Signed;
 use crate::set::{Numbered, with_set};
-use crate::{PublicKey, SET_44, SET_65, SET_87, Status};
+use crate::{PublicKey, Status};
 
 /// Bytes of a seed.
 pub const SEED_LEN: usize = 32;
@@ -55,29 +57,6 @@ struct Key<P: Numbered> {
     prepared: OnceLock<PreparedSigningKey<P>>,
 }
 
-impl<P: Numbered> Key<P> {
-    fn signature(
-        &self,
-        message: &Signed<'_>,
-        randomness: Randomness<'_>,
-    ) -> Result<Signature<P>, Status> {
-        let signature = match (self.prepared.get(), message) {
-            (Some(key), Signed::Pure(message, context)) => key.sign(message, *context, randomness),
-            (None, Signed::Pure(message, context)) => self.key.sign(message, *context, randomness),
-            (Some(key), Signed::Mu(mu)) => key.sign_mu(mu, randomness),
-            (None, Signed::Mu(mu)) => self.key.sign_mu(mu, randomness),
-            (Some(key), Signed::PreHashed(hash, digest, context)) => {
-                key.sign_prehashed(&PreHashed::new(*hash, digest)?, *context, randomness)
-            }
-            (None, Signed::PreHashed(hash, digest, context)) => {
-                self.key
-                    .sign_prehashed(&PreHashed::new(*hash, digest)?, *context, randomness)
-            }
-        };
-        Ok(signature?)
-    }
-}
-
 impl<P: Numbered> Signer for Key<P> {
     fn set(&self) -> u32 {
         P::NUMBER
@@ -118,15 +97,28 @@ impl<P: Numbered> Signer for Key<P> {
         randomness: Option<&[u8; 32]>,
         out: &mut [u8],
     ) -> Result<(), Status> {
-        let signature = match randomness {
-            Some(bytes) => self.signature(message, Randomness::Hedged(bytes))?,
-            None => {
-                let mut bytes = [0; 32];
-                fill_random(&mut bytes)?;
-                self.signature(message, Randomness::Hedged(&bytes))?
-            }
+        let mut fresh = [0; 32];
+        if randomness.is_none() {
+            fill_random(&mut fresh)?;
+        }
+        let randomness = Randomness::Hedged(randomness.unwrap_or(&fresh));
+        let key: &dyn SignInto<P> = match self.prepared.get() {
+            Some(key) => key,
+            None => &self.key,
         };
-        out.copy_from_slice(signature.as_ref());
+        // The buffer of the caller stays as it is after an error.
+        let mut signature = vec![0; P::SIG_LEN];
+        match message {
+            Signed::Pure(message, context) => {
+                key.sign_into(message, *context, randomness, &mut signature)
+            }
+            Signed::Mu(mu) => key.sign_mu_into(mu, randomness, &mut signature),
+            Signed::PreHashed(hash, digest, context) => {
+                let digest = PreHashed::new(*hash, digest)?;
+                key.sign_prehashed_into(&digest, *context, randomness, &mut signature)
+            }
+        }?;
+        out.copy_from_slice(&signature);
         Ok(())
     }
 }
@@ -219,9 +211,9 @@ pub unsafe extern "C" fn mldsa_private_key_from_pkcs8(
     let make = || {
         // SAFETY: the contract of the crate.
         let bytes = unsafe { items(pkcs8, pkcs8_len) }?;
-        let sets = [SET_44, SET_65, SET_87].into_iter();
-        let mut found = sets.filter_map(|set| with_set!(set, P => Ok(read::<P>(bytes))).ok()?);
-        found.next().ok_or(Status::Encoding)
+        let key = read::<MlDsa44>(bytes).or_else(|| read::<MlDsa65>(bytes));
+        key.or_else(|| read::<MlDsa87>(bytes))
+            .ok_or(Status::Encoding)
     };
     // SAFETY: the contract of the crate.
     unsafe { store(key, make) }

@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 
 use mldsa_core::spki::{DecodePublicKey, EncodePublicKey};
 use mldsa_core::{
-    Context, Mu, PreHash, PreHashed, PreparedVerifyingKey, VerifyError, VerifyingKey,
+    Context, MlDsa44, MlDsa65, MlDsa87, Mu, PreHash, PreHashed, PreparedVerifyingKey, VerifyingKey,
 };
 
+use crate::Status;
 use crate::boundary::{copy_out, free, guard, handle, items, store};
 use crate::messages::{context, hash, mu};
 use crate::set::{Numbered, with_set};
-use crate::{SET_44, SET_65, SET_87, Status};
 
 /// A public key of any parameter set. Any number of threads at once.
 pub struct PublicKey(pub(crate) Box<dyn Verifier>);
@@ -67,20 +67,22 @@ impl<P: Numbered> Verifier for Key<P> {
     }
 
     fn verify(&self, message: &Signed<'_>, signature: &[u8]) -> Result<(), Status> {
-        let result = match (self.prepared.get(), message) {
-            (Some(key), Signed::Pure(message, context)) => key.verify(message, *context, signature),
-            (None, Signed::Pure(message, context)) => self.key.verify(message, *context, signature),
-            (Some(key), Signed::Mu(mu)) => key.verify_mu(mu, signature),
-            (None, Signed::Mu(mu)) => self.key.verify_mu(mu, signature),
-            (Some(key), Signed::PreHashed(hash, digest, context)) => {
-                key.verify_prehashed(&PreHashed::new(*hash, digest)?, *context, signature)
-            }
-            (None, Signed::PreHashed(hash, digest, context)) => {
-                self.key
-                    .verify_prehashed(&PreHashed::new(*hash, digest)?, *context, signature)
-            }
-        };
-        result.map_err(|error: VerifyError| error.into())
+        macro_rules! verify {
+            ($key:expr) => {
+                match message {
+                    Signed::Pure(message, context) => $key.verify(message, *context, signature),
+                    Signed::Mu(mu) => $key.verify_mu(mu, signature),
+                    Signed::PreHashed(hash, digest, context) => {
+                        let digest = PreHashed::new(*hash, digest)?;
+                        $key.verify_prehashed(&digest, *context, signature)
+                    }
+                }
+            };
+        }
+        Ok(match self.prepared.get() {
+            Some(key) => verify!(key),
+            None => verify!(self.key),
+        }?)
     }
 }
 
@@ -128,9 +130,9 @@ pub unsafe extern "C" fn mldsa_public_key_from_spki(
     let make = || {
         // SAFETY: the contract of the crate.
         let bytes = unsafe { items(spki, spki_len) }?;
-        let sets = [SET_44, SET_65, SET_87].into_iter();
-        let mut found = sets.filter_map(|set| with_set!(set, P => Ok(read::<P>(bytes))).ok()?);
-        found.next().ok_or(Status::Encoding)
+        let key = read::<MlDsa44>(bytes).or_else(|| read::<MlDsa65>(bytes));
+        key.or_else(|| read::<MlDsa87>(bytes))
+            .ok_or(Status::Encoding)
     };
     // SAFETY: the contract of the crate.
     unsafe { store(key, make) }
