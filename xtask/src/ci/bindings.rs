@@ -1,6 +1,6 @@
 //! Steps of the interfaces for other languages.
 
-use super::shell::{Outcome, has, install, install_targets, line, not_run, run};
+use super::shell::{ARM_TOOLS, Outcome, has, install, install_targets, line, not_run, run};
 use crate::root;
 
 /// The C interface: header, examples, misuse under sanitizers and Valgrind, known answers, wiping.
@@ -75,14 +75,10 @@ pub(super) fn go() -> Outcome {
 /// The Go module for arm64 under an emulator.
 pub(super) fn go_arm64() -> Outcome {
     const TARGET: &str = "aarch64-unknown-linux-gnu";
-    let tools = [
-        ("qemu-aarch64", "qemu-user"),
-        ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
-    ];
     if !has("go") {
         return not_run("no Go");
     }
-    if !install_targets(&[TARGET]) || !install(&tools) {
+    if !install_targets(&[TARGET]) || !install(&ARM_TOOLS) {
         return not_run("no Rust target, emulator or C compiler for arm64");
     }
     build_native(TARGET)?;

@@ -2,7 +2,8 @@
 
 use super::host::have_all;
 use super::shell::{
-    Outcome, failed, install, install_targets, install_toolchain, line, not_run, run, setting,
+    ARM_TOOLS, Outcome, failed, install, install_targets, install_toolchain, line, not_run, run,
+    setting,
 };
 use super::targets::METAL;
 
@@ -23,15 +24,6 @@ const QEMU: [(&str, &str); 2] = [
     ("qemu-system-riscv32", "qemu-system-misc"),
 ];
 
-const ARM: [(&str, &str); 3] = [
-    ("qemu-aarch64", "qemu-user"),
-    ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
-    (
-        "/usr/aarch64-linux-gnu/include/stdio.h",
-        "libc6-dev-arm64-cross",
-    ),
-];
-
 /// A limit for emulated programs that hang, in seconds.
 const QEMU_TIMEOUT: &str = "600";
 
@@ -39,7 +31,7 @@ const QEMU_TIMEOUT: &str = "600";
 pub(super) fn gates() -> Outcome {
     install(&[("valgrind", "valgrind")]);
     install(&QEMU);
-    install(&ARM);
+    install(&ARM_TOOLS);
     let targets: Vec<&str> = BRANCHES.iter().chain(&METAL).copied().collect();
     if !install_targets(&targets) {
         println!("not every target of the gates can be installed");
@@ -62,7 +54,7 @@ pub(super) fn proofs() -> Outcome {
         return not_run("the kernels of this architecture have no rows");
     }
     run("cargo run --locked --quiet --release -p mldsa-proofs -- quick")?;
-    install(&ARM);
+    install(&ARM_TOOLS);
     install_targets(&["aarch64-unknown-linux-gnu"]);
     gate("cargo run --locked --quiet --release -p mldsa-proofs -- aarch64 quick")
 }

@@ -123,16 +123,23 @@ pub(super) fn install(wanted: &[(&str, &str)]) -> bool {
         return true;
     }
     println!("installing {}", missing.join(" "));
+    apt("update");
     // Some of several packages are better than none.
-    let _ = line("apt-get update -qq").status();
     for package in missing {
-        let _ = line(format!(
-            "apt-get install -y -qq --no-install-recommends {package}"
-        ))
-        .status();
+        apt(&format!("install -y --no-install-recommends {package}"));
     }
     wanted.iter().all(|(name, _)| there(name))
 }
+
+/// Compiler, emulator and C headers for AArch64 Linux, for [`install`].
+pub(super) const ARM_TOOLS: [(&str, &str); 3] = [
+    ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    ("qemu-aarch64", "qemu-user"),
+    (
+        "/usr/aarch64-linux-gnu/include/stdio.h",
+        "libc6-dev-arm64-cross",
+    ),
+];
 
 /// Runs apt-get, through sudo without root's rights. What is missing afterwards is checked by
 /// the caller.

@@ -3,7 +3,9 @@
 use std::fs;
 
 use super::host::combinations;
-use super::shell::{Outcome, Stop, apt, failed, install, install_targets, line, not_run, run};
+use super::shell::{
+    ARM_TOOLS, Outcome, Stop, apt, failed, install, install_targets, line, not_run, run,
+};
 use crate::root;
 
 const ARM_LINUX: &str = "aarch64-unknown-linux-gnu";
@@ -248,14 +250,7 @@ fn features_of(name: &str, kind: Kind) -> Vec<String> {
 
 /// Settings for building for AArch64 Linux and running there.
 fn arm() -> Result<Vec<(String, String)>, Stop> {
-    if !install(&[
-        ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
-        ("qemu-aarch64", "qemu-user"),
-        (
-            "/usr/aarch64-linux-gnu/include/stdio.h",
-            "libc6-dev-arm64-cross",
-        ),
-    ]) {
+    if !install(&ARM_TOOLS) {
         return not_run("a cross compiler or emulator for AArch64 cannot be installed");
     }
     if !install_targets(&[ARM_LINUX]) {
