@@ -87,7 +87,9 @@ fn pre_hashes<P: ParameterSet>() {
         assert_eq!((ours.oid(), ours.digest_len()), (&hash.oid, hash.len));
         assert_eq!(PreHash::from_name(hash.name), Some(ours));
         let accepted = PreHashed::<P>::new(ours, &[0; 64][..hash.len]).map(|_| ());
-        let want = if strong.contains(&hash.name) {
+        let is_strong = strong.contains(&hash.name);
+        assert_eq!(ours.is_strong_enough::<P>(), is_strong, "{}", hash.name);
+        let want = if is_strong {
             Ok(())
         } else {
             Err(MessageError::WeakPreHash)
