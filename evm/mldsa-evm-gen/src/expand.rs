@@ -8,7 +8,7 @@ use ruint::aliases::U256;
 use crate::asm::{Asm, Op};
 use crate::keccak::{self, COMPLEMENTED, Copies};
 use crate::key::{COMMITMENT_TAG, INVERSE_256};
-use crate::lanes::{Lanes, Layout, Q256, literal, ones, repeat};
+use crate::lanes::{Layout, Q256, literal, ones, repeat};
 use crate::ntt::{self, TABLE_LEN, ZETA_OFFSET};
 use crate::tables;
 use crate::yul::{empty_state, fill, memory, object, shake256};
@@ -27,22 +27,16 @@ const POLYS: usize = TABLE + TABLE_LEN;
 const SLOT: usize = 1024 + 256;
 
 /// t1 runs four rows at a time through the transform of ML-DSA-87.
-const T1_LANES: Lanes = Lanes {
-    count: 4,
-    width: 64,
-    shoup: 32,
-    quotient: 32,
-};
-const T1_BIAS: u64 = 10;
+fn t1_layout() -> Layout {
+    Layout::of(87)
+}
 
 /// The contract that answers an encoded key with `tr` and the matrix words. It
 /// reverts for another length.
 pub fn contract(layout: &Layout) -> String {
     let p = &layout.p;
     let out = POLYS + SLOT * layout.columns() * p.k;
-    // 87 has the lanes that t1 needs.
-    let transform = Layout::of(87);
-    let ntt = ntt::forward_function(&transform, TABLE);
+    let ntt = ntt::forward_function(&t1_layout(), TABLE);
     let code = fill(
         include_str!("../templates/expand.yul").trim_end(),
         &[
@@ -153,10 +147,7 @@ fn groups(range: core::ops::Range<usize>) -> String {
 fn put() -> String {
     let mut a = Asm::new(["v", "at"]);
     for n in 0..8 {
-        a.push(Q256).dup("v");
-        if n > 0 {
-            a.push(24 * n).op(&[Op::Shr]);
-        }
+        a.push(Q256).dup("v").shift(24 * n, 0);
         a.push(ones(23)).op(&[Op::And]).name("c");
         a.push(Q256).push(INVERSE_256).dup("c").op(&[Op::MulMod]);
         a.push(224).op(&[Op::Shl]).dup("at").op(&[Op::Mstore]);
@@ -173,7 +164,8 @@ fn put() -> String {
 
 /// Sixteen coefficients of four rows of t1, times 2^13, with the bias.
 fn decode_t1() -> String {
-    let rows = T1_LANES.count;
+    let layout = t1_layout();
+    let (rows, width) = (layout.forward.count, layout.forward.width);
     let values: Vec<String> = (0..rows).map(|row| format!("v{row}")).collect();
     let masks: Vec<String> = (0..rows).map(|row| format!("m{row}")).collect();
     let inputs: Vec<String> = [String::from("to")]
@@ -183,29 +175,19 @@ fn decode_t1() -> String {
         .chain([String::from("bias")])
         .collect();
     let mut a = Asm::new(inputs.clone());
-    let shift = |row: usize| T1_LANES.width * row + 13;
+    let shift = |row: usize| width * row + 13;
     for i in 0..16 {
         a.dup("bias");
         for row in 0..rows {
-            a.dup(&values[row]);
-            let (from, to) = (10 * i, shift(row));
-            if from > to {
-                a.push(from - to).op(&[Op::Shr]);
-            } else if to > from {
-                a.push(to - from).op(&[Op::Shl]);
-            }
+            a.dup(&values[row]).shift(10 * i, shift(row));
             a.dup(&masks[row]).op(&[Op::And, Op::Add]);
         }
-        a.dup("to");
-        if i > 0 {
-            a.push(32 * i).op(&[Op::Add]);
-        }
-        a.op(&[Op::Mstore]);
+        a.dup_add("to", 32 * i).op(&[Op::Mstore]);
     }
     a.pop(inputs.len());
     let loads = (0..rows).map(|row| format!("bswap(calldataload(add(s, {})))", 320 * row));
     let masks = (0..rows).map(|row| literal(ones(10) << shift(row)));
-    let bias = repeat(T1_BIAS * Q as u64, rows, T1_LANES.width);
+    let bias = repeat(layout.start_bias * Q as u64, rows, width);
     let arguments: Vec<String> = [String::from("d")]
         .into_iter()
         .chain(loads)
@@ -224,26 +206,16 @@ fn words(layout: &Layout) -> String {
             for lane in 0..layout.forward.count {
                 let column = layout.forward.count * columns + lane;
                 let offset = SLOT * (row * layout.columns() + column) + 4 * layout.steps * half;
-                a.dup("j");
-                if offset > 0 {
-                    a.push(offset).op(&[Op::Add]);
-                }
-                a.op(&[Op::Mload]).push(224).op(&[Op::Shr]);
+                a.dup_add("j", offset).op(&[Op::Mload]).shift(224, 0);
                 let shift = layout.lift() + layout.spacing * slot + layout.forward.width * lane;
-                if shift > 0 {
-                    a.push(shift).op(&[Op::Shl]);
-                }
+                a.shift(0, shift);
                 if terms > 0 {
                     a.op(&[Op::Or]);
                 }
                 terms += 1;
             }
         }
-        a.dup("d");
-        if word > 0 {
-            a.push(32 * word).op(&[Op::Add]);
-        }
-        a.op(&[Op::Mstore]);
+        a.dup_add("d", 32 * word).op(&[Op::Mstore]);
     }
     a.pop(2);
     a.verbatim(&["j", "d"].map(String::from))

@@ -192,9 +192,16 @@ impl ExpandedKey {
         (key.words() == words).then_some(key)
     }
 
-    /// Value that a storage slot binds: set, rho, `tr` and the words of each group.
+    /// Value that a storage slot binds: Keccak-256 of tag, set, rho, `tr` and the hash of each
+    /// group of words.
     pub fn commitment(&self) -> [u8; 32] {
-        commitment(&self.layout, &self.rho, &self.tr, &self.words())
+        let Self {
+            layout, rho, tr, ..
+        } = self;
+        let words = self.words();
+        let groups = words.chunks_exact(layout.group_len());
+        let groups: Vec<u8> = groups.flat_map(|group| keccak256(&[group])).collect();
+        keccak256(&[COMMITMENT_TAG, &[layout.name], rho, tr, &groups])
     }
 
     /// The code of the contracts that hold the key, given where part 1 and later will
@@ -203,10 +210,7 @@ impl ExpandedKey {
         let words = self.words();
         let mut codes = vec![vec![0]; parts(&self.layout)];
         codes[0].clear();
-        for segment in segments(&self.layout)
-            .iter()
-            .filter(|segment| segment.part > 0)
-        {
+        for segment in segments(&self.layout) {
             let from = segment.group * self.layout.group_len() + segment.to;
             codes[segment.part].extend(&words[from..from + segment.len]);
         }
@@ -216,25 +220,9 @@ impl ExpandedKey {
             first.extend(keccak256(&[code]));
             first.extend(address);
         }
-        for segment in segments(&self.layout)
-            .iter()
-            .filter(|segment| segment.part == 0)
-        {
-            let from = segment.group * self.layout.group_len() + segment.to;
-            first.extend(&words[from..from + segment.len]);
-        }
-        codes[0] = first;
+        codes[0].splice(0..0, first);
         codes
     }
-}
-
-/// Keccak-256 of tag, set, rho, `tr` and the hash of each group of words.
-pub fn commitment(layout: &Layout, rho: &[u8; 32], tr: &[u8; 64], words: &[u8]) -> [u8; 32] {
-    let groups: Vec<u8> = words
-        .chunks_exact(layout.group_len())
-        .flat_map(|group| keccak256(&[group]))
-        .collect();
-    keccak256(&[COMMITMENT_TAG, &[layout.name], rho, tr, &groups])
 }
 
 /// First bytes of the input of a commitment.

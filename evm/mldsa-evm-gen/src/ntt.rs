@@ -200,14 +200,8 @@ impl Kernel {
             arguments.push(literal(repeat(self.bias * Q64, count, width)));
         }
         let mut a = Asm::new(inputs.iter().copied());
-        let address = |a: &mut Asm, word: usize| {
-            a.dup("base");
-            if word > 0 {
-                a.push(word * self.stride).op(&[Op::Add]);
-            }
-        };
         for word in 0..self.words {
-            address(&mut a, word);
+            a.dup_add("base", word * self.stride);
             a.op(&[Op::Mload]).name(format!("x{word}"));
             // Folds come first, and on the word just loaded they are free of swaps.
             if self
@@ -242,8 +236,7 @@ impl Kernel {
             }
         }
         for word in (0..self.words).rev() {
-            address(&mut a, word);
-            a.op(&[Op::Mstore]);
+            a.dup_add("base", word * self.stride).op(&[Op::Mstore]);
         }
         a.pop(inputs.len());
         a.verbatim(&arguments)
@@ -262,11 +255,7 @@ impl Kernel {
             }
             Zeta::Table(n) => {
                 let offset = 32 * n + if quotients { 0 } else { ZETA_OFFSET };
-                a.dup("table");
-                if offset > 0 {
-                    a.push(offset).op(&[Op::Add]);
-                }
-                a.op(&[Op::Mload]);
+                a.dup_add("table", offset).op(&[Op::Mload]);
             }
         };
         a.dup_top();

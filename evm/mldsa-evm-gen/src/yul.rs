@@ -78,6 +78,14 @@ fn lane(i: usize) -> usize {
     STATE + 32 * i
 }
 
+/// Address of the i-th word from p on.
+fn word_of_p(i: usize) -> String {
+    match i {
+        0 => "p".to_owned(),
+        i => format!("add(p, {})", 32 * i),
+    }
+}
+
 /// Rounds in the code of `keccakf()`: the state is back where it began, and copied
 /// again, after six.
 const UNROLLED: usize = 6;
@@ -115,29 +123,20 @@ pub fn shake256() -> String {
     let copies = literal(keccak::quarters());
     let absorb: String = (0..RATE)
         .map(|i| {
-            let from = if i == 0 {
-                "p".to_owned()
-            } else {
-                format!("add(p, {})", 32 * i)
-            };
             format!(
-                "    mstore({0}, xor(mload({0}), mul(mload({from}), {copies})))\n",
-                lane(i)
+                "    mstore({0}, xor(mload({0}), mul(mload({1}), {copies})))\n",
+                lane(i),
+                word_of_p(i)
             )
         })
         .collect();
     let squeeze: String = (0..RATE)
         .map(|i| {
-            let to = if i == 0 {
-                "p".to_owned()
-            } else {
-                format!("add(p, {})", 32 * i)
-            };
             let mut value = format!("mload({})", lane(i));
             if COMPLEMENTED.contains(&i) {
                 value = format!("not({value})");
             }
-            format!("    mstore({to}, and({value}, {word}))\n")
+            format!("    mstore({}, and({value}, {word}))\n", word_of_p(i))
         })
         .collect();
     fill(

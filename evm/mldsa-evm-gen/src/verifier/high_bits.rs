@@ -108,11 +108,7 @@ impl Verifier<'_> {
         }
         let mut a = Asm::new(["w"].into_iter().chain(constants.iter().map(|c| c.0)));
         for n in 0..count {
-            a.dup("w");
-            if n > 0 {
-                a.push(32 * n).op(&[Op::Add]);
-            }
-            a.op(&[Op::Mload]);
+            a.dup_add("w", 32 * n).op(&[Op::Mload]);
             a.dup_top()
                 .push(23)
                 .op(&[Op::Shr])

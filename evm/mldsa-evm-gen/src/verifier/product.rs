@@ -46,11 +46,9 @@ impl Verifier<'_> {
         for half in 0..halves {
             for group in 0..layout.forward_groups() {
                 let offset = 8192 * group + 32 * steps * half;
-                a.dup("z");
-                if offset > 0 {
-                    a.push(offset).op(&[Op::Add]);
-                }
-                a.op(&[Op::Mload]).name(format!("z{group}"));
+                a.dup_add("z", offset)
+                    .op(&[Op::Mload])
+                    .name(format!("z{group}"));
                 loaded += 1;
             }
             for row in 0..layout.inverse.count {
@@ -61,14 +59,8 @@ impl Verifier<'_> {
                         if (r, h) != (row, half) {
                             continue;
                         }
-                        a.dup("a");
-                        if word > 0 {
-                            a.push(32 * word).op(&[Op::Add]);
-                        }
-                        a.op(&[Op::Mload]);
-                        if slot > 0 {
-                            a.push(layout.spacing * slot).op(&[Op::Shr]);
-                        }
+                        a.dup_add("a", 32 * word).op(&[Op::Mload]);
+                        a.shift(layout.spacing * slot, 0);
                         a.dup("mask").op(&[Op::And]);
                         a.dup(&format!("z{group}")).op(&[Op::Mul]);
                         if terms > 0 {
@@ -82,11 +74,7 @@ impl Verifier<'_> {
                     a.push(layout.inverse.width * row).op(&[Op::Shl, Op::Or]);
                 }
             }
-            a.dup("w");
-            if half > 0 {
-                a.push(32 * steps * half).op(&[Op::Add]);
-            }
-            a.op(&[Op::Mstore]);
+            a.dup_add("w", 32 * steps * half).op(&[Op::Mstore]);
         }
         a.pop(loaded + 4);
         let mask = repeat(ones(23), layout.forward.count, layout.forward.width) << layout.lift();

@@ -48,13 +48,7 @@ impl Verifier<'_> {
                 let mut a = Asm::new(inputs.clone());
                 for i in 0..count {
                     for (n, &poly) in polys.iter().enumerate() {
-                        a.dup(&format!("v{poly}"));
-                        let (from, to) = (bits * i, shift(poly));
-                        if from > to {
-                            a.push(from - to).op(&[Op::Shr]);
-                        } else if to > from {
-                            a.push(to - from).op(&[Op::Shl]);
-                        }
+                        a.dup(&format!("v{poly}")).shift(bits * i, shift(poly));
                         a.dup(&format!("m{poly}")).op(&[Op::And]);
                         if n > 0 {
                             a.op(&[Op::Or]);
@@ -64,10 +58,7 @@ impl Verifier<'_> {
                     a.dup("f").dup("low").op(&[Op::Add]);
                     a.dup("f").dup("high").op(&[Op::Sub, Op::And]);
                     a.dup("norms").op(&[Op::And]).swap_into("norms").pop(1);
-                    a.dup("base").op(&[Op::Sub]).dup("target");
-                    if i > 0 {
-                        a.push(32 * i).op(&[Op::Add]);
-                    }
+                    a.dup("base").op(&[Op::Sub]).dup_add("target", 32 * i);
                     a.op(&[Op::Mstore]);
                 }
                 a.pop(inputs.len() - 1);
