@@ -4,14 +4,8 @@
 #![no_main]
 
 use core::panic::PanicInfo;
-#[cfg(any(
-    feature = "keygen",
-    feature = "verify",
-    feature = "minimal",
-    feature = "cache-w0",
-    feature = "balanced",
-    feature = "cache-matrix"
-))]
+
+#[cfg(feature = "operation")]
 mod operation {
     use core::hint::black_box;
 
@@ -69,14 +63,7 @@ mod operation {
 /// Entry point of the program.
 #[unsafe(no_mangle)]
 pub extern "C" fn _start() -> ! {
-    #[cfg(any(
-        feature = "keygen",
-        feature = "verify",
-        feature = "minimal",
-        feature = "cache-w0",
-        feature = "balanced",
-        feature = "cache-matrix"
-    ))]
+    #[cfg(feature = "operation")]
     operation::run();
     loop {
         core::hint::spin_loop();
