@@ -30,6 +30,20 @@ pub enum Message<'a> {
     Mu(&'a [u8; 64]),
 }
 
+impl<'a> Message<'a> {
+    /// ML-DSA.
+    #[must_use]
+    pub const fn pure(ctx: &'a [u8], msg: &'a [u8]) -> Self {
+        Self::Pure { ctx, msg }
+    }
+
+    /// HashML-DSA.
+    #[must_use]
+    pub const fn hashed(ctx: &'a [u8], hash: &'static Hash, digest: &'a [u8]) -> Self {
+        Self::PreHashed { ctx, hash, digest }
+    }
+}
+
 /// A private key in one of its two forms.
 #[derive(Debug, Clone, Copy)]
 pub enum PrivateKey<'a> {
@@ -73,6 +87,12 @@ pub enum Reason {
     Other,
     /// The implementation has no such call. Ours never answer this.
     Unsupported,
+}
+
+impl From<Reason> for String {
+    fn from(reason: Reason) -> Self {
+        format!("{reason:?}")
+    }
 }
 
 /// An implementation that verifies.

@@ -60,15 +60,8 @@ impl Owned {
     fn message(&self) -> Message<'_> {
         let ctx = &self.ctx;
         match self.mode {
-            Mode::Pure => Message::Pure {
-                ctx,
-                msg: &self.msg,
-            },
-            Mode::PreHashed(hash) => Message::PreHashed {
-                ctx,
-                hash,
-                digest: &self.digest,
-            },
+            Mode::Pure => Message::pure(ctx, &self.msg),
+            Mode::PreHashed(hash) => Message::hashed(ctx, hash, &self.digest),
             Mode::Formatted => Message::Formatted(&self.msg),
             Mode::Mu => Message::Mu(&self.mu),
         }
@@ -145,15 +138,11 @@ fn signing(set: &'static Set) {
         |(xi, rnd, owned)| {
             let message = owned.message();
             for ours in &schemes {
-                let pair = ours
-                    .load(PrivateKey::Seed(&xi))
-                    .map_err(|e| format!("{e:?}"))?;
+                let pair = ours.load(PrivateKey::Seed(&xi))?;
                 let imported = ours.load(PrivateKey::Expanded(&pair.sk));
                 same("import", imported, Ok(pair.clone()))?;
                 let (seed, sk) = (PrivateKey::Seed(&xi), PrivateKey::Expanded(&pair.sk));
-                let sig = ours
-                    .sign(seed, message, rnd.as_ref())
-                    .map_err(|e| format!("{e:?}"))?;
+                let sig = ours.sign(seed, message, rnd.as_ref())?;
                 same(
                     "signature by expanded key",
                     &ours.sign(sk, message, rnd.as_ref()),
@@ -215,7 +204,7 @@ fn changed(set: &'static Set) {
         strategy,
         |(mut owned, change, at, byte)| {
             let signed = signer.sign(PrivateKey::Expanded(&key.sk), owned.message(), None);
-            let mut sig = signed.map_err(|e| format!("{e:?}"))?;
+            let mut sig = signed?;
             let mut pk = key.pk.clone();
             let (c, h) = (set.c_tilde_len(), set.sig_len - set.omega - set.k);
             match change {

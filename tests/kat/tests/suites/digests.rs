@@ -62,10 +62,8 @@ fn accumulated(set: &'static Set) {
             b"",
             |source, sink| {
                 let xi = source.array();
-                let message = Message::Pure { ctx: b"", msg: b"" };
-                let pair = scheme
-                    .load(PrivateKey::Seed(&xi))
-                    .map_err(|e| format!("{e:?}"))?;
+                let message = Message::pure(b"", b"");
+                let pair = scheme.load(PrivateKey::Seed(&xi))?;
                 sink.write(&pair.pk);
                 signature(
                     &*scheme,
@@ -92,20 +90,14 @@ fn modes(set: &'static Set) {
             |source, sink| {
                 let (xi, rnd) = (source.array(), source.array());
                 let (ctx, msg) = (&source.short_string()[..], &source.short_string()[..]);
-                let pair = scheme
-                    .load(PrivateKey::Seed(&xi))
-                    .map_err(|e| format!("{e:?}"))?;
+                let pair = scheme.load(PrivateKey::Seed(&xi))?;
                 sink.write(&pair.pk);
                 sink.write(&pair.sk);
                 let hash = hashes.next().expect("endless");
                 let digest = hash.digest(msg);
                 let mu = shake256(&[msg], 64).try_into().expect("64 bytes");
                 let pure = Message::Pure { ctx, msg };
-                let pre_hashed = Message::PreHashed {
-                    ctx,
-                    hash,
-                    digest: &digest,
-                };
+                let pre_hashed = Message::hashed(ctx, hash, &digest);
                 let key = PrivateKey::Expanded(&pair.sk);
                 signature(&*scheme, key, &pair.pk, pure, None, sink)?;
                 signature(&*scheme, key, &pair.pk, pure, Some(&rnd), sink)?;

@@ -14,10 +14,7 @@ use crate::{all_verifiers::AllVerifiers, ours, peers};
 
 for_each_set!(every_length, random_verification, random_private_key);
 
-const MESSAGE: Message<'static> = Message::Pure {
-    ctx: b"ctx",
-    msg: b"message",
-};
+const MESSAGE: Message<'static> = Message::pure(b"ctx", b"message");
 
 /// Every truncation and some extensions of good bytes.
 fn every_length(set: &'static Set) {
@@ -113,10 +110,7 @@ fn random_verification(set: &'static Set) {
         150,
         strategy,
         |(pk, sig, ctx)| {
-            let message = Message::Pure {
-                ctx: &ctx,
-                msg: b"m",
-            };
+            let message = Message::pure(&ctx, b"m");
             let want = verifiers.model.verify(&pk, message, &sig);
             verifiers.agree(&pk, message, &sig, want)
         },

@@ -205,7 +205,7 @@ fn decoding<P: ParameterSet>() {
             sig = good.as_ref().to_vec();
             flip(&mut sig, at);
         }
-        let message = Message::Pure { ctx: b"", msg: b"" };
+        let message = Message::pure(b"", b"");
         let want = match Model(set).verify(&pk, message, &sig) {
             Err(Reason::SignatureLength) => Err(VerifyError::SignatureLength),
             Err(Reason::HintEncoding) => Err(VerifyError::HintEncoding),

@@ -76,7 +76,7 @@ fn siggen(set: &'static Set, name: &str, cases: usize) {
                 same("rnd given", rnd.is_none(), group.flag("deterministic"))?;
                 let sig = scheme.sign(key, message, rnd.as_ref());
                 same("signature", &sig, &Ok(signature(id)))?;
-                let pk = scheme.load(key).map_err(|e| format!("{e:?}"))?.pk;
+                let pk = scheme.load(key)?.pk;
                 same(
                     "verdict",
                     scheme.verify(&pk, message, &signature(id)),
@@ -149,10 +149,7 @@ fn cctv(set: &'static Set) {
                 .expect("a list")
             {
                 let msg = text.as_str().expect("a message");
-                let message = Message::Pure {
-                    ctx: b"",
-                    msg: msg.as_bytes(),
-                };
+                let message = Message::pure(b"", msg.as_bytes());
                 let (sig, want) = (
                     scheme.sign(key, message, None),
                     peer.sign(key, message, None),
@@ -198,17 +195,10 @@ fn with_message<T>(group: &Value, test: &Value, run: impl FnOnce(Message<'_>) ->
     }
     let msg = test.bytes("message");
     match group.text("preHash") {
-        "pure" => run(Message::Pure {
-            ctx: &ctx,
-            msg: &msg,
-        }),
+        "pure" => run(Message::pure(&ctx, &msg)),
         _ => {
             let hash = Hash::named(test.text("hashAlg"));
-            run(Message::PreHashed {
-                ctx: &ctx,
-                hash,
-                digest: &hash.digest(&msg),
-            })
+            run(Message::hashed(&ctx, hash, &hash.digest(&msg)))
         }
     }
 }

@@ -20,7 +20,7 @@ mod inputs;
 for_each_set!(response, hint, public_key, challenge);
 
 const MSG: &[u8] = b"crafted";
-const MESSAGE: Message<'static> = Message::Pure { ctx: b"", msg: MSG };
+const MESSAGE: Message<'static> = Message::pure(b"", MSG);
 
 type Hint = Vec<[bool; 256]>;
 
@@ -28,9 +28,11 @@ fn pure<'a>(ctx: &'a [u8], msg: &'a [u8]) -> Message<'a> {
     Message::Pure { ctx, msg }
 }
 
-/// All verifiers, and a count of the cases they were asked.
+/// All verifiers, a public key, and a count of the cases.
 struct CraftedCases {
     verifiers: AllVerifiers,
+    /// [`free_key`] at first.
+    pk: Vec<u8>,
     tally: Tally,
 }
 
@@ -38,6 +40,7 @@ impl CraftedCases {
     fn new(set: &'static Set, suite: &str) -> Self {
         Self {
             verifiers: AllVerifiers::new(set),
+            pk: free_key(set),
             tally: Tally::new(format!("{suite}, {}", set.name)),
         }
     }
@@ -45,19 +48,17 @@ impl CraftedCases {
     fn expect(
         &mut self,
         case: impl Display,
-        pk: &[u8],
         message: Message<'_>,
         sig: &[u8],
         want: Result<(), Reason>,
     ) {
-        self.tally
-            .case(case, self.verifiers.agree(pk, message, sig, want));
+        let outcome = self.verifiers.agree(&self.pk, message, sig, want);
+        self.tally.case(case, outcome);
     }
 
-    /// [`MESSAGE`] under [`free_key`].
-    fn free(&mut self, case: impl Display, sig: &[u8], want: Result<(), Reason>) {
-        let pk = free_key(self.verifiers.model.0);
-        self.expect(case, &pk, MESSAGE, sig, want);
+    /// A signature of [`MESSAGE`].
+    fn signature(&mut self, case: impl Display, sig: &[u8], want: Result<(), Reason>) {
+        self.expect(case, MESSAGE, sig, want);
     }
 }
 
@@ -139,12 +140,12 @@ fn response(set: &'static Set) {
             let mut z = some_z(set);
             z[i][j] = value;
             let sig = fit(set, &z, &no_hint(set));
-            crafted.free(format!("z[{i}][{j}] = {value}"), &sig, want);
+            crafted.signature(format!("z[{i}][{j}] = {value}"), &sig, want);
         }
     }
     for value in [0, max, -max] {
         let sig = fit(set, &vec![[value; 256]; set.l], &no_hint(set));
-        crafted.free(format!("all z = {value}"), &sig, Ok(()));
+        crafted.signature(format!("all z = {value}"), &sig, Ok(()));
     }
     // Every place; the norm is looked at before the challenge.
     let good = fit(set, &some_z(set), &no_hint(set));
@@ -154,7 +155,7 @@ fn response(set: &'static Set) {
         let mut parts = model::decode(set, &good);
         parts.z[i][j] = value;
         let sig = model::encode(set, &parts);
-        crafted.free(format!("z[{i}][{j}] = {value}"), &sig, too_large);
+        crafted.signature(format!("z[{i}][{j}] = {value}"), &sig, too_large);
     }
     crafted.tally.finish(7 * 5 + 3 + 256 * set.l);
 }
@@ -190,11 +191,11 @@ fn hint(set: &'static Set) {
     ];
     for (case, ones) in good {
         let sig = fit(set, &z, &hint_of(set, &ones));
-        crafted.free(case, &sig, Ok(()));
+        crafted.signature(case, &sig, Ok(()));
     }
     for (case, place) in wrapping_places(set, &z) {
         let sig = fit(set, &z, &hint_of(set, &[place]));
-        crafted.free(case, &sig, Ok(()));
+        crafted.signature(case, &sig, Ok(()));
     }
 
     // The same ones, written differently: to a lenient reader c_tilde fits.
@@ -204,7 +205,7 @@ fn hint(set: &'static Set) {
         let mut bytes = three_bytes.clone();
         change(&mut bytes);
         let sig = fit_encoded(set, &three, bytes);
-        crafted.free(case, &sig, Err(Reason::HintEncoding));
+        crafted.signature(case, &sig, Err(Reason::HintEncoding));
     };
     rewrite("indices fall".into(), &|bytes| bytes.swap(0, 1));
     rewrite("last indices fall".into(), &|bytes| bytes.swap(1, 2));
@@ -269,14 +270,10 @@ fn wrapping_places(set: &Set, z: &[Poly]) -> [(&'static str, (usize, usize)); 4]
 fn public_key(set: &'static Set) {
     let mut crafted = CraftedCases::new(set, "public key");
     let sig = fit(set, &some_z(set), &no_hint(set));
-    crafted.expect("t1 all zero", &free_key(set), MESSAGE, &sig, Ok(()));
-    crafted.expect(
-        "other rho",
-        &vec![0; set.pk_len],
-        MESSAGE,
-        &sig,
-        Err(Reason::ChallengeMismatch),
-    );
+    let wrong = Err(Reason::ChallengeMismatch);
+    crafted.signature("t1 all zero", &sig, Ok(()));
+    crafted.pk.fill(0);
+    crafted.signature("other rho", &sig, wrong);
 
     // t1 * 2^13 = q - 1: the challenge adds at most tau to a coefficient, so a
     // commitment guessed without it fits unless one is at an edge.
@@ -302,16 +299,10 @@ fn public_key(set: &'static Set) {
         })
         .find(|sig| Model(set).verify(&pk, MESSAGE, sig).is_ok())
         .expect("a fitting signature");
-    crafted.expect("t1 all 1023", &pk, MESSAGE, &sig, Ok(()));
-    let mut other = pk.clone();
-    other[32] ^= 1;
-    crafted.expect(
-        "t1 one bit off",
-        &other,
-        MESSAGE,
-        &sig,
-        Err(Reason::ChallengeMismatch),
-    );
+    crafted.pk = pk;
+    crafted.signature("t1 all 1023", &sig, Ok(()));
+    crafted.pk[32] ^= 1;
+    crafted.signature("t1 one bit off", &sig, wrong);
     crafted.tally.finish(4);
 }
 
@@ -323,7 +314,7 @@ fn challenge(set: &'static Set) {
     for position in 0..set.c_tilde_len() {
         let mut sig = good.clone();
         sig[position] ^= 1;
-        crafted.free(format!("byte {position}"), &sig, wrong);
+        crafted.signature(format!("byte {position}"), &sig, wrong);
     }
 
     // A comparison of strings would stop at the leading zero.
@@ -331,40 +322,30 @@ fn challenge(set: &'static Set) {
     let (msg, c_tilde) = (0u32..)
         .map(|n| {
             let msg = n.to_le_bytes();
-            let mu = model::mu(
-                &pk,
-                Message::Pure {
-                    ctx: b"",
-                    msg: &msg,
-                },
-            )
-            .expect("mu");
+            let mu = model::mu(&pk, Message::pure(b"", &msg)).expect("mu");
             (msg, commitment_hash(set, &mu, &w_approx, &no_hint(set)))
         })
         .find(|(_, c_tilde)| c_tilde[0] == 0)
         .expect("endless");
-    let message = Message::Pure {
-        ctx: b"",
-        msg: &msg,
-    };
+    let message = Message::pure(b"", &msg);
     let mut sig = good.clone();
     sig[..set.c_tilde_len()].copy_from_slice(&c_tilde);
-    crafted.expect("leading zero", &pk, message, &sig, Ok(()));
+    crafted.expect("leading zero", message, &sig, Ok(()));
     sig[1..set.c_tilde_len()]
         .iter_mut()
         .for_each(|byte| *byte = !*byte);
-    crafted.expect("leading zero, rest wrong", &pk, message, &sig, wrong);
+    crafted.expect("leading zero, rest wrong", message, &sig, wrong);
 
     // More than one rule broken: hint before norm before challenge.
     let mut parts = model::decode(set, &good);
     parts.c_tilde[0] ^= 1;
     parts.z[0][0] = set.gamma1();
     let sig = model::encode(set, &parts);
-    crafted.free("norm and challenge", &sig, Err(Reason::ResponseNorm));
+    crafted.signature("norm and challenge", &sig, Err(Reason::ResponseNorm));
     parts.hint[0] = 1;
     let mut sig = model::encode(set, &parts);
-    crafted.free("all three", &sig, Err(Reason::HintEncoding));
+    crafted.signature("all three", &sig, Err(Reason::HintEncoding));
     sig.pop();
-    crafted.free("and length", &sig, Err(Reason::SignatureLength));
+    crafted.signature("and length", &sig, Err(Reason::SignatureLength));
     crafted.tally.finish(set.c_tilde_len() + 2 + 3);
 }

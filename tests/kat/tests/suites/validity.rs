@@ -50,10 +50,7 @@ fn reject_classes(set: &'static Set) {
             Some("challenge_mismatch") => Err(Reason::ChallengeMismatch),
             Some(_) => Err(Reason::Other),
         };
-        let message = Message::Pure {
-            ctx: &ctx,
-            msg: &msg,
-        };
+        let message = Message::pure(&ctx, &msg);
         tally.case(&case["what"], verifiers.agree(&pk, message, &sig, want));
     }
     tally.finish(34);

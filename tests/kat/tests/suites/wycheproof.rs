@@ -78,14 +78,7 @@ fn verify_file(file: &mldsa_verify::TestSet, verifier: &dyn Verifier) -> Tally {
         .flat_map(|g| g.tests.iter().map(move |t| (g, t)))
     {
         let ctx = test.ctx.as_deref().map_or(&[][..], |ctx| ctx);
-        let verdict = verifier.verify(
-            &group.pubkey,
-            Message::Pure {
-                ctx,
-                msg: &test.msg,
-            },
-            &test.sig,
-        );
+        let verdict = verifier.verify(&group.pubkey, Message::pure(ctx, &test.msg), &test.sig);
         let rule = test.flags.iter().find_map(|flag| match flag {
             Flag::InvalidContext => Some(Reason::Context),
             Flag::IncorrectPublicKeyLength => Some(Reason::KeyLength),
@@ -139,10 +132,7 @@ fn sign_case(
     let message = if test.flags.contains(&Flag::Internal) {
         Message::Mu(mu.ok_or("no mu")?)
     } else {
-        Message::Pure {
-            ctx,
-            msg: test.msg.as_ref().ok_or("no message")?,
-        }
+        Message::pure(ctx, test.msg.as_ref().ok_or("no message")?)
     };
     let signed = scheme.sign(key, message, rnd);
     if test.result != TestResult::Valid {

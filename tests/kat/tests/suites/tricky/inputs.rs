@@ -9,84 +9,46 @@ fn message(set: &'static Set) {
     let mut crafted = CraftedCases::new(set, "message");
     let [signer, _] = peers::schemes(set);
     let pair = signer.load(PrivateKey::Seed(&[7; 32])).expect("a seed");
-    let (pk, key) = (&pair.pk[..], PrivateKey::Expanded(&pair.sk));
+    crafted.pk.clone_from(&pair.pk);
+    let key = PrivateKey::Expanded(&pair.sk);
     let sign = |message: Message<'_>| signer.sign(key, message, None).expect("a signature");
     let (wrong, long) = (Err(Reason::ChallengeMismatch), Err(Reason::Context));
 
     for len in [0, 1, 254, 255] {
         let message = pure(&[9; 255][..len], b"m");
-        crafted.expect(
-            format!("context of {len}"),
-            pk,
-            message,
-            &sign(message),
-            Ok(()),
-        );
+        crafted.expect(format!("context of {len}"), message, &sign(message), Ok(()));
     }
     for len in [256, 300, 511, 512] {
         // The message that a length byte that wraps would have signed.
         let ctx = vec![9; len];
         let wrapped = [&[0, len as u8], &ctx[..], b"m"].concat();
         let sig = sign(Message::Formatted(&wrapped));
-        crafted.expect(
-            format!("context of {len}"),
-            pk,
-            pure(&ctx, b"m"),
-            &sig,
-            long,
-        );
+        crafted.expect(format!("context of {len}"), pure(&ctx, b"m"), &sig, long);
         let digest = HASHES[2].digest(b"m");
         let wrapped = [&[1, len as u8], &ctx[..], &HASHES[2].oid, &digest].concat();
         let sig = sign(Message::Formatted(&wrapped));
-        let message = Message::PreHashed {
-            ctx: &ctx,
-            hash: &HASHES[2],
-            digest: &digest,
-        };
-        crafted.expect(
-            format!("pre-hash context of {len}"),
-            pk,
-            message,
-            &sig,
-            long,
-        );
+        let message = Message::hashed(&ctx, &HASHES[2], &digest);
+        crafted.expect(format!("pre-hash context of {len}"), message, &sig, long);
     }
 
     let sig = sign(pure(b"ab", b"cdef"));
-    crafted.expect("context", pk, pure(b"ab", b"cdef"), &sig, Ok(()));
-    crafted.expect(
-        "byte into the context",
-        pk,
-        pure(b"abc", b"def"),
-        &sig,
-        wrong,
-    );
-    crafted.expect(
-        "byte out of the context",
-        pk,
-        pure(b"a", b"bcdef"),
-        &sig,
-        wrong,
-    );
-    crafted.expect("context dropped", pk, pure(b"", b"cdef"), &sig, wrong);
-    crafted.expect("context as message", pk, pure(b"", b"abcdef"), &sig, wrong);
+    crafted.expect("context", pure(b"ab", b"cdef"), &sig, Ok(()));
+    crafted.expect("byte into the context", pure(b"abc", b"def"), &sig, wrong);
+    crafted.expect("byte out of the context", pure(b"a", b"bcdef"), &sig, wrong);
+    crafted.expect("context dropped", pure(b"", b"cdef"), &sig, wrong);
+    crafted.expect("context as message", pure(b"", b"abcdef"), &sig, wrong);
     let sig = sign(pure(b"ctx", b""));
-    crafted.expect("empty message", pk, pure(b"ctx", b""), &sig, Ok(()));
+    crafted.expect("empty message", pure(b"ctx", b""), &sig, Ok(()));
 
     for hash in &HASHES {
         let name = hash.name;
         let digest = hash.digest(b"");
-        let hashed = |hash: &'static Hash| Message::PreHashed {
-            ctx: b"c",
-            hash,
-            digest: &digest,
-        };
+        let hashed = |hash: &'static Hash| Message::hashed(b"c", hash, &digest);
         let sig = sign(hashed(hash));
-        crafted.expect(format!("{name} of nothing"), pk, hashed(hash), &sig, Ok(()));
-        crafted.expect(format!("{name} as pure"), pk, pure(b"c", b""), &sig, wrong);
+        crafted.expect(format!("{name} of nothing"), hashed(hash), &sig, Ok(()));
+        crafted.expect(format!("{name} as pure"), pure(b"c", b""), &sig, wrong);
         crafted.expect(
             format!("{name} digest as message"),
-            pk,
             pure(b"c", &digest),
             &sig,
             wrong,
@@ -94,39 +56,26 @@ fn message(set: &'static Set) {
         let with_oid = [&hash.oid[..], &digest].concat();
         crafted.expect(
             format!("{name} with OID as message"),
-            pk,
             pure(b"c", &with_oid),
             &sig,
             wrong,
         );
         let sig_pure = sign(pure(b"c", &with_oid));
-        crafted.expect(
-            format!("pure as {name}"),
-            pk,
-            hashed(hash),
-            &sig_pure,
-            wrong,
-        );
+        crafted.expect(format!("pure as {name}"), hashed(hash), &sig_pure, wrong);
         for other in HASHES
             .iter()
             .filter(|other| other.name != name && other.len == hash.len)
         {
             crafted.expect(
                 format!("{name} as {}", other.name),
-                pk,
                 hashed(other),
                 &sig,
                 wrong,
             );
         }
-        let short = Message::PreHashed {
-            ctx: b"c",
-            hash,
-            digest: &digest[1..],
-        };
+        let short = Message::hashed(b"c", hash, &digest[1..]);
         crafted.expect(
             format!("{name} digest too short"),
-            pk,
             short,
             &sig,
             Err(Reason::Digest),
@@ -141,11 +90,7 @@ fn message(set: &'static Set) {
             let ctx = vec![9; len];
             let rejected = scheme.sign(key, pure(&ctx, b"m"), None).err();
             tally.equal(format!("context of {len}"), rejected, Some(Reason::Context));
-            let message = Message::PreHashed {
-                ctx: &ctx,
-                hash: &HASHES[2],
-                digest: &[0; 64],
-            };
+            let message = Message::hashed(&ctx, &HASHES[2], &[0; 64]);
             let rejected = scheme.sign(key, message, None).err();
             tally.equal(
                 format!("pre-hash context of {len}"),
@@ -161,11 +106,7 @@ fn message(set: &'static Set) {
         }
         for hash in &HASHES {
             for digest in [&[0; 65][..hash.len - 1], &[0; 65][..hash.len + 1], &[]] {
-                let message = Message::PreHashed {
-                    ctx: b"",
-                    hash,
-                    digest,
-                };
+                let message = Message::hashed(b"", hash, digest);
                 let rejected = scheme.sign(key, message, None).err();
                 tally.equal(
                     format!("{} of {}", hash.name, digest.len()),
