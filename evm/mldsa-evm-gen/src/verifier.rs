@@ -120,23 +120,23 @@ pub fn kernels(layout: &Layout) -> String {
     let code = fill(
         include_str!("../templates/kernels.yul").trim_end(),
         &[
-            ("LOAD", verifier.load_tables()),
-            ("TRANSFORMS", transforms),
-            ("INVERSE", verifier.inverse_table()),
-            ("DATA", map.data.to_string()),
-            ("LEN", layout.group_len().to_string()),
-            ("START", (1 + layout.group_len()).to_string()),
-            ("VECTOR", vector.to_string()),
+            ("LOAD", &verifier.load_tables()),
+            ("TRANSFORMS", &transforms),
+            ("INVERSE", &verifier.inverse_table()),
+            ("DATA", &map.data),
+            ("LEN", &layout.group_len()),
+            ("START", &(1 + layout.group_len())),
+            ("VECTOR", &vector),
             (
                 "FUNCTIONS",
-                format!(
+                &format!(
                     "{}\n{}",
                     ntt::functions(layout, map.table),
                     verifier.product()
                 ),
             ),
-            ("Z", map.z.to_string()),
-            ("W", map.w.to_string()),
+            ("Z", &map.z),
+            ("W", &map.w),
         ],
     );
     object(
@@ -247,13 +247,13 @@ extcodecopy(tables, $CONSTANTS, $FROM, 768)
 extcodecopy(tables, $TABLE, $QUOTIENTS, $LEN)
 extcodecopy(tables, $AFTER, $ZETAS, $LEN)",
             &[
-                ("CONSTANTS", memory::CONSTANTS.to_string()),
-                ("FROM", tables::CONSTANTS.to_string()),
-                ("TABLE", self.map.table.to_string()),
-                ("QUOTIENTS", quotients.to_string()),
-                ("AFTER", (self.map.table + ZETA_OFFSET).to_string()),
-                ("ZETAS", tables::ZETAS.to_string()),
-                ("LEN", ZETA_OFFSET.to_string()),
+                ("CONSTANTS", &memory::CONSTANTS),
+                ("FROM", &tables::CONSTANTS),
+                ("TABLE", &self.map.table),
+                ("QUOTIENTS", &quotients),
+                ("AFTER", &(self.map.table + ZETA_OFFSET)),
+                ("ZETAS", &tables::ZETAS),
+                ("LEN", &ZETA_OFFSET),
             ],
         )
     }
@@ -291,9 +291,9 @@ extcodecopy(part0, 0, 0, 32)
 if iszero(eq(shr(144, mload(0)), $HEAD)) { fail() }
 extcodecopy(part0, $DATA, $TR, 64)\n",
                     &[
-                        ("HEAD", literal(key::head(self.layout))),
-                        ("DATA", self.map.data.to_string()),
-                        ("TR", key::HEAD_LEN.to_string()),
+                        ("HEAD", &literal(key::head(self.layout))),
+                        ("DATA", &self.map.data),
+                        ("TR", &key::HEAD_LEN),
                     ],
                 ));
                 for part in 1..key::parts(self.layout) {
@@ -304,10 +304,7 @@ extcodecopy(part0, $DATA, $TR, 64)\n",
     part$N := shr(96, mload(32))
     if iszero(eq(extcodehash(part$N), mload(0))) { fail() }
 }\n",
-                        &[
-                            ("N", part.to_string()),
-                            ("AT", key::reference_at(part).to_string()),
-                        ],
+                        &[("N", &part), ("AT", &key::reference_at(part))],
                     ));
                 }
             }
@@ -327,11 +324,11 @@ extcodecopy(part0, $DATA, $TR, 64)\n",
     squeeze($MU)
 }",
             &[
-                ("TAIL", self.tail().to_string()),
-                ("ZERO", (self.map.data + 64).to_string()),
-                ("REST", (self.map.data + 65).to_string()),
-                ("DATA", self.map.data.to_string()),
-                ("MU", self.map.mu.to_string()),
+                ("TAIL", &self.tail()),
+                ("ZERO", &(self.map.data + 64)),
+                ("REST", &(self.map.data + 65)),
+                ("DATA", &self.map.data),
+                ("MU", &self.map.mu),
             ],
         )
     }

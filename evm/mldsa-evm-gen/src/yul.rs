@@ -1,5 +1,7 @@
 //! Pieces of Yul that several contracts share.
 
+use core::fmt::Display;
+
 use crate::keccak::{self, COMPLEMENTED, Copies, LANES};
 use crate::lanes::{literal, ones};
 
@@ -7,12 +9,12 @@ use crate::lanes::{literal, ones};
 pub const RATE: usize = 17;
 
 /// `template` with every `$NAME` replaced; names must not begin with one another.
-pub fn fill(template: &str, values: &[(&str, String)]) -> String {
+pub fn fill(template: &str, values: &[(&str, &dyn Display)]) -> String {
     let mut text = template.to_owned();
     for (name, value) in values {
         let name = format!("${name}");
         assert!(text.contains(&name), "{name} is not in the template");
-        text = text.replace(&name, value);
+        text = text.replace(&name, &value.to_string());
     }
     assert!(!text.contains('$'), "unfilled: {text}");
     text
@@ -142,12 +144,12 @@ pub fn shake256() -> String {
     fill(
         include_str!("../templates/shake256.yul").trim_end(),
         &[
-            ("KECCAKF", keccakf()),
-            ("ABSORB", absorb),
-            ("SQUEEZE", squeeze),
-            ("EMPTY", empty_state()),
-            ("BLOCK", BLOCK.to_string()),
-            ("LANES", lanes()),
+            ("KECCAKF", &keccakf()),
+            ("ABSORB", &absorb),
+            ("SQUEEZE", &squeeze),
+            ("EMPTY", &empty_state()),
+            ("BLOCK", &BLOCK),
+            ("LANES", &lanes()),
         ],
     )
 }
@@ -163,7 +165,7 @@ pub fn lanes() -> String {
         .collect();
     fill(
         include_str!("../templates/lanes.yul").trim_end(),
-        &[("SWAP", swap), ("WORD", literal(ones(64)))],
+        &[("SWAP", &swap), ("WORD", &literal(ones(64)))],
     )
 }
 

@@ -95,11 +95,11 @@ impl Verifier<'_> {
     }
 }",
             &[
-                ("DATA", self.map.data.to_string()),
-                ("Z", self.map.z.to_string()),
-                ("END", (self.map.z + 32 * steps).to_string()),
-                ("CALL", call),
-                ("STRIDE", (32 * layout.words).to_string()),
+                ("DATA", &self.map.data),
+                ("Z", &self.map.z),
+                ("END", &(self.map.z + 32 * steps)),
+                ("CALL", &call),
+                ("STRIDE", &(32 * layout.words)),
             ],
         )
     }

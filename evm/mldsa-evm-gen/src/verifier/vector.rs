@@ -88,13 +88,13 @@ impl Verifier<'_> {
 if iszero(eq(and(norms, $GUARDS), $GUARDS)) { fail() }
 norms := not(0)\n",
                 &[
-                    ("FROM", (self.signature() + p.c_tilde_len).to_string()),
-                    ("STEP", (12 * bits / 8).to_string()),
-                    ("START", start.to_string()),
-                    ("LAST", (start + 252 * 32).to_string()),
-                    ("TWELVE", chunk(12, "d")),
-                    ("FOUR", chunk(4, &(start + 252 * 32).to_string())),
-                    ("GUARDS", literal(each * U256::from(guard))),
+                    ("FROM", &(self.signature() + p.c_tilde_len)),
+                    ("STEP", &(12 * bits / 8)),
+                    ("START", &start),
+                    ("LAST", &(start + 252 * 32)),
+                    ("TWELVE", &chunk(12, "d")),
+                    ("FOUR", &chunk(4, &(start + 252 * 32).to_string())),
+                    ("GUARDS", &literal(each * U256::from(guard))),
                 ],
             ));
         }
@@ -109,17 +109,17 @@ norms := not(0)\n",
         fill(
             include_str!("../../templates/challenge.yul").trim_end(),
             &[
-                ("DATA", self.map.data.to_string()),
-                ("SIGNATURE", self.signature().to_string()),
-                ("CLEN", p.c_tilde_len.to_string()),
-                ("BLOCK", memory::BLOCK.to_string()),
-                ("SECOND", (memory::BLOCK + 32).to_string()),
-                ("FIRST", (256 - p.tau).to_string()),
-                ("Z", (self.map.z + 8192 * group).to_string()),
-                ("LANE", literal(ones(self.layout.forward.width))),
+                ("DATA", &self.map.data),
+                ("SIGNATURE", &self.signature()),
+                ("CLEN", &p.c_tilde_len),
+                ("BLOCK", &memory::BLOCK),
+                ("SECOND", &(memory::BLOCK + 32)),
+                ("FIRST", &(256 - p.tau)),
+                ("Z", &(self.map.z + 8192 * group)),
+                ("LANE", &literal(ones(self.layout.forward.width))),
                 (
                     "BIAS",
-                    literal(U256::from(self.layout.start_bias * Q as u64)),
+                    &literal(U256::from(self.layout.start_bias * Q as u64)),
                 ),
             ],
         )

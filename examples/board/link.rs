@@ -1,4 +1,4 @@
-//! Tells the linker where `memory.x` is.
+//! Build script of the programs: tells the linker where `memory.x` is.
 
 fn main() {
     let here = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
