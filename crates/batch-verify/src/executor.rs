@@ -3,9 +3,10 @@
 use core::fmt;
 use core::mem;
 use core::panic::AssertUnwindSafe;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use core::time::Duration;
 use std::panic::catch_unwind;
+use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -37,8 +38,12 @@ const MAX_WORKERS: usize = 1024;
 pub(crate) enum Pool {
     Inline,
     Shared,
-    Rayon(Arc<ThreadPool>),
+    /// With the process that has its threads.
+    Rayon(Arc<ThreadPool>, u32),
 }
+
+/// The process in which rayon's global pool was first used; 0 before.
+static SHARED_IN: AtomicU32 = AtomicU32::new(0);
 
 impl Pool {
     /// `None` if the threads do not start.
@@ -51,18 +56,34 @@ impl Pool {
                 let pool = ThreadPoolBuilder::new()
                     .num_threads(n)
                     .thread_name(|i| format!("batch-verify-{i}"));
-                Self::Rayon(Arc::new(pool.build().ok()?))
+                Self::Rayon(Arc::new(pool.build().ok()?), process::id())
             }
-            Threads::Pool(pool) => Self::Rayon(pool),
+            Threads::Pool(pool) => Self::Rayon(pool, process::id()),
         })
+    }
+
+    /// Whether this process is a child made by `fork`, without the threads of the pool. Those of
+    /// [`Pool::Inline`] are for [`spawn`](Self::spawn) only.
+    pub(crate) fn is_forked(&self) -> bool {
+        let id = process::id();
+        let threads_in = match self {
+            Self::Rayon(_, process) => *process,
+            Self::Inline | Self::Shared => {
+                let order = Ordering::Relaxed;
+                let known = SHARED_IN.compare_exchange(0, id, order, order);
+                known.map_or_else(|known| known, |_| id)
+            }
+        };
+        threads_in != id
     }
 
     /// At least 1.
     pub(crate) fn workers(&self) -> usize {
         let workers = match self {
             Self::Inline => 1,
+            _ if self.is_forked() => 1,
             Self::Shared => rayon::current_num_threads(),
-            Self::Rayon(pool) => pool.current_num_threads(),
+            Self::Rayon(pool, _) => pool.current_num_threads(),
         };
         workers.clamp(1, MAX_WORKERS)
     }
@@ -70,13 +91,14 @@ impl Pool {
     /// Lends threads to `task`; the caller does what is left undone.
     pub(crate) fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync)) {
         match self {
+            _ if tasks < 2 => {}
             Self::Inline => {}
             Self::Shared if rayon::current_thread_index().is_some() => join_current(tasks, task),
             Self::Shared => rayon::in_place_scope(|scope| join_external(scope, tasks, task)),
-            Self::Rayon(pool) if pool.current_thread_index().is_some() => {
+            Self::Rayon(pool, _) if pool.current_thread_index().is_some() => {
                 join_current(tasks, task);
             }
-            Self::Rayon(pool) => pool.in_place_scope(|scope| join_external(scope, tasks, task)),
+            Self::Rayon(pool, _) => pool.in_place_scope(|scope| join_external(scope, tasks, task)),
         }
     }
 
@@ -84,7 +106,7 @@ impl Pool {
     pub(crate) fn wake(&self) -> Option<WakeHandle> {
         let is_outside = match self {
             Self::Shared => rayon::current_thread_index().is_none(),
-            Self::Rayon(pool) => pool.current_thread_index().is_none(),
+            Self::Rayon(pool, _) => pool.current_thread_index().is_none(),
             Self::Inline => false,
         };
         is_outside.then(|| {
@@ -95,11 +117,12 @@ impl Pool {
         })
     }
 
-    /// Runs `work` some time.
+    /// Runs `work` some time, or drops it if there are no threads.
     pub(crate) fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
         match self {
+            _ if self.is_forked() => {}
             Self::Inline | Self::Shared => rayon::spawn(work),
-            Self::Rayon(pool) => pool.spawn(work),
+            Self::Rayon(pool, _) => pool.spawn(work),
         }
     }
 

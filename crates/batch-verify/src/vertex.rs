@@ -66,9 +66,9 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     /// for callers that must not block. The future needs no runtime; dropping it cancels the
     /// items that are not in a lane yet.
     ///
-    /// If the pool drops the work, or `vote` panics there, the task that polls the future
-    /// verifies the batch itself. Do not block a thread of the verifier's pool on it. In a child
-    /// process made by `fork` the pool has no threads, and the future does not end.
+    /// If the pool drops the work, or `vote` panics there, or in a child process made by `fork`,
+    /// where the pool has no threads, the task that polls the future verifies the batch itself.
+    /// Do not block a thread of the verifier's pool on it.
     pub fn verify_vertex_signatures_batch_async<A, V, F>(
         &self,
         vertices: A,
@@ -124,6 +124,9 @@ impl<V, F: Fn(&V) -> Vote<'_>, P: ParameterSet> Future for VerifyVertices<V, F, 
     type Output = Report;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Report> {
+        if self.batch.verifier.engine.pool.is_forked() {
+            return Poll::Ready(self.batch.verify(None));
+        }
         match Pin::new(&mut self.receiver).poll(context) {
             Poll::Ready(Ok(report)) => Poll::Ready(report),
             Poll::Ready(Err(_)) => Poll::Ready(self.batch.verify(None)),

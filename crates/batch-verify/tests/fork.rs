@@ -5,19 +5,27 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 #![allow(unsafe_code, reason = "`fork` is unsafe")]
 
+use core::future::Future;
 use core::panic::AssertUnwindSafe;
+use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering};
+use core::task::{self, Poll, Waker};
 use core::time::Duration;
 use std::panic::catch_unwind;
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
 use batch_verify::{
-    Committee, QuorumRule, RejectReason, ServiceError, Source, Threads, VerificationService, Vote,
+    BatchVerifier, Committee, CommitteeVerifier, MemberId, Message, QuorumRule, RejectReason,
+    Report, ServiceError, Source, Threads, VerificationService, Vote,
 };
 use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
 
 const CHILDREN: usize = 40;
+
+type Vertex = (MemberId, Vec<u8>, Vec<u8>);
+type Vertices = Box<dyn Future<Output = Report> + Unpin>;
 
 #[test]
 fn a_child_process_never_waits() {
@@ -42,7 +50,46 @@ fn a_child_process_never_waits() {
         .build()
         .unwrap();
 
-    let child = |pending: batch_verify::Pending<Result<(), ServiceError>>| {
+    let wrong = Vote::new(member, b"other", vote(0).signature);
+    let expected = Some((30, RejectReason::ChallengeMismatch));
+    let batch = || (0..30).map(vote).chain([wrong]);
+    let verifiers = [
+        BatchVerifier::builder().threads(Threads::Dedicated(2)),
+        BatchVerifier::builder().threads(Threads::Inline),
+        BatchVerifier::builder(),
+    ];
+    let verifiers = verifiers.map(|builder| builder.build_for(committee.clone()).unwrap());
+    let owned: Arc<[Vertex]> = batch()
+        .map(|vote| match vote.message {
+            Message::Bytes(message) => (member, message.to_vec(), vote.signature.to_vec()),
+            _ => unreachable!("messages are bytes"),
+        })
+        .collect();
+    let vertices = |verifier: &CommitteeVerifier<MlDsa44>| -> Vertices {
+        let owned = Arc::clone(&owned);
+        let vertices = verifier.verify_vertex_signatures_batch_async(owned, |vertex: &Vertex| {
+            Vote::new(vertex.0, &vertex.1, &vertex.2)
+        });
+        Box::new(vertices)
+    };
+    // The threads are started here.
+    for verifier in &verifiers {
+        assert_eq!(verifier.verify(batch()).first_rejected(), expected);
+        assert_eq!(block_on(vertices(verifier)).first_rejected(), expected);
+    }
+
+    let child = |pending: batch_verify::Pending<Result<(), ServiceError>>,
+                 futures: Vec<Vertices>| {
+        for verifier in verifiers.iter().chain([&committee.verifier()]) {
+            assert_eq!(verifier.verify(batch()).first_rejected(), expected);
+            assert_eq!(block_on(vertices(verifier)).first_rejected(), expected);
+        }
+        for future in futures {
+            assert_eq!(block_on(future).first_rejected(), expected);
+        }
+        let (key, weight) = (SigningKey::<MlDsa44>::from_seed(&[2; 32]), 1);
+        let next = committee.successor(1, [(key.verifying_key(), weight)]);
+        assert_eq!(next.unwrap().len(), 2);
         assert_eq!(pending.wait(), Err(ServiceError::Abandoned));
         let answer = service.submit(Source::peer(1), &vote(0));
         assert_eq!(answer.unwrap_err(), ServiceError::Abandoned);
@@ -56,14 +103,8 @@ fn a_child_process_never_waits() {
         assert_eq!(quorum.unwrap_err(), ServiceError::Abandoned);
         service.drain().wait();
         assert_eq!(service.verify(&vote(0)), Ok(()));
-        let wrong = Vote::new(member, b"other", vote(0).signature);
-        let mismatch = RejectReason::ChallengeMismatch;
-        assert_eq!(service.verify(&wrong), Err(mismatch));
-        let votes = (0..30).map(vote).chain([wrong]);
-        assert_eq!(
-            service.verify_votes(votes).first_rejected(),
-            Some((30, mismatch))
-        );
+        assert!(service.verify(&wrong).is_err());
+        assert_eq!(service.verify_votes(batch()).first_rejected(), expected);
         assert!(service.stats().votes > 0);
         service.shutdown();
         // A new service works.
@@ -96,11 +137,12 @@ fn a_child_process_never_waits() {
         let mut failed = None;
         for n in 0..CHILDREN {
             let pending = service.submit(Source::own(), &vote(n % 30)).unwrap();
+            let futures = verifiers.iter().map(&vertices).collect();
             // SAFETY: the child only runs `child` and ends with `_exit`; the C library's
             // allocator is usable after a fork.
             match unsafe { libc::fork() } {
                 0 => {
-                    let held = catch_unwind(AssertUnwindSafe(|| child(pending))).is_ok();
+                    let held = catch_unwind(AssertUnwindSafe(|| child(pending, futures))).is_ok();
                     // SAFETY: ends the process without destructors.
                     unsafe { libc::_exit(i32::from(!held)) }
                 }
@@ -114,6 +156,17 @@ fn a_child_process_never_waits() {
         failed
     });
     assert_eq!(hung, None);
+}
+
+/// Waits for a future that is ready at once, or is made so by a thread of the parent process.
+fn block_on<F: Future + Unpin>(mut future: F) -> F::Output {
+    let mut context = task::Context::from_waker(Waker::noop());
+    loop {
+        match Pin::new(&mut future).poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::yield_now(),
+        }
+    }
 }
 
 /// Waits for a child; kills it if it does not end in time.

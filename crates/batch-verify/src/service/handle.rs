@@ -12,7 +12,7 @@ use super::state::{Entry, QueuedVote, queued_bytes};
 use super::sync::AtomicBool;
 use super::worker::{Shared, Worker};
 use super::{Pending, ServiceBuilder, ServiceError, ServiceStats, Source};
-use crate::batch::{Mode, Request, Resolved};
+use crate::batch::{Mode, Resolved};
 use crate::{Committee, RejectReason, Report, Vote};
 
 /// Verifies votes as they arrive from the network, in batches, on threads of its own.
@@ -282,13 +282,8 @@ impl<P: ParameterSet> VerificationService<P> {
                 ..Report::default()
             };
         }
-        let request = Request {
-            // The threads of a pool end at a fork.
-            alone: shared.is_forked(),
-            ..mode.into()
-        };
         let resolve = |&index: &usize| Resolved::vote(committees, &votes[index], false);
-        let mut report = shared.engine.report(request, &fresh, resolve);
+        let mut report = shared.engine.report(mode, &fresh, resolve);
         shared.count_verified(fresh.len() - report.skipped(), report.rejected().count());
         let mut verdicts = vec![Ok(()); votes.len()];
         for (&index, &verdict) in fresh.iter().zip(&report.verdicts) {
