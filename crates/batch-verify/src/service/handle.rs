@@ -155,7 +155,7 @@ impl<P: ParameterSet> VerificationService<P> {
             Ok(committee) => committee,
             Err(error) => {
                 if let ServiceError::Rejected(reason) = error {
-                    shared.on_verified(peer, Err(reason));
+                    shared.on_verified(peer, false);
                     shared.limit(peer, |limiter, peer| limiter.on_verdict(peer, Err(reason)));
                 }
                 return Err(shared.lock().stats.count(error));

@@ -1,5 +1,6 @@
 //! Quorums through a service: cached votes are not verified again.
 
+use core::cell::Cell;
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
 
@@ -44,22 +45,42 @@ impl<P: ParameterSet> VerificationService<P> {
         rule: QuorumRule,
         threshold: Threshold,
     ) -> Result<QuorumReport, QuorumError> {
+        self.count_quorum(committee, message.into(), votes, rule, threshold)
+            .0
+    }
+
+    /// The answer, and whether all of the signatures that were verified for it are valid: `None`
+    /// if there were none, because the votes are cached or too few.
+    fn count_quorum<'a>(
+        &self,
+        committee: &Committee<P>,
+        message: Message<'a>,
+        votes: &[(MemberId, &'a [u8])],
+        rule: QuorumRule,
+        threshold: Threshold,
+    ) -> (Result<QuorumReport, QuorumError>, Option<bool>) {
         #[cfg(feature = "tracing")]
         let _span = tracing::debug_span!("verify_quorum", votes = votes.len()).entered();
-        let message = message.into();
+        let are_valid = Cell::new(None);
         let quorum = Quorum {
             committee,
             votes,
             threshold,
             workers: self.shared().engine.pool.workers(),
         };
-        quorum.verify(rule, &|mode, indices| {
+        let answer = quorum.verify(rule, &|mode, indices| {
             let votes = indices.iter().map(|&index| votes[index]);
             let votes = votes.map(|(member, signature)| Vote::new(member, message, signature));
             let votes: Vec<Vote<'_>> = votes.collect();
             let committees = core::slice::from_ref(committee);
-            self.report(committees, mode, &votes).verdicts
-        })
+            let report = self.report(committees, mode, &votes);
+            if report.threads > 0 {
+                let valid = report.rejected().next().is_none();
+                are_valid.set(Some(valid && are_valid.get() != Some(false)));
+            }
+            report.verdicts
+        });
+        (answer, are_valid.get())
     }
 
     /// [`verify_quorum`](Self::verify_quorum) on a worker of the service, in turn with batches
@@ -67,7 +88,8 @@ impl<P: ParameterSet> VerificationService<P> {
     /// is shared by all. Dropping the answer cancels the quorum, unless it is being verified.
     ///
     /// Quorums have a queue of their own that is bounded and as fair to peers as that of votes;
-    /// `source` names the sender. Its priority and the rate limiter are not used.
+    /// `source` names the sender, which invalid signatures make a suspect if there is no quorum
+    /// without them. Its priority and the rate limiter are not used.
     ///
     /// # Errors
     /// [`ServiceError::QueueFull`], [`ServiceError::ShuttingDown`],
@@ -99,7 +121,12 @@ impl<P: ParameterSet> VerificationService<P> {
                 .iter()
                 .map(|(member, signature)| (*member, &**signature))
                 .collect();
-            let answer = service.verify_quorum(&committee, &*message, &votes, rule);
+            let (message, threshold) = ((&*message).into(), committee.threshold());
+            let (answer, are_valid) =
+                service.count_quorum(&committee, message, &votes, rule, threshold);
+            if are_valid == Some(answer.is_ok()) {
+                service.shared().on_verified(source.peer, answer.is_ok());
+            }
             let _ = reply.send(answer);
         };
         if self.shared().is_forked() {

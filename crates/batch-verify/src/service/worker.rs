@@ -14,9 +14,9 @@ use super::queue::Peer;
 use super::state::{Entry, Job, State};
 use super::sync::{AtomicU64, Condvar, Mutex, MutexGuard, RwLock};
 use super::{Pending, RateLimiter, ServiceBuilder, ServiceError, ServiceStats};
+use crate::Committee;
 use crate::batch::{Engine, Mode, Request, Resolved};
 use crate::executor::catch;
-use crate::{Committee, RejectReason};
 
 /// State that handles and workers share.
 pub(super) struct Shared<P: ParameterSet> {
@@ -241,7 +241,7 @@ impl<P: ParameterSet> Shared<P> {
                         let committee = core::slice::from_ref(&entry.committee);
                         self.cache.insert(committee, &entry.vote.as_vote());
                     }
-                    self.on_verified(entry.peer, verdict);
+                    self.on_verified(entry.peer, verdict.is_ok());
                 }
                 self.limit(entry.peer, |limiter, peer| {
                     limiter.on_verdict(peer, verdict)
@@ -282,14 +282,14 @@ impl<P: ParameterSet> Shared<P> {
         }
     }
 
-    /// Remembers whether the last vote of a peer was valid. A cached vote does not count: a
-    /// replay must not clear its sender.
-    pub(super) fn on_verified(&self, peer: Peer, verdict: Result<(), RejectReason>) {
+    /// Remembers whether the last vote or quorum of a peer was valid. A cached one does not
+    /// count: a replay must not clear its sender.
+    pub(super) fn on_verified(&self, peer: Peer, is_valid: bool) {
         let Some(peer) = peer else { return };
         let mut state = self.lock();
-        match verdict {
-            Ok(()) => drop(state.suspects.pop(&peer)),
-            Err(_) => drop(state.suspects.put(peer, ())),
+        match is_valid {
+            true => drop(state.suspects.pop(&peer)),
+            false => drop(state.suspects.put(peer, ())),
         }
     }
 }

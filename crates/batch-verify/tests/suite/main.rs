@@ -12,6 +12,7 @@ mod forms;
 mod key_cache;
 mod load;
 mod quorum;
+mod quorum_flood;
 mod serde;
 mod service;
 mod service_end;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Wake;
 use std::thread;
 
-use batch_verify::{Pending, QuorumError, QuorumRule, ServiceError, Source, VerificationService};
+use batch_verify::{Pending, ServiceError, Source, VerificationService};
 use mldsa_core::MlDsa44;
 
 use crate::fixture::{
@@ -107,43 +107,6 @@ fn own_votes_starve_no_peer() {
     assert_eq!(votes.order()[..2], [0, 1]);
 }
 
-/// Quorums and batches of votes are taken in turn: certificates without end delay no vote.
-#[test]
-fn quorums_starve_no_vote() {
-    let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
-    let order = Arc::new(Mutex::new(Vec::new()));
-    let mut quorums: Vec<_> = (0..4)
-        .map(|_| {
-            let rule = QuorumRule::AnyValid;
-            let quorum = service.submit_quorum(own(), &COMMITTEE, *b"b", Vec::new(), rule);
-            quorum.unwrap()
-        })
-        .collect();
-    let mut votes: Vec<_> = (0..16)
-        .map(|n| service.submit(own(), &VOTES[n].as_vote()).unwrap())
-        .collect();
-    let log = |class| Waker::from(Arc::new(Log(class, Arc::clone(&order))));
-    for quorum in &mut quorums {
-        assert!(
-            Pin::new(quorum)
-                .poll(&mut Context::from_waker(&log(0)))
-                .is_pending()
-        );
-    }
-    for vote in &mut votes {
-        assert!(
-            Pin::new(vote)
-                .poll(&mut Context::from_waker(&log(1)))
-                .is_pending()
-        );
-    }
-    worker.start();
-    service.drain().wait();
-    let order = order.lock().unwrap().clone();
-    let expected = [&[0][..], &[1; 8], &[0], &[1; 8], &[0, 0]].concat();
-    assert_eq!(order, expected);
-}
-
 /// Votes of the current round are verified first; lower priorities have one slot in eight each.
 #[test]
 fn priorities() {
@@ -209,36 +172,6 @@ fn suspects_leave_room() {
     assert_eq!((stats.queued_votes, stats.evicted), (400, 0));
 }
 
-/// Quorums in bounded memory: the one peer that submits without end displaces its own.
-#[test]
-fn quorums_displace_no_other_peers() {
-    let (service, worker) = held(|builder| builder.queue_bytes(1 << 20));
-    let rule = QuorumRule::AnyValid;
-    let submit = |peer, votes: usize| {
-        let votes = (0..votes).map(|n| (member(n % MEMBERS), vec![0; 2420].into()));
-        service.submit_quorum(from_peer(peer), &COMMITTEE, *b"b", votes.collect(), rule)
-    };
-    let flood: Vec<_> = (0..100).flat_map(|_| submit(9, 100).ok()).collect();
-    assert_eq!(flood.len(), 4);
-    let honest = submit(1, 6).unwrap();
-    let displaced = submit(2, 90).unwrap();
-    assert_eq!(submit(9, 100).unwrap_err(), ServiceError::QueueFull);
-    worker.start();
-    for quorum in [honest, displaced] {
-        assert!(matches!(
-            quorum.wait(),
-            Err(QuorumError::Insufficient { .. })
-        ));
-    }
-    let flood = flood.into_iter().map(|quorum| quorum.wait().unwrap_err());
-    assert_eq!(
-        flood
-            .filter(|error| *error == QuorumError::Abandoned)
-            .count(),
-        1
-    );
-}
-
 /// Answers that are awaited, and the classes of those that have come, in their order: one worker
 /// answers in the order of verification.
 #[derive(Default)]
@@ -268,7 +201,7 @@ impl Awaited {
 }
 
 /// Writes its number when it is woken.
-struct Log(usize, Arc<Mutex<Vec<usize>>>);
+pub(crate) struct Log(pub(crate) usize, pub(crate) Arc<Mutex<Vec<usize>>>);
 
 impl Wake for Log {
     fn wake(self: Arc<Self>) {
