@@ -9,6 +9,7 @@ use mldsa_core::ParameterSet;
 use super::queue::Push;
 use super::sync::AtomicBool;
 use super::{Pending, ServiceError, Source, VerificationService};
+use crate::batch::Mode;
 use crate::quorum::Quorum;
 use crate::{Committee, MemberId, Message, QuorumError, QuorumReport, QuorumRule, Threshold, Vote};
 
@@ -45,12 +46,14 @@ impl<P: ParameterSet> VerificationService<P> {
         rule: QuorumRule,
         threshold: Threshold,
     ) -> Result<QuorumReport, QuorumError> {
-        self.count_quorum(committee, message.into(), votes, rule, threshold)
+        let message = message.into();
+        self.count_quorum(committee, message, votes, rule, threshold, None)
             .0
     }
 
     /// The answer, and whether all of the signatures that were verified for it are valid: `None`
-    /// if there were none, because the votes are cached or too few.
+    /// if there were none, because the votes are cached or too few. `make_way` is called after
+    /// each batch.
     fn count_quorum<'a>(
         &self,
         committee: &Committee<P>,
@@ -58,6 +61,7 @@ impl<P: ParameterSet> VerificationService<P> {
         votes: &[(MemberId, &'a [u8])],
         rule: QuorumRule,
         threshold: Threshold,
+        make_way: Option<&dyn Fn()>,
     ) -> (Result<QuorumReport, QuorumError>, Option<bool>) {
         #[cfg(feature = "tracing")]
         let _span = tracing::debug_span!("verify_quorum", votes = votes.len()).entered();
@@ -68,23 +72,33 @@ impl<P: ParameterSet> VerificationService<P> {
             threshold,
             workers: self.shared().engine.pool.workers(),
         };
+        let at_once = make_way.map_or(usize::MAX, |_| self.shared().batch);
         let answer = quorum.verify(rule, &|mode, indices| {
-            let votes = indices.iter().map(|&index| votes[index]);
-            let votes = votes.map(|(member, signature)| Vote::new(member, message, signature));
-            let votes: Vec<Vote<'_>> = votes.collect();
-            let committees = core::slice::from_ref(committee);
-            let report = self.report(committees, mode, &votes);
-            if report.threads > 0 {
-                let valid = report.rejected().next().is_none();
-                are_valid.set(Some(valid && are_valid.get() != Some(false)));
+            let mut verdicts = Vec::with_capacity(indices.len());
+            for indices in indices.chunks(at_once) {
+                let votes = indices.iter().map(|&index| votes[index]);
+                let votes = votes.map(|(member, signature)| Vote::new(member, message, signature));
+                let votes: Vec<Vote<'_>> = votes.collect();
+                let report = self.report(core::slice::from_ref(committee), mode, &votes);
+                let all_valid = report.rejected().next().is_none();
+                if report.threads > 0 {
+                    are_valid.set(Some(all_valid && are_valid.get() != Some(false)));
+                }
+                verdicts.extend(report.verdicts);
+                if !all_valid && mode == Mode::FirstInvalid {
+                    break;
+                }
+                if let Some(make_way) = make_way {
+                    make_way();
+                }
             }
-            report.verdicts
+            verdicts
         });
         (answer, are_valid.get())
     }
 
-    /// [`verify_quorum`](Self::verify_quorum) on a worker of the service, in turn with batches
-    /// of queued votes: the same answer, later, or [`QuorumError::Abandoned`]. Votes are moved, and the message
+    /// [`verify_quorum`](Self::verify_quorum) on a worker of the service, a batch at a time in
+    /// turn with batches of queued votes: the same answer, later, or [`QuorumError::Abandoned`]. Votes are moved, and the message
     /// is shared by all. Dropping the answer cancels the quorum, unless it is being verified.
     ///
     /// Quorums have a queue of their own that is bounded and as fair to peers as that of votes;
@@ -109,7 +123,7 @@ impl<P: ParameterSet> VerificationService<P> {
         let flag = Arc::clone(&cancelled);
         let bytes = votes.iter().map(|(_, vote)| vote.len() + VOTE_BYTES);
         let bytes = bytes.sum::<usize>() + message.len() + QUORUM_BYTES;
-        let run = move || {
+        let run = move |make_way: &dyn Fn()| {
             // A service without handles has no one to answer.
             let Some(service) = service() else {
                 return;
@@ -123,7 +137,7 @@ impl<P: ParameterSet> VerificationService<P> {
                 .collect();
             let (message, threshold) = ((&*message).into(), committee.threshold());
             let (answer, are_valid) =
-                service.count_quorum(&committee, message, &votes, rule, threshold);
+                service.count_quorum(&committee, message, &votes, rule, threshold, Some(make_way));
             if are_valid == Some(answer.is_ok()) {
                 service.shared().on_verified(source.peer, answer.is_ok());
             }

@@ -33,9 +33,13 @@ pub(super) struct State<P: ParameterSet> {
     drains: Vec<(u64, oneshot::Sender<()>)>,
 }
 
-/// A synchronous call for a worker.
+/// A synchronous call for a worker. It calls its argument from time to time, which verifies a
+/// batch of votes.
+type Run = Box<dyn FnOnce(&dyn Fn()) + Send>;
+
+/// A call with its generation.
 pub(super) struct Job {
-    pub(super) run: Box<dyn FnOnce() + Send>,
+    pub(super) run: Run,
     pub(super) generation: u64,
 }
 
@@ -95,12 +99,7 @@ impl<P: ParameterSet> State<P> {
     }
 
     /// Queues a synchronous call.
-    pub(super) fn push_job(
-        &mut self,
-        peer: Peer,
-        bytes: usize,
-        run: Box<dyn FnOnce() + Send>,
-    ) -> Push<Job> {
+    pub(super) fn push_job(&mut self, peer: Peer, bytes: usize, run: Run) -> Push<Job> {
         let generation = self.accept();
         let job = Job { run, generation };
         let Self { jobs, suspects, .. } = self;
@@ -239,7 +238,7 @@ mod tests {
     fn a_drain_waits_for_earlier_work_only() {
         let mut state = State::<MlDsa44>::new(1, 1);
         let (done, _drained) = oneshot::channel();
-        let push = |state: &mut State<_>| state.push_job(None, 0, Box::new(|| ()));
+        let push = |state: &mut State<_>| state.push_job(None, 0, Box::new(|_| ()));
         push(&mut state);
         state.drain(done);
         push(&mut state);
@@ -254,7 +253,7 @@ mod tests {
     #[test]
     fn dropped_drains_are_forgotten() {
         let mut state = State::<MlDsa44>::new(1, 1);
-        let _ = state.push_job(None, 0, Box::new(|| ()));
+        let _ = state.push_job(None, 0, Box::new(|_| ()));
         for _ in 0..1000 {
             state.drain(oneshot::channel().0);
         }

@@ -27,7 +27,7 @@ pub(super) struct Shared<P: ParameterSet> {
     pub(super) cache: VerdictCache<P>,
     pub(super) limiter: Option<Box<dyn RateLimiter>>,
     pub(super) max_message_bytes: usize,
-    batch: usize,
+    pub(super) batch: usize,
     /// Votes that were submitted or verified synchronously, without those that the cache
     /// counts as answered.
     pub(super) votes: AtomicU64,
@@ -203,6 +203,28 @@ impl<P: ParameterSet> Shared<P> {
         }
     }
 
+    /// Verifies a batch and answers its votes.
+    fn verify_batch(&self, mut entries: VecDeque<Entry<P>>) {
+        catch(|| self.verify(&mut entries));
+        // None are left, unless verification panicked.
+        self.lock().stats.abandoned += entries.len() as u64;
+        for entry in entries {
+            self.answer(entry, Err(ServiceError::Abandoned));
+        }
+    }
+
+    /// Runs a job, which makes way for queued votes.
+    fn run_job(&self, job: Job) {
+        let make_way = || {
+            let batch = self.lock().next_batch(self.batch);
+            if !batch.is_empty() {
+                self.verify_batch(batch);
+            }
+        };
+        catch(|| (job.run)(&make_way));
+        self.complete(job.generation);
+    }
+
     /// Verifies one batch and answers its votes, which are removed as they are answered.
     fn verify(&self, entries: &mut VecDeque<Entry<P>>) {
         let request = Request {
@@ -308,18 +330,8 @@ impl<P: ParameterSet> Worker<P> {
     pub(super) fn run(self) {
         while let Some(task) = self.next() {
             match task {
-                Task::Job(job) => {
-                    catch(job.run);
-                    self.0.complete(job.generation);
-                }
-                Task::Batch(mut entries) => {
-                    catch(|| self.0.verify(&mut entries));
-                    // None are left, unless verification panicked.
-                    self.0.lock().stats.abandoned += entries.len() as u64;
-                    for entry in entries {
-                        self.0.answer(entry, Err(ServiceError::Abandoned));
-                    }
-                }
+                Task::Job(job) => self.0.run_job(job),
+                Task::Batch(entries) => self.0.verify_batch(entries),
             }
         }
     }

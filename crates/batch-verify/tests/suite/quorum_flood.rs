@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use batch_verify::{QuorumError, QuorumRule, RateLimiter, RejectReason, ServiceError};
 
-use crate::fixture::{COMMITTEE, KEYS, MEMBERS, VOTES, from_peer, held, member, own, sign};
+use crate::fixture::{
+    COMMITTEE, KEYS, MEMBERS, VOTES, forgery, from_peer, held, member, own, sign,
+};
 use crate::service_flood::Log;
 
 /// Quorums and batches of votes are taken in turn: certificates without end delay no vote.
@@ -45,6 +47,34 @@ fn quorums_starve_no_vote() {
     let order = order.lock().unwrap().clone();
     let expected = [&[0][..], &[1; 8], &[0], &[1; 8], &[0, 0]].concat();
     assert_eq!(order, expected);
+}
+
+/// A large quorum makes way for queued votes after each batch of its own.
+#[test]
+fn large_quorums_delay_no_vote() {
+    let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
+    let forged = (0..100_usize).map(|n| {
+        let vote = forgery(member(n % MEMBERS), &n.to_le_bytes());
+        (vote.member, vote.signature.into())
+    });
+    let rule = QuorumRule::AnyValid;
+    let quorum = service.submit_quorum(own(), &COMMITTEE, *b"b", forged.collect(), rule);
+    let mut quorum = quorum.unwrap();
+    let votes = VOTES[..16].iter();
+    let mut votes: Vec<_> = votes
+        .map(|vote| service.submit(own(), &vote.as_vote()).unwrap())
+        .collect();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let log = |class| Waker::from(Arc::new(Log(class, Arc::clone(&order))));
+    let polled = Pin::new(&mut quorum).poll(&mut Context::from_waker(&log(1)));
+    assert!(polled.is_pending());
+    for vote in &mut votes {
+        let polled = Pin::new(vote).poll(&mut Context::from_waker(&log(0)));
+        assert!(polled.is_pending());
+    }
+    worker.start();
+    service.drain().wait();
+    assert_eq!(*order.lock().unwrap(), [&[0; 16][..], &[1]].concat());
 }
 
 /// Quorums in bounded memory: the one peer that submits without end displaces its own.
