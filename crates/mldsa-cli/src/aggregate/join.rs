@@ -43,7 +43,6 @@ pub(crate) fn join(args: &JoinArgs) -> io::Result<()> {
     // An error for a store of another committee.
     read_registration(&registrations(path).join(file_name(&id)))?;
     let mut guard = store.guard()?;
-    settings.keep(&epoch.store)?;
     let committee = wait(args.wait.timeout, || {
         match Committee::join(path, settings.epoch, shape, &rule, &id) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -63,5 +62,7 @@ pub(crate) fn join(args: &JoinArgs) -> io::Result<()> {
     // First: it fails if the seed serves another plan.
     committee.announce(&store, &mut guard)?;
     committee.publish(&id)?;
+    // Last: what the other commands use is not changed by a `join` that fails.
+    settings.keep(&epoch.store)?;
     print(committee.describe())
 }

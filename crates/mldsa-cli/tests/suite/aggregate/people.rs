@@ -148,6 +148,9 @@ fn fewer_members_than_a_quorum_wait() {
     people
         .place
         .refused(&format!("join --store member-0 {other}"), "another plan");
+    // Of an epoch for which others are missing: the store keeps the one of its last success.
+    let early = "join --store member-0 --epoch 2 --ctx OTHER --members m0,m4 --timeout 0";
+    people.place.invalid(early, "join of m4");
     // Before the agreement.
     let sign = |more: &str| format!("sign --store member-0 {SIGN} --out decision {more}");
     people.place.refused(&sign(""), "run `agree` first");
