@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use base16ct::lower::encode_string;
 use mladsa_aggregate::{
@@ -30,6 +31,9 @@ use crate::terminal::complain;
 
 /// Greatest number of committees between a trusted epoch and the one that is verified.
 const MAX_SUCCESSORS: u8 = 32;
+
+/// Length and time of the last change; none if the file is absent.
+pub(crate) type FileState = Option<(u64, SystemTime)>;
 
 /// One epoch in the directory of a committee. Only files of members of the plan are read.
 pub(crate) struct Committee {
@@ -315,9 +319,14 @@ impl Committee {
         })
     }
 
-    /// The number of files with acknowledgements.
-    pub(crate) fn count_acknowledgements(&self) -> usize {
-        files_in(&self.epoch.join("acknowledgements")).map_or(0, |files| files.len())
+    /// The state of the file with the acknowledgement of each member, which changes with it.
+    pub(crate) fn acknowledgement_files(&self) -> Vec<FileState> {
+        let directory = self.epoch.join("acknowledgements");
+        let state = |id| {
+            let file = fs::metadata(directory.join(file_name(id))).ok()?;
+            Some((file.len(), file.modified().ok()?))
+        };
+        self.registry.ids().map(state).collect()
     }
 
     /// The directory of the epoch.

@@ -13,7 +13,7 @@ use mladsa_aggregate::{
 
 use super::StepError;
 use super::args::SignArgs;
-use super::committee::Committee;
+use super::committee::{Committee, FileState};
 use super::dirs::{POLL, wait};
 use super::mailbox::{Mailbox, certificate_limit};
 use super::network::Network;
@@ -44,7 +44,7 @@ pub(crate) fn sign(args: &SignArgs) -> Result<(), StepError> {
             None => None,
         },
         began: Instant::now(),
-        acknowledgements: 0,
+        acknowledgements: Vec::new(),
         failed: None,
         task,
         committee,
@@ -73,7 +73,8 @@ struct Decision<'a> {
     mailbox: Mailbox,
     network: Option<Network>,
     began: Instant,
-    acknowledgements: usize,
+    /// When the agreement was last read.
+    acknowledgements: Vec<FileState>,
     /// Since when no attempts are left.
     failed: Option<u64>,
 }
@@ -93,7 +94,7 @@ impl Decision<'_> {
     /// Begins a session, or another one with more members. A member that withdraws its acknowledgement
     /// changes nothing: each new session retires an attempt.
     fn update(&mut self, running: &mut Running) -> io::Result<()> {
-        let present = self.committee.count_acknowledgements();
+        let present = self.committee.acknowledgement_files();
         if present == self.acknowledgements {
             return Ok(());
         }

@@ -2,6 +2,7 @@
 
 use core::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader};
 use std::process::Child;
 
 use super::*;
@@ -163,6 +164,27 @@ fn fewer_members_than_a_quorum_wait() {
     let alone = "join --committee committee --store member-9 --id m9 --members m8,m9 --timeout 0 \
                  --epoch 9";
     people.place.invalid(alone, "join of m8");
+}
+
+/// An acknowledgement that took the place of another file left their number as it was, and was not read.
+#[test]
+fn an_acknowledgement_in_place_of_another_file_is_read() {
+    let people = People::new("in-place");
+    let place = &people.place;
+    people.join(&[0, 1, 2, 3]);
+    let digest = place.status(1, "roots");
+    let expected = format!("--expect-roots {digest}");
+    people.all(&[0, 1], "agree", &expected);
+    place.put("committee/epoch-1/acknowledgements/6d32", b"of m2");
+    let sign = format!("{SIGN} --timeout 60 --out decision-{{n}}");
+    let mut early = people.start(0, "sign", &sign.replace("{n}", "0"));
+    let shown = BufReader::new(early.stderr.take().unwrap()).lines();
+    let is_waiting =
+        |line: io::Result<String>| line.unwrap().ends_with("acknowledgements of a quorum");
+    assert!({ shown }.any(is_waiting));
+    people.all(&[2], "agree", &expected);
+    people.all(&[1, 2], "sign", &sign);
+    good(early);
 }
 
 /// The first plan in the directory, also one of a stranger, ended the epoch for all.
