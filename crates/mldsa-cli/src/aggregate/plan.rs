@@ -30,6 +30,11 @@ impl Committee {
         ids: &[MemberId],
         rule: &QuorumRule,
     ) -> io::Result<Self> {
+        if let Some(after) = shape.after.filter(|after| *after >= epoch) {
+            return Err(io::Error::other(format!(
+                "--after: {after} is not an earlier one than epoch {epoch}"
+            )));
+        }
         let mut ids = ids.to_vec();
         ids.sort_unstable();
         let (weights, threshold) = match rule {

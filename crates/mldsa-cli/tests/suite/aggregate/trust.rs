@@ -83,6 +83,11 @@ fn made_up_committees_are_rejected() {
     good("seasoned", &format!("--identity {identity}"));
     good("seasoned", "");
 
+    // A plan that no committee could endorse was made.
+    for after in [2, 3] {
+        let plan = format!("plan --committee committee --epoch 2 --members m0,m1 --after {after}");
+        place.refused(&plan, "not an earlier one than epoch 2");
+    }
     // One member alone makes epoch 2; it can even claim that epoch 2 follows on epoch 1.
     place.init("committee", &["x4", "x5"]);
     let few = ["m3", "x4", "x5"];
