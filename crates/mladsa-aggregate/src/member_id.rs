@@ -43,9 +43,13 @@ impl PartialOrd for MemberId {
     }
 }
 
+/// One printable word: other bytes, and spaces, which separate names in lists, are escaped.
 impl fmt::Display for MemberId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.as_bytes().escape_ascii())
+        self.as_bytes().iter().try_for_each(|byte| match byte {
+            b' ' => f.write_str("\\x20"),
+            _ => write!(f, "{}", byte.escape_ascii()),
+        })
     }
 }
 

@@ -7,6 +7,19 @@ use mldsa_core::Randomness;
 
 use crate::committee::*;
 
+/// Lists of names separate them by spaces: the name of one member read as those of two.
+#[test]
+fn a_displayed_name_is_one_printable_word() {
+    for (name, shown) in [
+        ("m0", "m0"),
+        ("m0 m1", "m0\\x20m1"),
+        ("m0\\x20m1", "m0\\\\x20m1"),
+        ("m\n\u{e9}", "m\\n\\xc3\\xa9"),
+    ] {
+        assert_eq!(MemberId::new(name.as_bytes()).unwrap().to_string(), shown);
+    }
+}
+
 /// R(2): the width of the offsets of two signers.
 const WIDTH: i32 = 4096;
 
