@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::thread;
+use std::time::Instant;
 
 use mladsa_aggregate::Certificate;
 
@@ -54,7 +55,7 @@ impl Network {
         let peers = peers.iter().map(|peer| {
             let (sender, messages) = sync_channel(QUEUE);
             let peer = peer.clone();
-            thread::spawn(move || deliver(&peer, &messages));
+            thread::spawn(move || deliver(&peer, &messages, PATIENCE));
             sender
         });
         Ok(Self {
@@ -193,12 +194,15 @@ fn read_message(mut stream: &TcpStream, limit: u64) -> io::Result<Vec<u8>> {
     Ok(message)
 }
 
-/// Sends messages to a peer, over one connection until it fails.
-fn deliver(peer: &str, messages: &Receiver<Arc<[u8]>>) {
+/// Sends messages to a peer, over one connection until it fails or `lifetime` is over: a host that has
+/// lost the connection without a word leaves the failure to time-outs of many minutes.
+fn deliver(peer: &str, messages: &Receiver<Arc<[u8]>>, lifetime: Duration) {
     let mut connection = None;
+    let mut since = Instant::now();
     for message in messages {
-        if connection.is_none() {
+        if connection.is_none() || since.elapsed() >= lifetime {
             connection = connect(peer).ok();
+            since = Instant::now();
         }
         let length = u32::try_from(message.len())
             .unwrap_or(u32::MAX)
@@ -252,6 +256,22 @@ mod tests {
             closed();
         }
         assert_eq!(closed(), [true; 4]);
+    }
+
+    /// A half-open connection took all messages until the system gave it up.
+    #[test]
+    fn connections_are_renewed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let peer = listener.local_addr().unwrap().to_string();
+        let (sender, messages) = sync_channel::<Arc<[u8]>>(QUEUE);
+        let sending = thread::spawn(move || deliver(&peer, &messages, Duration::ZERO));
+        for message in [b"first", b"other"] {
+            sender.send(Arc::from(&message[..])).unwrap();
+            let (stream, _) = listener.accept().unwrap();
+            assert_eq!(read_message(&stream, 9).unwrap(), message);
+        }
+        drop(sender);
+        sending.join().unwrap();
     }
 
     /// Each one took as long as the verification of all openings, without a limit.
