@@ -47,11 +47,11 @@ pub(crate) struct Args {
 
 const HELP: &str = "\
 EXPERIMENTAL: no independent review, no proof for the narrow masks. One key signs
-one decision; the guard in the store ensures it. A store that was lost, copied or
+one decision; the journal in the store ensures it. A store that was lost, copied or
 restored from a backup must never sign again.
 
 `--committee` is a directory that all members share, `--store` one member's own,
-made with mode 0700; its secrets and its guard have mode 0600. A store remembers
+made with mode 0700; its secrets and its journal have mode 0600. A store remembers
 the committee, the epoch and the domain of `join`. A member runs, for an epoch:
 
   join      with the names of all members; the members make one plan
@@ -90,7 +90,7 @@ enum Command {
     Evidence(EvidenceArgs),
     /// End an epoch: no key of it or of an earlier one signs any more
     Close(CloseArgs),
-    /// End an epoch as `close` does, and make a new seed and a new guard
+    /// End an epoch as `close` does, and make a new seed and a new journal
     Rotate(CloseArgs),
     /// Single steps of `join` and `sign`
     #[command(subcommand)]
@@ -200,7 +200,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
             let store = Store::open(&args.store)?;
             let committee = expected(args)?;
             print(committee.describe())?;
-            committee.endorse(&store, &mut store.guard()?)?;
+            committee.endorse(&store, &mut store.journal()?)?;
             Ok(Status::Good)
         }
         Command::Evidence(args) => evidence::verify(&expected(&args.epoch)?, args),
@@ -238,7 +238,7 @@ fn run_step(args: &Step) -> io::Result<Status> {
         }
         Step::Root(args) => {
             let store = Store::open(&args.store)?;
-            Committee::of(args)?.announce(&store, &mut store.guard()?)?;
+            Committee::of(args)?.announce(&store, &mut store.journal()?)?;
             Ok(Status::Good)
         }
         Step::Open(args) => step(Attempt::new(args)?.open()),
@@ -272,9 +272,9 @@ fn agree(args: &EpochArgs) -> io::Result<()> {
     expect_roots(&pinned, args.expect_roots.as_deref())?;
     let digest = encode_string(pinned.digest());
     print(format!("{}roots: {digest}\n", committee.describe()))?;
-    let mut guard = store.guard()?;
+    let mut journal = store.journal()?;
     pins.keep()?;
-    committee.acknowledge(&store, &pinned, &mut guard)
+    committee.acknowledge(&store, &pinned, &mut journal)
 }
 
 /// The exit code of a step: verdicts are no errors.

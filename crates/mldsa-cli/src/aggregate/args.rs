@@ -26,7 +26,7 @@ pub(crate) struct JoinArgs {
     pub(crate) wait: WaitArgs,
 }
 
-/// Make a member: its secrets, its guard and its registration
+/// Make a member: its secrets, its journal and its registration
 #[derive(clap::Args)]
 pub(crate) struct InitArgs {
     /// The directory that the committee shares
@@ -47,7 +47,7 @@ pub(crate) struct NewStoreArgs {
     #[arg(long)]
     pub(crate) id: Option<String>,
 
-    /// Keep the high-water mark of the guard here, on another device than the store:
+    /// Keep the high-water mark of the journal here, on another device than the store:
     /// FILE.0 at first, with the next number after each rotation
     #[arg(long, value_name = "FILE")]
     pub(crate) mark: Option<PathBuf>,

@@ -150,13 +150,13 @@ impl Committee {
     }
 
     /// Publishes the endorsement of this committee by a member of the one before it.
-    pub(crate) fn endorse(&self, store: &Store, guard: &mut OneTimeKeyJournal) -> io::Result<()> {
+    pub(crate) fn endorse(&self, store: &Store, journal: &mut OneTimeKeyJournal) -> io::Result<()> {
         let previous = self.previous(&store.path, MAX_SUCCESSORS)?;
         let previous = previous.ok_or_else(|| io::Error::other("the plan is after no epoch"))?;
         let rnd = random()?;
         let (epoch, hedge) = (self.plan.epoch(), Randomness::Hedged(&rnd));
         let member = &store.member;
-        let signed = member.endorse(&previous, epoch, &self.id(), guard, hedge);
+        let signed = member.endorse(&previous, epoch, &self.id(), journal, hedge);
         let bytes = signed.map_err(refused)?.to_bytes();
         self.share("endorsements", member.id(), &bytes)
     }
@@ -218,7 +218,11 @@ impl Committee {
     }
 
     /// Publishes the root of a member's keys.
-    pub(crate) fn announce(&self, store: &Store, guard: &mut OneTimeKeyJournal) -> io::Result<()> {
+    pub(crate) fn announce(
+        &self,
+        store: &Store,
+        journal: &mut OneTimeKeyJournal,
+    ) -> io::Result<()> {
         self.expect_store(&store.path)?;
         let tree = self.tree(store)?;
         let rnd = random()?;
@@ -234,7 +238,7 @@ impl Committee {
         let rnd = random()?;
         let root = store
             .member
-            .announce(&tree, guard, Randomness::Hedged(&rnd));
+            .announce(&tree, journal, Randomness::Hedged(&rnd));
         self.share("roots", id, &root.map_err(refused)?.to_bytes())
     }
 
@@ -243,11 +247,11 @@ impl Committee {
         &self,
         store: &Store,
         pinned: &PinnedRoots,
-        guard: &mut OneTimeKeyJournal,
+        journal: &mut OneTimeKeyJournal,
     ) -> io::Result<()> {
         let rnd = random()?;
         let member = &store.member;
-        let signed = member.acknowledge(pinned, guard, Randomness::Hedged(&rnd));
+        let signed = member.acknowledge(pinned, journal, Randomness::Hedged(&rnd));
         let bytes = signed.map_err(refused)?.to_bytes();
         self.share("acknowledgements", member.id(), &bytes)
     }

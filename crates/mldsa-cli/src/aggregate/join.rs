@@ -42,7 +42,7 @@ pub(crate) fn join(args: &JoinArgs) -> io::Result<()> {
     }
     // An error for a store of another committee.
     read_registration(&registrations(path).join(file_name(&id)))?;
-    let mut guard = store.guard()?;
+    let mut journal = store.journal()?;
     let committee = wait(args.wait.timeout, || {
         match Committee::join(path, settings.epoch, shape, &rule, &id) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -60,7 +60,7 @@ pub(crate) fn join(args: &JoinArgs) -> io::Result<()> {
     })?;
     committee.expect_identity(epoch)?;
     // First: it fails if the seed serves another plan.
-    committee.announce(&store, &mut guard)?;
+    committee.announce(&store, &mut journal)?;
     committee.publish(&id)?;
     // Last: what the other commands use is not changed by a `join` that fails.
     settings.keep(&epoch.store)?;

@@ -37,7 +37,7 @@ pub(crate) fn sign(args: &SignArgs) -> Result<(), StepError> {
     let mut decision = Decision {
         args,
         tree: Arc::new(committee.tree(&store)?),
-        journal: store.guard()?,
+        journal: store.journal()?,
         mailbox: Mailbox::new(&committee, &task, store.member.id())?,
         network: match args.listen {
             Some(listen) => Some(Network::new(listen, &args.peers, limit)?),

@@ -111,39 +111,39 @@ impl Attempt {
     pub(crate) fn open(self) -> Result<(), StepError> {
         let store = Store::open(&self.store)?;
         let tree = self.committee.tree(&store)?;
-        let guard = store.guard()?;
+        let journal = store.journal()?;
         let opening = store
             .member
-            .open(&self.agreed, &tree, &self.attempt, &guard)?;
-        self.send(&opening, &guard)
+            .open(&self.agreed, &tree, &self.attempt, &journal)?;
+        self.send(&opening, &journal)
     }
 
     pub(crate) fn commit(self) -> Result<(), StepError> {
         let store = Store::open(&self.store)?;
         let round = self.read_round()?;
-        let mut guard = store.guard()?;
-        let (_, hash) = store.member.commit(&round, &mut guard)?;
-        self.send(&hash, &guard)
+        let mut journal = store.journal()?;
+        let (_, hash) = store.member.commit(&round, &mut journal)?;
+        self.send(&hash, &journal)
     }
 
     pub(crate) fn reveal(self) -> Result<(), StepError> {
         let store = Store::open(&self.store)?;
         let round = self.read_round()?;
         let hashes = self.read_hashes(&round)?;
-        let mut guard = store.guard()?;
-        let pending = store.member.resume(&round, &guard)?;
-        let commitment = store.member.reveal(&pending, &hashes, &mut guard)?;
-        self.send(&commitment, &guard)
+        let mut journal = store.journal()?;
+        let pending = store.member.resume(&round, &journal)?;
+        let commitment = store.member.reveal(&pending, &hashes, &mut journal)?;
+        self.send(&commitment, &journal)
     }
 
     pub(crate) fn respond(self) -> Result<(), StepError> {
         let store = Store::open(&self.store)?;
         let round = self.read_round()?;
         let challenge = self.read_challenge(&round)?;
-        let mut guard = store.guard()?;
-        let pending = store.member.resume(&round, &guard)?;
-        let response = store.member.respond(pending, &challenge, &mut guard)?;
-        self.send(&response, &guard)
+        let mut journal = store.journal()?;
+        let pending = store.member.resume(&round, &journal)?;
+        let response = store.member.respond(pending, &challenge, &mut journal)?;
+        self.send(&response, &journal)
     }
 
     pub(crate) fn combine(self, out: &Path) -> Result<(), StepError> {
@@ -293,7 +293,7 @@ pub(crate) fn retire(args: &RetireArgs) -> Result<(), StepError> {
     let store = Store::open(&args.epoch.store)?;
     Ok(store
         .member
-        .retire(&agreed, &attempt, &mut store.guard()?)?)
+        .retire(&agreed, &attempt, &mut store.journal()?)?)
 }
 
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {

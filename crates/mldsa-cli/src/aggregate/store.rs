@@ -1,4 +1,4 @@
-//! Store of one member: name, secrets, one-time guard, trees, pinned lists.
+//! Store of one member: name, secrets, one-time journal, trees, pinned lists.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -22,9 +22,9 @@ use crate::input::read_small;
 use crate::paths::{is_inside, is_still};
 use crate::random::random;
 
-/// A store. Its `secret` file records whether the guard was ever complete: from then on a missing
-/// guard is an error and never made anew. After a rotation it also records the last epoch that the
-/// new seed does not serve. A change of the secret holds the lock of the store, and the guard's if
+/// A store. Its `secret` file records whether the journal was ever complete: from then on a missing
+/// journal is an error and never made anew. After a rotation it also records the last epoch that the
+/// new seed does not serve. A change of the secret holds the lock of the store, and the journal's if
 /// there is one.
 pub(crate) struct Store {
     pub(crate) path: PathBuf,
@@ -32,11 +32,11 @@ pub(crate) struct Store {
     pub(crate) member: Arc<Member>,
 }
 
-/// The `secret` file: `"MLADSAS4" || guarded || BE32(generation) || BE64(closed) || seed || xi ||
+/// The `secret` file: `"MLADSAS4" || has_journal || BE32(generation) || BE64(closed) || seed || xi ||
 /// digest`. The digest over all before it binds the public fields to the seed: only a holder of the
 /// seed can change them.
 struct Secret {
-    guarded: bool,
+    has_journal: bool,
     /// Number of rotations.
     generation: u32,
     /// The last epoch that the seed does not serve.
@@ -56,7 +56,7 @@ impl Secret {
             return None;
         }
         let rest = content.strip_prefix(MAGIC)?;
-        let (&[guarded @ 0..=1], rest) = rest.split_first_chunk()? else {
+        let (&[has_journal @ 0..=1], rest) = rest.split_first_chunk()? else {
             return None;
         };
         let (&generation, rest) = rest.split_first_chunk()?;
@@ -64,7 +64,7 @@ impl Secret {
         let mut random = Zeroizing::new([0; 64]);
         random.copy_from_slice(<&[u8; 64]>::try_from(rest).ok()?);
         Some(Self {
-            guarded: guarded == 1,
+            has_journal: has_journal == 1,
             generation: u32::from_be_bytes(generation),
             closed: u64::from_be_bytes(closed),
             random,
@@ -76,7 +76,7 @@ impl Secret {
     fn write(&self, store: &Path) -> io::Result<()> {
         let mut bytes = Zeroizing::new([0; SECRET_LEN]);
         bytes[..8].copy_from_slice(MAGIC);
-        bytes[8] = self.guarded.into();
+        bytes[8] = self.has_journal.into();
         bytes[9..13].copy_from_slice(&self.generation.to_be_bytes());
         bytes[13..21].copy_from_slice(&self.closed.to_be_bytes());
         bytes[21..CONTENT_LEN].copy_from_slice(&*self.random);
@@ -134,7 +134,7 @@ fn sweep(store: &Path) -> io::Result<()> {
     }
 }
 
-/// The part of [`sweep`] without secrets. The caller holds the lock or the guard of the store.
+/// The part of [`sweep`] without secrets. The caller holds the lock or the journal of the store.
 fn sweep_staged(store: &Path) -> io::Result<()> {
     for entry in fs::read_dir(store)?.flatten() {
         let name = entry.file_name();
@@ -153,8 +153,8 @@ fn sweep_staged(store: &Path) -> io::Result<()> {
 }
 
 impl Store {
-    /// Makes a member: directories, secrets, guard, registration. It can be repeated until the
-    /// secret records that the guard is complete. A failure before the registration removes what
+    /// Makes a member: directories, secrets, journal, registration. It can be repeated until the
+    /// secret records that the journal is complete. A failure before the registration removes what
     /// was made.
     pub(crate) fn init(
         committee: &Path,
@@ -165,11 +165,11 @@ impl Store {
         let id = member_id(id.as_bytes())?;
         let (mut made, mut lock) = (TempPaths::default(), None);
         let begun = Self::begin(committee, path, id, mark, &mut made, &mut lock);
-        let registered = begun.and_then(|(store, guard)| {
+        let registered = begun.and_then(|(store, journal)| {
             register(committee, &store.member, &mut made)?;
-            Ok((store, guard))
+            Ok((store, journal))
         });
-        let (mut store, _guard) = made.unless(registered)?;
+        let (mut store, _journal) = made.unless(registered)?;
         store.complete()?;
         Ok(store)
     }
@@ -218,7 +218,7 @@ impl Store {
         if !secret.exists() {
             made.push(&secret);
             let new = Secret {
-                guarded: false,
+                has_journal: false,
                 generation: 0,
                 closed: 0,
                 random: random()?,
@@ -226,15 +226,15 @@ impl Store {
             new.write(path)?;
         }
         let store = Self::read(path)?;
-        if store.secret.guarded {
+        if store.secret.has_journal {
             return Err(named(path, "the store exists"));
         }
         if store.secret.generation == 0 && has_files(path, b"epoch-")? {
             let why = "the seed of this store has served an epoch: make a new member";
             return Err(named(path, why));
         }
-        let guard = store.make_guard(mark.as_deref(), made)?;
-        Ok((store, guard))
+        let journal = store.make_journal(mark.as_deref(), made)?;
+        Ok((store, journal))
     }
 
     /// Locks the store against other processes that make or rotate it.
@@ -263,7 +263,7 @@ impl Store {
 
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let store = Self::read(path)?;
-        if store.secret.guarded {
+        if store.secret.has_journal {
             Ok(store)
         } else {
             let why = "the store is incomplete: finish `init` or `rotate`";
@@ -291,15 +291,15 @@ impl Store {
         })
     }
 
-    /// Makes the guard of a fresh seed, with its mark at `mark` if it has none yet. A new seed
+    /// Makes the journal of a fresh seed, with its mark at `mark` if it has none yet. A new seed
     /// serves no epoch of an old one.
-    fn make_guard(
+    fn make_journal(
         &self,
         mark: Option<&str>,
         made: &mut TempPaths,
     ) -> io::Result<OneTimeKeyJournal> {
         let generation = self.secret.generation;
-        let (log, known) = self.guard_paths(generation)?;
+        let (log, known) = self.journal_paths(generation)?;
         let chosen = mark.map(|mark| numbered(mark, generation));
         let at = chosen.as_deref().unwrap_or(&known);
         let seed = self.member.seed();
@@ -317,7 +317,7 @@ impl Store {
         if mark.is_none() && !lock.exists() {
             made.push(&lock);
         }
-        let mut guard = OneTimeKeyJournal::create_files(&log, at, seed)
+        let mut journal = OneTimeKeyJournal::create_files(&log, at, seed)
             .or_else(|_| open(at))
             .map_err(|error| named(&log, format!("{error}, with its mark at {}", at.display())))?;
         if is_new {
@@ -331,28 +331,28 @@ impl Store {
             publish(&path, mark.as_bytes())?;
         }
         if generation > 0 {
-            guard.close_epoch(self.secret.closed).map_err(refused)?;
+            journal.close_epoch(self.secret.closed).map_err(refused)?;
         }
-        Ok(guard)
+        Ok(journal)
     }
 
-    /// Records in the secret that the guard is complete.
+    /// Records in the secret that the journal is complete.
     fn complete(&mut self) -> io::Result<()> {
-        self.secret.guarded = true;
+        self.secret.has_journal = true;
         self.secret.write(&self.path)
     }
 
-    /// Ends all epochs up to `epoch`, makes a new master seed with a new guard, and erases the old
+    /// Ends all epochs up to `epoch`, makes a new master seed with a new journal, and erases the old
     /// one. The registration stays.
     pub(crate) fn rotate(path: &Path, epoch: u64) -> io::Result<()> {
         let _lock = Self::lock(path)?;
         let mut store = Self::read(path)?;
-        if !store.secret.guarded && store.secret.generation == 0 {
+        if !store.secret.has_journal && store.secret.generation == 0 {
             return Self::open(path).map(drop);
         }
-        if store.secret.guarded {
-            let mut guard = store.guard()?;
-            if let Some(last) = guard.last_epoch().filter(|last| *last > epoch) {
+        if store.secret.has_journal {
+            let mut journal = store.journal()?;
+            if let Some(last) = journal.last_epoch().filter(|last| *last > epoch) {
                 return Err(io::Error::other(format!(
                     "the seed has served epoch {last}, which a new one would not: rotate \
                      when that has ended"
@@ -361,33 +361,33 @@ impl Store {
             let generation = store.secret.generation.checked_add(1);
             let generation = generation.ok_or_else(|| io::Error::other("too many rotations"))?;
             // While the old seed exists.
-            let (log, mark) = store.guard_paths(generation)?;
+            let (log, mark) = store.journal_paths(generation)?;
             expect_new(&log)?;
             expect_new(&mark)?;
-            guard.close_epoch(epoch).map_err(refused)?;
+            journal.close_epoch(epoch).map_err(refused)?;
             let mut next = Secret {
-                guarded: false,
+                has_journal: false,
                 generation,
                 closed: epoch,
                 random: store.secret.random.clone(),
             };
             next.random[..32].copy_from_slice(&*random::<32>()?);
             next.write(path)?;
-            drop(guard);
+            drop(journal);
             store = Self::read(path)?;
         }
-        let mut guard = store.make_guard(None, &mut TempPaths::default())?;
+        let mut journal = store.make_journal(None, &mut TempPaths::default())?;
         store.complete()?;
-        guard.close_epoch(epoch).map_err(refused)
+        journal.close_epoch(epoch).map_err(refused)
     }
 
     /// Ends all epochs up to `epoch`.
     pub(crate) fn close(&self, epoch: u64) -> io::Result<()> {
-        self.guard()?.close_epoch(epoch).map_err(refused)
+        self.journal()?.close_epoch(epoch).map_err(refused)
     }
 
-    /// Log and mark of the guard of a generation.
-    fn guard_paths(&self, generation: u32) -> io::Result<(PathBuf, PathBuf)> {
+    /// Log and mark of the journal of a generation.
+    fn journal_paths(&self, generation: u32) -> io::Result<(PathBuf, PathBuf)> {
         let own = |what| self.path.join(format!("guard-{generation}.{what}"));
         let path = self.path.join("mark-path");
         let mark = match fs::read_to_string(&path) {
@@ -398,23 +398,23 @@ impl Store {
         Ok((own("log"), mark))
     }
 
-    pub(crate) fn guard(&self) -> io::Result<OneTimeKeyJournal> {
-        let (log, mark) = self.guard_paths(self.secret.generation)?;
+    pub(crate) fn journal(&self) -> io::Result<OneTimeKeyJournal> {
+        let (log, mark) = self.journal_paths(self.secret.generation)?;
         if let Some(path) = [&log, &mark].into_iter().find(|path| !path.exists()) {
             return Err(io::Error::other(format!(
-                "the guard of this store is gone ({}): what its seed has signed is not \
-                 known any more; make a new member, never a new guard",
+                "the journal of this store is gone ({}): what its seed has signed is not \
+                 known any more; make a new member, never a new journal",
                 path.display()
             )));
         }
-        let guard = OneTimeKeyJournal::open_files(&log, &mark, self.member.seed());
-        let guard = guard.map_err(|error| named(&log, error))?;
+        let journal = OneTimeKeyJournal::open_files(&log, &mark, self.member.seed());
+        let journal = journal.map_err(|error| named(&log, error))?;
         sweep_staged(&self.path).map_err(|error| named(&self.path, error))?;
-        // `rotate` holds the guard of the old seed until the new seed is written.
+        // `rotate` holds the journal of the old seed until the new seed is written.
         if Self::read(&self.path)?.secret.generation != self.secret.generation {
             return Err(named(&self.path, "the store was rotated just now"));
         }
-        Ok(guard)
+        Ok(journal)
     }
 
     /// The file of the member's tree in an epoch.
@@ -425,11 +425,11 @@ impl Store {
 
     /// Whether a directory has a complete store.
     pub(crate) fn is_complete(path: &Path) -> bool {
-        Self::read(path).is_ok_and(|store| store.secret.guarded)
+        Self::read(path).is_ok_and(|store| store.secret.has_journal)
     }
 }
 
-/// The text that a store keeps of `--mark`; the generation of the guard is appended to it.
+/// The text that a store keeps of `--mark`; the generation of the journal is appended to it.
 fn mark_path(mark: &Path, committee: &Path, store: &Path) -> io::Result<String> {
     // /media/card would become /media/card.0, which is not on the card.
     if mark.is_dir() {
@@ -455,7 +455,7 @@ fn numbered(mark: &str, generation: u32) -> PathBuf {
     PathBuf::from(format!("{mark}.{generation}"))
 }
 
-/// Rejects a log or mark that exists: it is of another guard.
+/// Rejects a log or mark that exists: it is of another journal.
 fn expect_new(path: &Path) -> io::Result<()> {
     if path.exists() {
         return Err(named(path, "exists, and is not of this store"));

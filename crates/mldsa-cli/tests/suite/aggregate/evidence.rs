@@ -4,7 +4,7 @@ use super::people::line;
 use super::stores::{make_incomplete, seal};
 use super::*;
 
-/// Makes the store `evil` of member `n` with another seed and a guard of its own.
+/// Makes the store `evil` of member `n` with another seed and a journal of its own.
 pub(super) fn make_twin(place: &Place, n: usize) {
     fs::create_dir(place.path("evil")).unwrap();
     let mut secret = place.get(&format!("member-{n}/secret"));

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Clears the byte of a store's secret that records a complete guard, as before a crash.
+/// Clears the byte of a store's secret that records a complete journal, as before a crash.
 pub(super) fn make_incomplete(place: &Place, store: &str) {
     let secret = format!("{store}/secret");
     let mut bytes = place.get(&secret);
@@ -21,10 +21,10 @@ pub(super) fn seal(secret: &mut [u8]) {
     shake.finalize_xof_into(digest);
 }
 
-/// The marker of a complete guard was one byte without a check: `init` made a fresh guard for a used
+/// The marker of a complete journal was one byte without a check: `init` made a fresh journal for a used
 /// seed.
 #[test]
-fn a_used_seed_gets_no_new_guard() {
+fn a_used_seed_gets_no_new_journal() {
     let place = Place::new("marker");
     place.agreed(1);
     let secret = place.get("member-0/secret");
@@ -124,7 +124,7 @@ fn a_rotated_seed_serves_no_epoch_of_the_old_one() {
     place.agree([0], 2);
     place.good(&rotate(2));
     agree_is_refused("epoch is closed");
-    // A power failure before the new guard was made: the old epochs stay closed, with either command
+    // A power failure before the new journal was made: the old epochs stay closed, with either command
     // that completes the store and for any epoch.
     for complete in [own("init", 0, "--id m0"), rotate(1)] {
         make_incomplete(&place, "member-0");
@@ -154,13 +154,13 @@ fn a_store_is_made_and_rotated_by_one_process() {
     }
     place.good(&own("init", 0, "--id m0 --mark card/m"));
     let rotate = |epoch: usize| format!("rotate --store member-0 --epoch {epoch}");
-    // The next mark belongs to another guard: checked while the old seed exists.
-    place.put("card/m.1", b"another guard's");
+    // The next mark belongs to another journal: checked while the old seed exists.
+    place.put("card/m.1", b"another journal's");
     place.refused(&rotate(1), "m.1: exists");
     place.good("close --store member-0 --epoch 1");
     place.remove("card/m.1");
     place.good(&rotate(1));
-    // Killed before the secret recorded the guard: name and mark stay.
+    // Killed before the secret recorded the journal: name and mark stay.
     make_incomplete(&place, "member-0");
     let mark = place.get("member-0/mark-path");
     for (id, why) in [("wrong", "another member"), ("m0", "m.1: is the mark")] {
@@ -271,7 +271,7 @@ fn a_registration_is_not_replaced() {
         assert!(!place.exists("new") && !place.exists("other"));
         assert!(!place.exists(&format!("{store}/id")) || store == "member-0");
     }
-    // Killed before its registration was written, or before the guard was.
+    // Killed before its registration was written, or before the journal was.
     place.good(&own("init", 9, "--id m9"));
     let key = || place.get("committee/registrations/6d39")[8 + 4 + 2..][..2592].to_vec();
     let before = key();
@@ -284,7 +284,7 @@ fn a_registration_is_not_replaced() {
 
 /// Restored and deleted files of a store.
 #[test]
-fn a_store_without_guard_does_not_sign() {
+fn a_store_without_journal_does_not_sign() {
     let place = Place::new("restore");
     place.agreed(1);
     for n in 0..3 {
@@ -299,7 +299,7 @@ fn a_store_without_guard_does_not_sign() {
     place.refused(&commit, "journal is damaged");
     place.put("member-0/guard-0.log", &newer);
     place.good(&commit);
-    // No guard at all: neither a step nor `init` makes another.
+    // No journal at all: neither a step nor `init` makes another.
     for name in ["member-0/guard-0.log", "member-0/guard-0.mark"] {
         place.remove(name);
     }
@@ -349,7 +349,7 @@ fn marks_are_outside_and_serve_one_store() {
     let taken = own("init", 8, "--id m8 --mark mark-of-m9");
     place.refused(&taken, "mark-of-m9.0: exists");
     assert!(!place.exists("member-8") && !registered("m8"));
-    // Of two concurrent requests one succeeds, and its guard works.
+    // Of two concurrent requests one succeeds, and its journal works.
     for round in 0..6 {
         let names = ["a", "b"].map(|twin| format!("twin-{round}-{twin}"));
         let init = |name: &String| format!("--store {name} --id {name} --mark mark-{round}");
