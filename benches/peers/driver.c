@@ -83,22 +83,44 @@ static void load(void) {
     }
 }
 
-/* One operation on case `i`; 0 if its result is wrong. */
-static int call(const char *operation, size_t i) {
-    static uint8_t public[PK_LEN], signature[SIG_LEN];
-    if (strcmp(operation, "keygen") == 0) {
-        const struct peer_key *k = &key[i % keys];
-        return peer_keygen(k, public) && memcmp(public, k->public, 8) == 0;
-    }
+/* Operations on case `i`; 0 if the result is wrong. */
+static int keygen(size_t i) {
+    static uint8_t public[PK_LEN];
+    const struct peer_key *k = &key[i % keys];
+    return peer_keygen(k, public) && memcmp(public, k->public, 8) == 0;
+}
+
+static int sign(size_t i) {
+    static uint8_t signature[SIG_LEN];
     const struct message *m = &message[i % messages];
-    struct peer_key *k = &key[m->key];
-    if (strcmp(operation, "sign") == 0 || strcmp(operation, "sign_prepared") == 0)
-        return peer_sign(k, m->bytes, signature) && memcmp(signature, m->signature, 8) == 0;
-    if (strcmp(operation, "verify_cold") == 0)
-        return peer_verify_cold(k, m->bytes, m->signature);
-    if (strcmp(operation, "verify_prepared") == 0)
-        return peer_verify_prepared(k, m->bytes, m->signature);
-    return 0;
+    return peer_sign(&key[m->key], m->bytes, signature) && memcmp(signature, m->signature, 8) == 0;
+}
+
+static int verify_cold(size_t i) {
+    const struct message *m = &message[i % messages];
+    return peer_verify_cold(&key[m->key], m->bytes, m->signature);
+}
+
+static int verify_prepared(size_t i) {
+    const struct message *m = &message[i % messages];
+    return peer_verify_prepared(&key[m->key], m->bytes, m->signature);
+}
+
+/* Found by name before the clock starts. */
+static const struct {
+    const char *name;
+    int (*call)(size_t i);
+} operations[] = {
+    {"keygen", keygen},           {"sign", sign},
+    {"sign_prepared", sign},      {"verify_cold", verify_cold},
+    {"verify_prepared", verify_prepared},
+};
+
+static int (*find(const char *name))(size_t) {
+    for (size_t n = 0; n < sizeof operations / sizeof *operations; n++)
+        if (strcmp(name, operations[n].name) == 0)
+            return operations[n].call;
+    return NULL;
 }
 
 /* Compares every result with the inputs before anything is timed. */
@@ -133,13 +155,14 @@ int main(void) {
     printf("%s\n", PEER_OPERATIONS);
     fflush(stdout);
     while (scanf("%31s %" SCNu64 " %" SCNu64, operation, &first, &end) == 3) {
-        require(strstr(PEER_OPERATIONS, operation) != NULL, "no such operation");
-        int right = call(operation, end);
+        int (*call)(size_t) = find(operation);
+        require(call != NULL && strstr(PEER_OPERATIONS, operation) != NULL, "no such operation");
+        int right = call(end);
         uint64_t count = end - first, *ticks = array(count, sizeof *ticks);
         uint64_t processor = processor_ns();
         for (uint64_t i = 0; i < count; i++) {
             uint64_t begin = now();
-            right &= call(operation, first + i);
+            right &= call(first + i);
             ticks[i] = now() - begin;
         }
         processor = processor_ns() - processor;
