@@ -273,7 +273,10 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
 mod tests {
     use super::*;
     use crate::keys::signing::SigningKey;
-    use crate::params::{MlDsa44, MlDsa65, MlDsa87};
+    use crate::params::{MlDsa44, MlDsa65, MlDsa87, Q};
+    use crate::random::Random;
+    use crate::ring::poly::NttPoly;
+    use crate::scheme::sign::T0;
     use std::vec;
 
     /// Signatures that do not verify are withheld, wherever they are in a batch and
@@ -318,6 +321,64 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A job of which every attempt is rejected: c t0 is too large.
+    fn without_end<'a, P: ParameterSet>(
+        key: &'a PreparedSigningKey<P>,
+        t0_hat: &'a [NttPoly],
+    ) -> SignJob<'a, P> {
+        let mut key = key.as_prepared_ref();
+        key.material.t0 = T0::Transformed(t0_hat);
+        SignJob::mu(key, Mu::from_bytes([0; 64]), Randomness::Deterministic)
+    }
+
+    /// A message whose attempts are all rejected ends with an error, wherever it is in a batch,
+    /// and the others are signed.
+    fn the_limit_of_attempts_ends_one_message<P: ParameterSet>() {
+        let mut key = SigningKey::<P>::from_seed(&[1; 32]);
+        let plain = key.prepare();
+        key.set_self_verification(true);
+        let checked = key.prepare();
+        let mut random = Random::new(11);
+        let t0_hat: vec::Vec<_> = (0..P::K).map(|_| NttPoly(random.poly(Q / 2))).collect();
+        let mus: vec::Vec<_> = (0..12).map(|n| Mu::from_bytes([n; 64])).collect();
+        let alone = mus.iter().map(|mu| {
+            let signature = plain.sign_mu(mu, Randomness::Deterministic);
+            signature.map(|signature| signature.as_bytes().clone())
+        });
+        let alone: vec::Vec<_> = alone.collect();
+        for backend in Backend::available() {
+            let mut signer = BatchSigner::new().with_backend(backend);
+            for (count, places) in [(1, &[0][..]), (9, &[0, 8]), (12, &[3, 4])] {
+                let jobs = (0..count).map(|n| {
+                    let key = [&plain, &checked][n % 2];
+                    match places.contains(&n) {
+                        true => without_end(key, &t0_hat),
+                        false => {
+                            SignJob::mu(key.as_prepared_ref(), mus[n], Randomness::Deterministic)
+                        }
+                    }
+                });
+                let mut seen = vec![0; count];
+                signer.sign(jobs, |n, result| {
+                    seen[n] += 1;
+                    let expected = match places.contains(&n) {
+                        true => Err(SignError::AttemptsExhausted),
+                        false => alone[n].clone(),
+                    };
+                    assert!(result.cloned() == expected, "{backend:?} {count} {n}");
+                });
+                assert_eq!(seen, vec![1; count], "{backend:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_limit_of_attempts_ends_one_message_in_every_set() {
+        the_limit_of_attempts_ends_one_message::<MlDsa44>();
+        the_limit_of_attempts_ends_one_message::<MlDsa65>();
+        the_limit_of_attempts_ends_one_message::<MlDsa87>();
     }
 
     #[test]
