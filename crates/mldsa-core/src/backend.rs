@@ -19,11 +19,11 @@ mod states;
 mod accepted;
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod transform;
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
 mod fetch;
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
 mod avx2;
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
 mod avx512;
 #[cfg(all(
     feature = "simd",
@@ -77,9 +77,9 @@ impl Backend {
     pub fn available() -> impl Iterator<Item = Self> {
         [
             Some(Self::PORTABLE),
-            #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+            #[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
             avx2::detect().map(Self),
-            #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+            #[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
             avx512::detect().map(Self),
             #[cfg(all(
                 feature = "simd",

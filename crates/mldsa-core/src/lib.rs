@@ -42,11 +42,15 @@
         reason = "`internals` exports items of private modules"
     )
 )]
-// AArch64 without vector registers, or with words the other way round.
+// CPUs without vector registers (kernels and firmware), and AArch64 with words the other way
+// round.
 #![cfg_attr(
-    all(
-        target_arch = "aarch64",
-        not(all(target_feature = "neon", target_endian = "little"))
+    any(
+        all(target_arch = "x86_64", not(target_feature = "sse2")),
+        all(
+            target_arch = "aarch64",
+            not(all(target_feature = "neon", target_endian = "little"))
+        )
     ),
     allow(
         dead_code,

@@ -25,6 +25,9 @@ pub(super) const METAL: [&str; 3] = [
     "thumbv6m-none-eabi",
     "riscv32imac-unknown-none-elf",
 ];
+/// x86-64 without vector registers: kernels and firmware. Only code generation fails where SIMD
+/// is compiled for them.
+const X86_BARE: [&str; 2] = ["x86_64-unknown-none", "x86_64-unknown-uefi"];
 const X86: &str = "i686-unknown-linux-gnu";
 const WASI: &str = "wasm32-wasip1";
 const WEB: &str = "wasm32-unknown-unknown";
@@ -77,6 +80,16 @@ pub(super) fn metal() -> Outcome {
                 all.join(",")
             ))?;
         }
+    }
+    for target in X86_BARE {
+        if !install_targets(&[target]) {
+            println!("{target} cannot be installed: not checked");
+            continue;
+        }
+        run(format!(
+            "cargo build --locked --quiet -p mldsa-core --no-default-features --features {} --target {target}",
+            features_of("mldsa-core", Kind::Metal).join(",")
+        ))?;
     }
     Ok(())
 }

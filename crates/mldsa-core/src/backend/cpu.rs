@@ -29,12 +29,12 @@ macro_rules! cpu {
     };
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 cpu!(
     /// The CPU has AVX2, and BMI1 and BMI2 as every such CPU.
     Avx2, avx2: "avx2", "bmi1", "bmi2"
 );
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 cpu!(
     /// The CPU has AVX-512 as far as this crate uses it.
     Avx512, avx512:

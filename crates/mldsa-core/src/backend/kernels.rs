@@ -316,7 +316,7 @@ pub(crate) use eight_kernels;
 
 /// Forces a frame aligned to 64 bytes. Without it the compiler, which decides
 /// before it knows of any spill, puts spilled vectors across cache lines.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
 macro_rules! align_frame {
     () => {
         #[repr(align(64))]
@@ -324,7 +324,7 @@ macro_rules! align_frame {
         core::hint::black_box(&mut Anchor(0));
     };
 }
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use align_frame;
 
 /// `rho_pp` and kappa of a polynomial of y.

@@ -127,7 +127,7 @@ impl Word for u64 {
 
 /// A pair of words. Vector and scalar instructions use different ports,
 /// so a scalar state in parallel with a vector costs a fraction of a call of its own.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
 impl<A: Word, B: Word> Word for (A, B) {
     type Effect = (A::Effect, B::Effect);
 
@@ -217,7 +217,7 @@ pub(crate) fn keccak_f1600<W: Word>(state: &mut [W; 25]) {
 
 /// [`keccak_f1600`] on states in vectors and on one more. Not a function: of one that is
 /// inlined the compiler puts the scalar state into vectors, too.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
 macro_rules! permute_interleaved {
     ($state:expr, $one:expr) => {{
         let (state, one) = ($state, $one);
@@ -233,7 +233,7 @@ macro_rules! permute_interleaved {
         }
     }};
 }
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use permute_interleaved;
 
 /// Theta, rho, pi, chi and iota, the result one row after the other: few words
@@ -371,7 +371,7 @@ const PI_CYCLE: [u8; 24] = {
 };
 
 /// The rotation of word `x + 5 y` in rho.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) const RHO: [u8; 25] = {
     let mut rotations = [0; 25];
     let (mut at, mut step) = (1, 0);
