@@ -210,7 +210,7 @@ fn secrets_from_any_place_in_any_number() {
 }
 
 /// With eta = 4, two blocks are too short for one polynomial in 10^5: for each place of eleven,
-/// beside ten for which they are enough.
+/// together with ten for which they are enough.
 #[test]
 fn secrets_that_need_a_third_block() {
     // Found by counting from 0.
