@@ -29,12 +29,6 @@ folder() {
 }
 cc=${CC:-cc}
 flags="-O3 -fomit-frame-pointer -I$here"
-# Copies a linked program. Of files that the linker has written, one ran at two thirds of the
-# speed of its copies: it writes out of order, and the pages lie scattered in the page cache.
-publish() {
-    rm -f "$out/$1"
-    cp "$work/$1" "$out/$1"
-}
 
 native=$(folder mysten-mldsa-native-rs)/deps/mldsa-native/mldsa
 # The backends of mldsa-native are chosen when it is compiled.
@@ -44,8 +38,7 @@ backend="-DMLD_CONFIG_NO_RANDOMIZED_API -DMLD_CONFIG_USE_NATIVE_BACKEND_ARITH -D
 for set in 44 65 87; do
     $cc $flags $machine $backend -DSET=$set -DMLD_CONFIG_PARAMETER_SET=$set -I"$native" \
         "$here/driver.c" "$here/peer_mldsa_native.c" "$native"/mldsa_native{.c,_asm.S} \
-        -o "$work/mldsa-native-$set"
-    publish "mldsa-native-$set"
+        -o "$out/mldsa-native-$set"
 done
 
 if [ "$(uname -m)" != x86_64 ]; then
@@ -71,8 +64,7 @@ for form in avx512 avx2; do
         done
         for set in 44 65 87; do
             $cc $flags $define -DSET=$set "$here/peer_wolfssl.c" "$here/driver.c" "$objects"/*.o \
-                -o "$work/wolfssl-$form$cache-$set"
-            publish "wolfssl-$form$cache-$set"
+                -o "$out/wolfssl-$form$cache-$set"
         done
     done
 done
