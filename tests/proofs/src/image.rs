@@ -22,7 +22,7 @@ pub(crate) struct Image {
     /// Addresses that relocation filled in, and what they hold.
     pub(crate) pointers: BTreeMap<u64, u64>,
     /// Functions by address, for messages.
-    names: BTreeMap<u64, String>,
+    pub(crate) names: BTreeMap<u64, String>,
     /// Variables of the program by name.
     statics: BTreeMap<String, u64>,
     /// Functions of other libraries, by the address of the slot with their address.

@@ -208,13 +208,13 @@ fn of_user(program: &Path, left_out: &[&str]) -> Result<bool, String> {
         reports.iter().filter(|r| r.is_proved()).count(),
         reports.len()
     );
-    complete(&reports, &[])?;
+    let is_complete = complete(&reports, left_out)?;
     let without: Vec<_> = rows::WITHOUT_ROWS.iter().map(|row| row.0).collect();
     println!(
         "not covered: {}; and all code outside the kernel tables",
         without.join(", ")
     );
-    same_as_ledger(&reports)
+    Ok(same_as_ledger(&reports)? & is_complete)
 }
 
 /// Whether every row of the ledger about the backends of the reports was run.

@@ -12,7 +12,7 @@ use crate::reference::{Q, ZETA, power, round_constant};
 use crate::rejection::{self, Eta};
 use crate::row::{Argument, Report};
 use crate::rows::row;
-use crate::{operations, parallel};
+use crate::{operations, parallel, permutations};
 
 /// Bytes that are changed: address, and the bits of the byte.
 type Change = Vec<(u64, u8)>;
@@ -192,7 +192,7 @@ fn reduction(i: &Instruction, bytes: &[u8], at: u64) -> Option<Change> {
 }
 
 fn rotation(i: &Instruction, bytes: &[u8], at: u64) -> Option<Change> {
-    let rotates = matches!(i.mnemonic(), M::Rol | M::Ror | M::Rorx);
+    let rotates = matches!(i.mnemonic(), M::Rol | M::Ror | M::Rorx | M::Vprolq);
     (rotates && i.op_kind(i.op_count() - 1) == OpKind::Immediate8)
         .then(|| vec![(at + bytes.len() as u64 - 1, 1)])
 }
@@ -274,9 +274,30 @@ pub(crate) fn run(program: &Path) -> Result<bool, String> {
         matches!(result, Some(Some(_)))
     })?;
     refused += results.iter().filter(|refused| **refused).count();
-    let all = MUTANTS.len() + OF_REJECTION.len() + count;
+    let permutation = all.iter().find(|(_, _, row)| row.kernel == "permute_x8");
+    refused += usize::from(without_names(&image, permutation.ok_or("no permutation")?)?);
+    let all = MUTANTS.len() + OF_REJECTION.len() + count + 1;
     println!("mutants: {refused} of {all} refused");
     Ok(refused == all)
+}
+
+/// Whether a permutation is found in the program without names, and is not with another rotation.
+fn without_names(image: &Image, permutation: &Place) -> Result<bool, String> {
+    let (backend, at, row) = permutation;
+    let report = prove(image, backend, *at, row, 0..1);
+    let change = changes(image, &report, &Mutant::Code(rotation)).ok_or("no rotation")?;
+    let found = [Vec::new(), change].map(|change| {
+        let mut image = image.clone();
+        image.names.clear();
+        change.iter().for_each(|&(at, bits)| image.change(at, bits));
+        permutations::find(&mut image)?;
+        Ok::<_, String>(image.functions(row.function.unwrap_or_default()) == [*at])
+    });
+    println!(
+        "rotation, {backend}::{} without names: found {found:?}",
+        row.kernel
+    );
+    Ok(found == [Ok(true), Ok(false)])
 }
 
 /// Why a mutant is refused.

@@ -29,7 +29,10 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) fn load(path: &Path) -> Result<Self, String> {
-        let image = Image::load(path)?;
+        let mut image = Image::load(path)?;
+        if image.functions("mldsa_core").is_empty() {
+            permutations::find(&mut image)?;
+        }
         let answers = if image.is_aarch64() {
             aarch64::answers(&image)?
         } else {
