@@ -163,14 +163,19 @@ impl Terms {
             form.terms.iter_mut().for_each(|(_, k)| *k = wrap(*k));
             form.terms.retain(|&(_, k)| k != 0);
             form.constant = wrap(form.constant);
+            // A residue differs from its form by a multiple of `2^b`, which its coefficient makes one
+            // of the modulus.
             let expandable = form
                 .terms
                 .iter()
                 .enumerate()
                 .rev()
                 .find_map(
-                    |(n, &(atom, _))| match &self.atoms[atom as usize].definition {
-                        Definition::Residue(inner, b, _) if *b >= modulus && inner.shift == 0 => {
+                    |(n, &(atom, k))| match &self.atoms[atom as usize].definition {
+                        Definition::Residue(inner, b, _)
+                            if b + k.trailing_zeros() >= modulus
+                                && inner.shift <= k.trailing_zeros() =>
+                        {
                             Some((n, inner))
                         }
                         Definition::Form(inner) if inner.shift == 0 && inner.terms.len() <= 16 => {
@@ -182,7 +187,7 @@ impl Terms {
             let Some((n, inner)) = expandable else {
                 return form;
             };
-            let (_, k) = form.terms.remove(n);
+            let k = form.terms.remove(n).1 >> inner.shift;
             // Coefficients are below 2^120: products are taken modulo 2^128, a multiple of the modulus.
             let inner = Form {
                 terms: inner

@@ -19,14 +19,8 @@ use crate::machine::Machine;
 use crate::memory::{END, Memory, UNWRITTEN, Value, constant_bits};
 use crate::rejection::State;
 use crate::row::inputs;
+use crate::scheme::{SETS, Set};
 use crate::terms::{Lit, WordId};
-
-/// Name, omega and k of FIPS 204 table 1.
-const SETS: [(&str, usize, usize); 3] = [
-    ("ML-DSA-44", 80, 4),
-    ("ML-DSA-65", 55, 6),
-    ("ML-DSA-87", 75, 8),
-];
 
 /// A condition of algorithm 21 on indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,8 +65,8 @@ pub(crate) fn check(image: &Image) -> Result<bool, String> {
         return Ok(false);
     };
     let mut all = true;
-    for (name, omega, rows) in SETS {
-        match set(image, entry, omega, rows) {
+    for Set { name, omega, k, .. } in SETS {
+        match set(image, entry, omega, k) {
             Ok((states, runs)) => println!(
                 "hint decoder, {name}: accepts exactly the encodings of algorithm 21, for all byte \
                  strings ({states} states, {runs} paths)"

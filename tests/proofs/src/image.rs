@@ -15,6 +15,17 @@ struct Segment {
     executable: bool,
 }
 
+impl Segment {
+    const fn constant(start: u64, bytes: Vec<u8>) -> Self {
+        Self {
+            start,
+            bytes,
+            writable: false,
+            executable: false,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
     architecture: object::Architecture,
@@ -67,15 +78,7 @@ impl Image {
                 if let Some(owner) = owner {
                     let from = (start - segments[owner].start) as usize;
                     let content = segments[owner].bytes[from..from + len as usize].to_vec();
-                    segments.insert(
-                        0,
-                        Segment {
-                            start,
-                            bytes: content,
-                            writable: false,
-                            executable: false,
-                        },
-                    );
+                    segments.insert(0, Segment::constant(start, content));
                 }
             }
         }
@@ -148,12 +151,7 @@ impl Image {
             return Err(format!("no variable {}", parts.join(" ")));
         };
         let mut image = self.clone();
-        let assumed = Segment {
-            start,
-            bytes: value.to_vec(),
-            writable: false,
-            executable: false,
-        };
+        let assumed = Segment::constant(start, value.to_vec());
         image.segments.insert(0, assumed);
         Ok(image)
     }

@@ -109,8 +109,9 @@ fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
             Ok(Some(true))
         }
         ["mutants"] => mutants::run(&own).map(Some),
-        ["operations"] => operations::run(&own, "").map(|result| Some(result.0)),
-        ["operations", text] => operations::run(&own, text).map(|result| Some(result.0)),
+        ["operations", text @ ..] => {
+            operations::run(&own, &text.concat()).map(|result| Some(result.0))
+        }
         ["hints"] => hints::check(&Image::load(&own)?).map(Some),
         ["reference"] => reference_vectors::compare().map(Some),
         ["--elf", path, left_out @ ..] => of_user(Path::new(path), left_out).map(Some),

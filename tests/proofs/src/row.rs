@@ -112,69 +112,63 @@ pub(crate) fn execute<'a>(
 fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<Regions> {
     let mut values = Vec::new();
     let mut regions = Vec::new();
+    let number = |value: u64| Value::Bits(constant_bits(value, 64));
     for &argument in arguments {
         let mut words = Vec::new();
-        let mut region = 0;
-        match argument {
-            Argument::Number(value) => values.push(Value::Bits(constant_bits(value, 64))),
+        // Of a slice its length follows.
+        let (region, len) = match argument {
+            Argument::Number(value) => {
+                values.push(number(value));
+                regions.push((0, words));
+                continue;
+            }
             Argument::Polynomials {
                 count,
                 low,
                 high,
                 slice,
             } => {
-                region = machine.memory.region("an input", 1024 * count, false, 64);
+                let region = machine.memory.region("an input", 1024 * count, false, 64);
                 words = inputs(machine, region, 256 * count, 32, Some((low, high)));
-                values.push(Value::Pointer(region, 0));
-                if slice {
-                    values.push(Value::Bits(constant_bits(count as u64, 64)));
-                }
+                (region, slice.then_some(count))
             }
             Argument::InOut { low, high } => {
-                region = machine.memory.region("a polynomial", 1024, true, 64);
+                let region = machine.memory.region("a polynomial", 1024, true, 64);
                 words = inputs(machine, region, 256, 32, Some((low, high)));
-                values.push(Value::Pointer(region, 0));
+                (region, None)
             }
             Argument::Fields { width, slice } => {
                 let len = 32 * usize::from(width);
-                region = machine.memory.region("a byte string", len, false, 1);
+                let region = machine.memory.region("a byte string", len, false, 1);
                 words = inputs(machine, region, 256, width, Some((0, (1 << width) - 1)));
-                values.push(Value::Pointer(region, 0));
-                if slice {
-                    values.push(Value::Bits(constant_bits(len as u64, 64)));
-                }
+                (region, slice.then_some(len))
             }
             Argument::Bytes(bytes) => {
-                region = machine.memory.region("known bytes", bytes.len(), false, 1);
+                let region = machine.memory.region("known bytes", bytes.len(), false, 1);
                 for (n, &byte) in bytes.iter().enumerate() {
                     let bits = constant_bits(byte.into(), 8);
                     machine.memory.set_bits(region, 8 * n, &bits);
                 }
-                values.push(Value::Pointer(region, 0));
-                values.push(Value::Bits(constant_bits(bytes.len() as u64, 64)));
+                (region, Some(bytes.len()))
             }
             Argument::Output { len, slice } => {
-                region =
-                    machine
-                        .memory
-                        .region("an output", len, true, if len == 1024 { 64 } else { 1 });
+                let align = if len == 1024 { 64 } else { 1 };
+                let region = machine.memory.region("an output", len, true, align);
                 // Anything at all before.
                 let bits = machine.fresh(8 * len);
                 machine.memory.set_bits(region, 0, &bits);
-                values.push(Value::Pointer(region, 0));
-                if slice {
-                    values.push(Value::Bits(constant_bits(len as u64, 64)));
-                }
+                (region, slice.then_some(len))
             }
             Argument::States(lanes) => {
                 // A vector of lanes has the alignment of its register.
-                region = machine
-                    .memory
-                    .region("states", 200 * lanes, true, 8 * lanes as i64);
+                let align = 8 * lanes as i64;
+                let region = machine.memory.region("states", 200 * lanes, true, align);
                 words = inputs(machine, region, 25 * lanes, 64, None);
-                values.push(Value::Pointer(region, 0));
+                (region, None)
             }
-        }
+        };
+        values.push(Value::Pointer(region, 0));
+        values.extend(len.map(|len| number(len as u64)));
         regions.push((region, words));
     }
     let registers: &[usize] = if machine.memory.image.is_aarch64() {
@@ -276,19 +270,12 @@ impl<'a> Execution<'a> {
     pub(crate) fn equal(&self, words: &[WordId], wanted: &[Vector]) -> Result<String, String> {
         let terms = &self.machine.terms;
         for (n, (&word, wanted)) in words.iter().zip(wanted).enumerate() {
-            match terms.mod_q(&terms.words[word as usize].form) {
-                None => {
-                    return Err(format!(
-                        "coefficient {n} is not a known combination of the inputs"
-                    ));
-                }
-                Some(got) if got != *wanted => {
-                    return Err(format!(
-                        "coefficient {n} is another combination of the inputs"
-                    ));
-                }
-                Some(_) => {}
-            }
+            let what = match terms.mod_q(&terms.words[word as usize].form) {
+                None => "not a known combination",
+                Some(got) if got != *wanted => "another combination",
+                Some(_) => continue,
+            };
+            return Err(format!("coefficient {n} is {what} of the inputs"));
         }
         if words.len() == wanted.len() && !words.is_empty() {
             Ok(format!("{} coefficients", words.len()))

@@ -25,10 +25,18 @@ pub(crate) struct Row {
     pub(crate) check: Check,
 }
 
-pub(crate) const POLY: Argument = Argument::Output {
-    len: 1024,
-    slice: false,
-};
+pub(crate) const POLY: Argument = output(1024, false);
+
+const fn output(len: usize, slice: bool) -> Argument {
+    Argument::Output { len, slice }
+}
+
+/// Any byte string, as a slice.
+const fn fields(width: u8) -> Argument {
+    let slice = true;
+    Argument::Fields { width, slice }
+}
+
 pub(crate) fn row(
     kernel: &'static str,
     parameter: impl Into<String>,
@@ -59,22 +67,20 @@ static PLACES: [u8; 256] = {
 
 /// A polynomial in the range that the comment of the kernel states.
 fn input(kernel: &str, name: &str) -> Argument {
-    let (low, high) = bounds::of(kernel, name);
-    Argument::Polynomials {
-        count: 1,
-        low,
-        high,
-        slice: false,
-    }
+    polynomials(kernel, name, 1, false)
 }
 
 fn inputs(kernel: &str, name: &str, count: usize) -> Argument {
+    polynomials(kernel, name, count, true)
+}
+
+fn polynomials(kernel: &str, name: &str, count: usize, slice: bool) -> Argument {
     let (low, high) = bounds::of(kernel, name);
     Argument::Polynomials {
         count,
         low,
         high,
-        slice: true,
+        slice,
     }
 }
 
@@ -121,21 +127,10 @@ pub(crate) fn rows() -> Vec<Row> {
                 }
             },
         ),
-        row(
-            "unpack_t0_ntt",
-            "",
-            vec![
-                Argument::Fields {
-                    width: 13,
-                    slice: true,
-                },
-                POLY,
-            ],
-            |e| {
-                let wanted = ntt(&offset(e, 0, 1 << (D - 1)));
-                linear(e, 1, &wanted, bounds::of("unpack_t0_ntt", "out"))
-            },
-        ),
+        row("unpack_t0_ntt", "", vec![fields(13), POLY], |e| {
+            let wanted = ntt(&offset(e, 0, 1 << (D - 1)));
+            linear(e, 1, &wanted, bounds::of("unpack_t0_ntt", "out"))
+        }),
     ];
     for terms in [4, 5, 6, 7, 8] {
         rows.push(row(
@@ -153,14 +148,7 @@ pub(crate) fn rows() -> Vec<Row> {
         ));
     }
     for bits in [17u8, 19] {
-        let arguments = vec![
-            Argument::Number(bits.into()),
-            Argument::Fields {
-                width: bits + 1,
-                slice: true,
-            },
-            POLY,
-        ];
+        let arguments = vec![Argument::Number(bits.into()), fields(bits + 1), POLY];
         rows.push(row(
             "unpack_mask_ntt",
             format!("gamma1 = 2^{bits}"),
@@ -182,10 +170,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 input("respond_row", "c_hat"),
                 input("respond_row", "s1_hat"),
                 input("respond_row", "y_hat"),
-                Argument::Output {
-                    len: 32 * (usize::from(bits) + 1),
-                    slice: true,
-                },
+                output(32 * (usize::from(bits) + 1), true),
             ];
             rows.push(row(
                 "respond_row",
@@ -196,10 +181,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let arguments = vec![
                 Argument::Number(bits.into()),
                 Argument::Number(bound),
-                Argument::Fields {
-                    width: bits + 1,
-                    slice: true,
-                },
+                fields(bits + 1),
                 POLY,
             ];
             rows.push(row(
@@ -230,7 +212,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 high,
                 slice: false,
             },
-            Argument::Output { len, slice: true },
+            output(len, true),
         ];
         rows.push(row(
             "pack_eta",
@@ -238,11 +220,7 @@ pub(crate) fn rows() -> Vec<Row> {
             arguments,
             move |e| pack_eta(e, eta, width),
         ));
-        let arguments = vec![
-            Argument::Number(eta),
-            Argument::Fields { width, slice: true },
-            POLY,
-        ];
+        let arguments = vec![Argument::Number(eta), fields(width), POLY];
         rows.push(row(
             "unpack_eta_ntt",
             format!("eta = {eta}"),
@@ -259,15 +237,9 @@ pub(crate) fn rows() -> Vec<Row> {
                 Argument::Number(eta),
                 inputs("public_row", "a", *terms),
                 inputs("public_row", "s1_hat", *terms),
-                Argument::Fields { width, slice: true },
-                Argument::Output {
-                    len: 320,
-                    slice: false,
-                },
-                Argument::Output {
-                    len: 416,
-                    slice: false,
-                },
+                fields(width),
+                output(320, false),
+                output(416, false),
             ];
             rows.push(row(
                 "public_row",
@@ -299,10 +271,7 @@ pub(crate) fn rows() -> Vec<Row> {
             input("hint_row", "c_hat"),
             input("hint_row", "t0_hat"),
             input("hint_row", "w - c s2"),
-            Argument::Output {
-                len: 32,
-                slice: false,
-            },
+            output(32, false),
         ];
         rows.push(row(
             "hint_row",
@@ -323,10 +292,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 Argument::Number(gamma2),
                 input("row_product", "out"),
                 Argument::Bytes(hints),
-                Argument::Output {
-                    len: 32 * width,
-                    slice: true,
-                },
+                output(32 * width, true),
             ];
             rows.push(row(
                 "inv_ntt_use_hint",
@@ -341,10 +307,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 inputs("commit_row", "a", terms),
                 inputs("commit_row", "y_hat", terms),
                 POLY,
-                Argument::Output {
-                    len: 32 * width,
-                    slice: true,
-                },
+                output(32 * width, true),
             ];
             rows.push(row(
                 "commit_row",

@@ -14,37 +14,17 @@ pub(crate) struct Set {
     lambda: usize,
     gamma1_bits: usize,
     gamma2: i64,
-    k: usize,
+    pub(crate) k: usize,
     l: usize,
     eta: i64,
-    omega: usize,
+    pub(crate) omega: usize,
 }
 
-const fn set(
-    name: &'static str,
-    [tau, lambda, gamma1_bits]: [usize; 3],
-    gamma2: i64,
-    [k, l]: [usize; 2],
-    eta: i64,
-    omega: usize,
-) -> Set {
-    Set {
-        name,
-        tau,
-        lambda,
-        gamma1_bits,
-        gamma2,
-        k,
-        l,
-        eta,
-        omega,
-    }
-}
-
+#[rustfmt::skip] // One line for each set.
 pub(crate) const SETS: [Set; 3] = [
-    set("ML-DSA-44", [39, 128, 17], 95_232, [4, 4], 2, 80),
-    set("ML-DSA-65", [49, 192, 19], 261_888, [6, 5], 4, 55),
-    set("ML-DSA-87", [60, 256, 19], 261_888, [8, 7], 2, 75),
+    Set { name: "ML-DSA-44", tau: 39, lambda: 128, gamma1_bits: 17, gamma2: 95_232, k: 4, l: 4, eta: 2, omega: 80 },
+    Set { name: "ML-DSA-65", tau: 49, lambda: 192, gamma1_bits: 19, gamma2: 261_888, k: 6, l: 5, eta: 4, omega: 55 },
+    Set { name: "ML-DSA-87", tau: 60, lambda: 256, gamma1_bits: 19, gamma2: 261_888, k: 8, l: 7, eta: 2, omega: 75 },
 ];
 
 /// Residues modulo q.

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+
 use crate::bounds;
 use crate::exhaust::{Checker, Cuts, Target};
 use crate::forms::Vector;
 use crate::keccak;
 use crate::reference::{
-    D, Module, Q, centred, decompose, inverse, inverse_ntt, make_hint, power, power_2_round,
-    use_hint,
+    D, Module, Q, centred, decompose, inverse, inverse_ntt, power, power_2_round, use_hint,
 };
 use crate::row::{Cut, Execution, check_fields, domains, feature};
 use crate::terms::{Lit, WordId};
@@ -71,21 +72,11 @@ pub(crate) fn field_verdict(
     good: &dyn Fn(u64) -> bool,
 ) -> Checked {
     let domain: Rc<Vec<u64>> = Rc::new((0..1 << width).collect());
-    let features = Rc::new(
-        (0..1u64 << width)
-            .map(|field| good(field).into())
-            .collect::<Vec<_>>(),
-    );
-    let cuts: Cuts = e
-        .inputs(argument)
-        .iter()
-        .map(|&word| (word, domain.clone()))
-        .collect();
-    let wanted: Vec<_> = e
-        .inputs(argument)
-        .iter()
-        .map(|&word| (word, features.clone()))
-        .collect();
+    let is_good = (0..1u64 << width).map(|field| good(field).into());
+    let features = Rc::new(is_good.collect::<Vec<_>>());
+    let words = e.inputs(argument).iter();
+    let cuts: Cuts = words.clone().map(|&word| (word, domain.clone())).collect();
+    let wanted: Vec<_> = words.map(|&word| (word, features.clone())).collect();
     Checker::new(&e.machine.terms, &cuts).verdict(e.verdict()?, &wanted)?;
     Ok("verdict".into())
 }
@@ -197,31 +188,21 @@ pub(crate) fn respond(e: &mut Execution<'_>, bits: u8, bound: u64) -> (Checked, 
     };
     let (verdict, n) = verdict(e, &cuts, lit, |r| centred(r).unsigned_abs() < bound);
     // The bytes mean something for small coefficients only.
-    let small: Vec<u32> = (0..Q)
-        .filter(|&r| centred(r).unsigned_abs() < bound)
-        .collect();
-    let fields = Rc::new(
-        small
-            .iter()
-            .map(|&r| ((1i64 << bits) - centred(r)) as u64)
-            .collect::<Vec<_>>(),
-    );
+    let is_small = |&r: &u32| centred(r).unsigned_abs() < bound;
+    let small: Vec<u32> = (0..Q).filter(is_small).collect();
+    let field = |&r: &u32| ((1i64 << bits) - centred(r)) as u64;
+    let fields = Rc::new(small.iter().map(field).collect::<Vec<_>>());
     let all = domains(&cuts);
-    let restrict = |domain: &Rc<Vec<u64>>| -> Rc<Vec<u64>> {
-        Rc::new(small.iter().map(|&r| domain[r as usize]).collect())
-    };
-    let mut known: Vec<[Rc<Vec<u64>>; 2]> = Vec::new();
-    let mut restricted = Cuts::default();
-    for (&word, domain) in &all {
-        let short = match known.iter().find(|[long, _]| Rc::ptr_eq(long, domain)) {
-            Some([_, short]) => short.clone(),
-            None => {
-                known.push([domain.clone(), restrict(domain)]);
-                known[known.len() - 1][1].clone()
-            }
-        };
-        restricted.insert(word, short);
-    }
+    let restrict = |domain: &Vec<u64>| small.iter().map(|&r| domain[r as usize]).collect();
+    let mut known: FxHashMap<_, Rc<Vec<u64>>> = FxHashMap::default();
+    let short = all.iter().map(|(&word, domain)| {
+        let short = known.entry(Rc::as_ptr(domain));
+        (
+            word,
+            short.or_insert_with(|| Rc::new(restrict(domain))).clone(),
+        )
+    });
+    let restricted: Cuts = short.collect();
     let mut checker = Checker::new(&e.machine.terms, &restricted);
     let packed = check_fields(
         &mut checker,
@@ -281,15 +262,11 @@ pub(crate) fn hint_row(e: &mut Execution<'_>, gamma2: u64) -> (Checked, Checked,
         let errors = [found.0.err(), found.1.err(), found.2.err(), found.3.err()];
         return failed(errors.into_iter().flatten().collect::<Vec<_>>().join("; "));
     };
-    let before: Vec<_> = e
-        .inputs(3)
-        .iter()
-        .map(|&word| Cut::canonical(word))
-        .collect();
+    let before = e.inputs(3).iter();
+    let before: Vec<_> = before.map(|&word| Cut::canonical(word)).collect();
     let (verdict, n) = verdict(e, &ct0, lit, |r| centred(r).unsigned_abs() < gamma2);
     let high = feature(|r| decompose(r, gamma).0 as u64);
     // Algorithm 39 compares the high bits of r = sum and r + z = w.
-    debug_assert!(make_hint(0, 0, gamma) == (decompose(0, gamma).0 != decompose(0, gamma).0));
     let all: Vec<_> = before.iter().chain(&sums).copied().collect();
     let (hints, m) = with_cuts(e, &all, |checker| {
         for n in 0..256 {
