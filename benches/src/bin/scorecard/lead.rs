@@ -21,9 +21,9 @@ const AIMS: [(&str, Op, [f64; 3]); 7] = [
 ];
 
 /// Markdown: for each backend and operation, the time of the fastest peer over ours, by parameter
-/// set, with the peer's name and the aim. Of the ratios of minima and of medians the smaller one. Peers built for AVX-512 count against ours of that backend
-/// only, all others against every backend; a peer without prepared keys counts with its call from
-/// the encoded key.
+/// set, with the peer's name and the aim. Of the ratios of minima and of medians the smaller one.
+/// Peers built for AVX-512 count against ours of that backend only, all others against every
+/// backend; a peer without prepared keys counts with its call from the encoded key.
 pub(super) fn lead(rows: &[Row]) -> String {
     let columns = [
         "backend",

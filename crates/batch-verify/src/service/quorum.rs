@@ -98,8 +98,9 @@ impl<P: ParameterSet> VerificationService<P> {
     }
 
     /// [`verify_quorum`](Self::verify_quorum) on a worker of the service, a batch at a time in
-    /// turn with batches of queued votes: the same answer, later, or [`QuorumError::Abandoned`]. Votes are moved, and the message
-    /// is shared by all. Dropping the answer cancels the quorum, unless it is being verified.
+    /// turn with batches of queued votes: the same answer, later, or [`QuorumError::Abandoned`].
+    /// Votes are moved, and the message is shared by all. Dropping the answer cancels the quorum,
+    /// unless it is being verified.
     ///
     /// Quorums have a queue of their own that is bounded and as fair to peers as that of votes;
     /// `source` names the sender, which invalid signatures make a suspect if there is no quorum
