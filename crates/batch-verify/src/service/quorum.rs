@@ -52,7 +52,7 @@ impl<P: ParameterSet> VerificationService<P> {
     }
 
     /// The answer, and whether all of the signatures that were verified for it are valid: `None`
-    /// if there were none, because the votes are cached or too few. `make_way` is called after
+    /// if there were none, because the votes are cached or too few. `after_batch` is called after
     /// each batch.
     fn count_quorum<'a>(
         &self,
@@ -61,7 +61,7 @@ impl<P: ParameterSet> VerificationService<P> {
         votes: &[(MemberId, &'a [u8])],
         rule: QuorumRule,
         threshold: Threshold,
-        make_way: Option<&dyn Fn()>,
+        after_batch: Option<&dyn Fn()>,
     ) -> (Result<QuorumReport, QuorumError>, Option<bool>) {
         #[cfg(feature = "tracing")]
         let _span = tracing::debug_span!("verify_quorum", votes = votes.len()).entered();
@@ -72,7 +72,7 @@ impl<P: ParameterSet> VerificationService<P> {
             threshold,
             workers: self.shared().engine.pool.workers(),
         };
-        let at_once = make_way.map_or(usize::MAX, |_| self.shared().batch);
+        let at_once = after_batch.map_or(usize::MAX, |_| self.shared().batch);
         let answer = quorum.verify(rule, &|mode, indices| {
             let mut verdicts = Vec::with_capacity(indices.len());
             for indices in indices.chunks(at_once) {
@@ -88,8 +88,8 @@ impl<P: ParameterSet> VerificationService<P> {
                 if !all_valid && mode == Mode::FirstInvalid {
                     break;
                 }
-                if let Some(make_way) = make_way {
-                    make_way();
+                if let Some(after_batch) = after_batch {
+                    after_batch();
                 }
             }
             verdicts
@@ -103,8 +103,8 @@ impl<P: ParameterSet> VerificationService<P> {
     /// unless it is being verified.
     ///
     /// Quorums have a queue of their own that is bounded and as fair to peers as that of votes;
-    /// `source` names the sender, which invalid signatures make a suspect if there is no quorum
-    /// without them. Its priority and the rate limiter are not used.
+    /// `source` names the sender, a suspect if signatures are invalid and the valid ones are no
+    /// quorum. Its priority and the rate limiter are not used.
     ///
     /// # Errors
     /// [`ServiceError::QueueFull`], [`ServiceError::ShuttingDown`],
@@ -124,7 +124,7 @@ impl<P: ParameterSet> VerificationService<P> {
         let flag = Arc::clone(&cancelled);
         let bytes = votes.iter().map(|(_, vote)| vote.len() + VOTE_BYTES);
         let bytes = bytes.sum::<usize>() + message.len() + QUORUM_BYTES;
-        let run = move |make_way: &dyn Fn()| {
+        let run = move |after_batch: &dyn Fn()| {
             // A service without handles has no one to answer.
             let Some(service) = service() else {
                 return;
@@ -137,8 +137,14 @@ impl<P: ParameterSet> VerificationService<P> {
                 .map(|(member, signature)| (*member, &**signature))
                 .collect();
             let (message, threshold) = ((&*message).into(), committee.threshold());
-            let (answer, are_valid) =
-                service.count_quorum(&committee, message, &votes, rule, threshold, Some(make_way));
+            let (answer, are_valid) = service.count_quorum(
+                &committee,
+                message,
+                &votes,
+                rule,
+                threshold,
+                Some(after_batch),
+            );
             if are_valid == Some(answer.is_ok()) {
                 service.shared().on_verified(source.peer, answer.is_ok());
             }

@@ -33,8 +33,8 @@ pub(super) struct State<P: ParameterSet> {
     drains: Vec<(u64, oneshot::Sender<()>)>,
 }
 
-/// A synchronous call for a worker. It calls its argument from time to time, which verifies a
-/// batch of votes.
+/// A synchronous call for a worker. It calls its argument after each of its batches, which
+/// verifies a batch of queued votes.
 type Run = Box<dyn FnOnce(&dyn Fn()) + Send>;
 
 /// A call with its generation.

@@ -213,15 +213,15 @@ impl<P: ParameterSet> Shared<P> {
         }
     }
 
-    /// Runs a job, which makes way for queued votes.
+    /// Runs a job. After each of its batches a batch of queued votes is verified.
     fn run_job(&self, job: Job) {
-        let make_way = || {
+        let after_batch = || {
             let batch = self.lock().next_batch(self.batch);
             if !batch.is_empty() {
                 self.verify_batch(batch);
             }
         };
-        catch(|| (job.run)(&make_way));
+        catch(|| (job.run)(&after_batch));
         self.complete(job.generation);
     }
 

@@ -194,8 +194,8 @@ fn read_message(mut stream: &TcpStream, limit: u64) -> io::Result<Vec<u8>> {
     Ok(message)
 }
 
-/// Sends messages to a peer, over one connection until it fails or `lifetime` is over: a host that has
-/// lost the connection without a word leaves the failure to time-outs of many minutes.
+/// Sends messages to a peer, over one connection until it fails or `lifetime` is over. If the
+/// peer's host has lost the connection, the system reports that only after many minutes.
 fn deliver(peer: &str, messages: &Receiver<Arc<[u8]>>, lifetime: Duration) {
     let mut connection = None;
     let mut since = Instant::now();
