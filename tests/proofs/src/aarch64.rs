@@ -19,7 +19,7 @@ pub(crate) use rows::{answers, rows};
 pub(crate) use semantics::compare;
 
 use crate::machine::Machine;
-use crate::memory::{LIBRARY, PROGRAM, Step, Stop, Value, unknown};
+use crate::memory::{LIBRARY, PROGRAM, Step, Value, access, unknown};
 use decode::Operand;
 
 /// The stack pointer and the link register among the general registers.
@@ -47,7 +47,7 @@ impl Machine<'_> {
             .code(at)
             .and_then(|code| code.first_chunk::<4>());
         let Some(word) = word.filter(|_| at.is_multiple_of(4)) else {
-            return Err(Stop::Memory(format!("code at {at:#x}")));
+            return access(format!("code at {at:#x}"));
         };
         let Some(decoded) = Instruction::decode(u32::from_le_bytes(*word), at) else {
             return unknown(format!(
@@ -82,13 +82,15 @@ impl Machine<'_> {
             Operand::Target(target) => Some(*target),
             _ => None,
         });
+        // No code is at the last address.
+        let target = target.unwrap_or(u64::MAX);
         let m = &i.mnemonic[..];
         if let Some(condition) = m.strip_prefix("b.") {
             let taken = self.holds(condition)?;
-            return self.branch(taken, target, next);
+            return self.branch(taken, target, next).map(Some);
         }
-        match m {
-            "nop" | "bti" | "paciasp" | "autiasp" => Ok(Some(next)),
+        let to = match m {
+            "nop" | "bti" | "paciasp" | "autiasp" => Ok(next),
             "b" => Ok(target),
             "bl" => {
                 self.general[LINK] = Value::Pointer(PROGRAM, next as i64);
@@ -104,10 +106,8 @@ impl Machine<'_> {
                     self.general[LINK] = Value::Pointer(PROGRAM, next as i64);
                 }
                 match to {
-                    Value::Pointer(PROGRAM, target) => Ok(Some(target as u64)),
-                    Value::Pointer(LIBRARY, slot) => self.outside(slot as u64).map(Some),
-                    Value::Pointer(..) => Err(Stop::Memory("a jump to no code".into())),
-                    Value::Bits(_) => Err(Stop::Leak("a jump depends on data".into())),
+                    Value::Pointer(LIBRARY, slot) => self.outside(slot),
+                    to => self.code_at(to),
                 }
             }
             "cbz" | "cbnz" => {
@@ -120,31 +120,22 @@ impl Machine<'_> {
             }
             "tbz" | "tbnz" => {
                 let (n, width) = self.destination(i)?;
-                let Value::Bits(bits) = self.general_register(n, width)? else {
-                    return unknown("a bit of a pointer");
-                };
+                let bits = self
+                    .general_register(n, width)?
+                    .bits("a bit of a pointer")?;
                 let bit = bits[general::immediate(i, 1)? as usize];
                 self.branch(bit ^ u32::from(m == "tbz"), target, next)
             }
-            _ => Ok(None),
-        }
-    }
-
-    fn branch(&self, taken: u32, target: Option<u64>, next: u64) -> Step<Option<u64>> {
-        match taken {
-            0 => Ok(Some(next)),
-            1 => Ok(target),
-            _ => Err(Stop::Leak("a branch depends on data".into())),
-        }
+            _ => return Ok(None),
+        };
+        to.map(Some)
     }
 
     /// A function of another library, which returns to the link register and may change what
     /// a callee does not restore.
-    fn outside(&mut self, slot: u64) -> Step<u64> {
-        let name = self.memory.image.imports.get(&slot);
-        let name = name.cloned().unwrap_or_default();
+    fn outside(&mut self, slot: i64) -> Step<u64> {
         let arguments = core::array::from_fn(|n| self.general[n].clone());
-        let result = self.library(&name, arguments)?;
+        let result = self.library(slot, arguments)?;
         for n in 1..=18 {
             self.general[n] = Value::Bits(self.fresh(64));
         }
@@ -153,9 +144,6 @@ impl Machine<'_> {
             self.set_vector_register(n, bits);
         }
         self.general[0] = result;
-        match self.general[LINK] {
-            Value::Pointer(PROGRAM, target) => Ok(target as u64),
-            _ => unknown("a return from a library"),
-        }
+        self.code_at(self.general[LINK].clone())
     }
 }

@@ -3,8 +3,9 @@
 use iced_x86::{Instruction, Mnemonic as M, OpKind};
 
 use crate::machine::{Flags, Machine};
-use crate::memory::{Step, Stop, Value, as_number, constant_bits, unknown};
+use crate::memory::{Step, Stop, Value, as_number, constant_bits, distance, unknown};
 use crate::terms::{Compare, Lit, Terms};
+use crate::vector_arithmetic::Shift;
 
 #[rustfmt::skip]
 const KNOWN: [M; 19] = [
@@ -12,7 +13,10 @@ const KNOWN: [M; 19] = [
     M::Bt, M::Xchg, M::Adc, M::Sbb, M::Andn, M::Tzcnt, M::Popcnt,
 ];
 #[rustfmt::skip]
-const SHIFTS: [M; 7] = [M::Shl, M::Shr, M::Sar, M::Rol, M::Ror, M::Rorx, M::Shlx];
+const SHIFTS: [(M, Shift); 7] = [
+    (M::Shl, Shift::Left), (M::Shr, Shift::Right), (M::Sar, Shift::Arithmetic), (M::Rol, Shift::RotateLeft),
+    (M::Ror, Shift::RotateRight), (M::Rorx, Shift::RotateRight), (M::Shlx, Shift::Left),
+];
 
 impl Machine<'_> {
     /// Zero and sign flags of a result; carry and overflow are clear.
@@ -22,20 +26,14 @@ impl Machine<'_> {
     }
 
     fn pointer_arithmetic(&mut self, i: &Instruction, a: &Value, b: &Value) -> Step<bool> {
-        let number = |bits: &[Lit]| {
-            as_number(bits).map_or_else(
-                || Err(Stop::Leak("an address depends on data".into())),
-                |n| Ok(n as i64),
-            )
-        };
         match (i.mnemonic(), a, b) {
             (M::Add, &Value::Pointer(region, at), Value::Bits(by))
             | (M::Add, Value::Bits(by), &Value::Pointer(region, at)) => {
-                self.store(i, Value::Pointer(region, at.wrapping_add(number(by)?)))?;
+                self.store(i, Value::Pointer(region, at.wrapping_add(distance(by)?)))?;
                 self.flags = Flags::default();
             }
             (M::Sub, &Value::Pointer(region, at), Value::Bits(by)) => {
-                self.store(i, Value::Pointer(region, at.wrapping_sub(number(by)?)))?;
+                self.store(i, Value::Pointer(region, at.wrapping_sub(distance(by)?)))?;
                 self.flags = Flags::default();
             }
             (M::Inc | M::Dec, &Value::Pointer(region, at), _) => {
@@ -48,15 +46,10 @@ impl Machine<'_> {
                 if i.mnemonic() == M::Sub {
                     self.store(i, Value::Bits(constant_bits(p.wrapping_sub(r) as u64, 64)))?;
                 }
-                self.flags = Flags {
-                    zero: Some(Lit::from(p == r)),
-                    carry: (p >= 0 && r >= 0).then_some(Lit::from(p < r)),
-                    sign: Some(Lit::from(p < r)),
-                    overflow: Some(0),
-                };
+                self.flags = Flags::of_pointers(p, r);
             }
             (M::And, &Value::Pointer(region, at), Value::Bits(mask)) => {
-                let mask = number(mask)?;
+                let mask = distance(mask)?;
                 let align = self.memory.align_of(region);
                 if mask >= 0 || !(-mask).count_ones().eq(&1) || -mask > align {
                     return unknown("a mask on a pointer");
@@ -84,15 +77,17 @@ impl Machine<'_> {
 
     pub(crate) fn arithmetic(&mut self, i: &Instruction) -> Step<bool> {
         let m = i.mnemonic();
-        let is_shift = SHIFTS.contains(&m);
-        let known = is_shift || KNOWN.contains(&m);
-        if !known {
+        let shift = SHIFTS.iter().find(|(known, _)| *known == m);
+        let shift = shift.map(|(_, shift)| *shift);
+        if shift.is_none() && !KNOWN.contains(&m) {
             return Ok(false);
         }
         let width = self.width(i, 0);
-        let three = matches!(m, M::Rorx | M::Andn | M::Shlx);
-        let unary = matches!(m, M::Tzcnt | M::Popcnt);
-        let first = u32::from(three || unary);
+        // Operand 0 is a destination alone.
+        let first = u32::from(match m {
+            M::Rorx | M::Andn | M::Shlx | M::Tzcnt | M::Popcnt => true,
+            _ => m == M::Imul && i.op_count() == 3,
+        });
         if m == M::Imul && i.op_count() < 2 {
             return Ok(false);
         }
@@ -107,18 +102,9 @@ impl Machine<'_> {
             self.store(i, Value::Bits(zero))?;
             return Ok(true);
         }
-        let a = self.source(
-            i,
-            if m == M::Imul && i.op_count() == 3 {
-                1
-            } else {
-                first
-            },
-            width,
-        )?;
+        let a = self.source(i, first, width)?;
         let b = match i.op_count() {
             1 => Value::Bits(constant_bits(1, width)),
-            n if unary => self.source(i, n - 1, width)?,
             n => self.source(i, n - 1, width)?,
         };
         let (mut a, mut b) = match (a, b) {
@@ -126,22 +112,19 @@ impl Machine<'_> {
             (a, b) => return self.pointer_arithmetic(i, &a, &b),
         };
         a.truncate(width);
-        if !is_shift && m != M::Bt {
+        if shift.is_none() && m != M::Bt {
             b.truncate(width);
         }
         let result = match m {
             M::And | M::Test | M::Or | M::Xor | M::Andn => {
-                let pairs: Vec<_> = a.iter().zip(&b).map(|(&a, &b)| (a, b)).collect();
                 let t = &mut self.terms;
-                let bits: Vec<Lit> = pairs
-                    .into_iter()
-                    .map(|(a, b)| match m {
-                        M::Or => t.or(a, b),
-                        M::Xor => t.xor(a, b),
-                        M::Andn => t.and(a ^ 1, b),
-                        _ => t.and(a, b),
-                    })
-                    .collect();
+                let one = |(&a, &b): (&Lit, &Lit)| match m {
+                    M::Or => t.or(a, b),
+                    M::Xor => t.xor(a, b),
+                    M::Andn => t.and(a ^ 1, b),
+                    _ => t.and(a, b),
+                };
+                let bits: Vec<Lit> = a.iter().zip(&b).map(one).collect();
                 self.logic_flags(&bits);
                 bits
             }
@@ -170,32 +153,9 @@ impl Machine<'_> {
                 self.flags = Flags::default();
                 self.terms.bits(word)
             }
-            _ if is_shift => {
-                let count_mask = if width == 64 { 63 } else { 31 };
-                let Some(count) = as_number(&b) else {
-                    return unknown("a shift by data");
-                };
-                let count = (count & count_mask) as usize;
-                if count > 0 && matches!(m, M::Shl | M::Shr | M::Sar | M::Rol | M::Ror) {
-                    self.flags = Flags::default();
-                }
-                let bits = shifted(&a, count, m)?;
-                if count > 0 && matches!(m, M::Shl | M::Shr | M::Sar) {
-                    self.logic_flags(&bits);
-                    let last = if m == M::Shl {
-                        a.len().checked_sub(count)
-                    } else {
-                        Some(count - 1)
-                    };
-                    self.flags.carry = last.and_then(|at| a.get(at)).copied();
-                    self.flags.overflow = None;
-                }
-                bits
-            }
             M::Bt => {
-                let Some(n) = as_number(&b) else {
-                    return unknown("a bit at a place that is data");
-                };
+                let n =
+                    as_number(&b).map_or_else(|| unknown("a bit at a place that is data"), Ok)?;
                 if i.op_kind(0) == OpKind::Memory {
                     return unknown("a bit in memory");
                 }
@@ -222,9 +182,8 @@ impl Machine<'_> {
                 bits
             }
             M::Tzcnt => {
-                let Some(value) = as_number(&b) else {
-                    return unknown("a count of zeros of data");
-                };
+                let value =
+                    as_number(&b).map_or_else(|| unknown("a count of zeros of data"), Ok)?;
                 let count = value.trailing_zeros().min(width as u32);
                 self.flags = Flags {
                     carry: Some(Lit::from(count == width as u32)),
@@ -233,7 +192,24 @@ impl Machine<'_> {
                 };
                 constant_bits(count.into(), width)
             }
-            _ => return Ok(false),
+            _ => {
+                let shift = shift.ok_or_else(|| Stop::Unknown("a shift".into()))?;
+                let count = as_number(&b).map_or_else(|| unknown("a shift by data"), Ok)?;
+                let count = count & if width == 64 { 63 } else { 31 };
+                let bits = shift.of(&a, count);
+                if count > 0 && matches!(m, M::Shl | M::Shr | M::Sar) {
+                    self.logic_flags(&bits);
+                    let last = match m {
+                        M::Shl => (width as u64).checked_sub(count),
+                        _ => Some(count - 1),
+                    };
+                    self.flags.carry = last.and_then(|at| a.get(at as usize)).copied();
+                    self.flags.overflow = None;
+                } else if count > 0 && matches!(m, M::Rol | M::Ror) {
+                    self.flags = Flags::default();
+                }
+                bits
+            }
         };
         if !matches!(m, M::Cmp | M::Test) {
             self.store(i, Value::Bits(result))?;
@@ -280,24 +256,4 @@ impl Machine<'_> {
         self.flags = Flags::all([zero, out, s, overflow]);
         bits
     }
-}
-
-fn shifted(a: &[Lit], count: usize, m: M) -> Step<Vec<Lit>> {
-    let width = a.len();
-    Ok(match m {
-        M::Rol => (0..width)
-            .map(|at| a[(at + width - count % width) % width])
-            .collect(),
-        M::Ror | M::Rorx => (0..width).map(|at| a[(at + count) % width]).collect(),
-        M::Shl | M::Shlx => (0..width)
-            .map(|at| if at >= count { a[at - count] } else { 0 })
-            .collect(),
-        M::Shr | M::Shrx => (0..width)
-            .map(|at| a.get(at + count).copied().unwrap_or(0))
-            .collect(),
-        M::Sar | M::Sarx => (0..width)
-            .map(|at| a.get(at + count).copied().unwrap_or(a[width - 1]))
-            .collect(),
-        _ => return unknown("a shift"),
-    })
 }

@@ -7,8 +7,10 @@ use std::path::Path;
 use crate::parallel;
 use crate::places::{Program, places};
 use crate::prove::prove;
-use crate::row::{Report, Verdict};
+use crate::row::Report;
 use crate::semantics::Random;
+
+pub(crate) const LEAK: &str = "a branch or an address depends on data";
 
 /// Flips `code` bits of instructions and `tables` bits of constants, spread over all rows that
 /// are proved.
@@ -90,16 +92,9 @@ fn choose(report: &Report, is_code: bool, seed: u64) -> (u64, u8) {
 
 /// Why the row is refused; `None` if all statements are proved again.
 pub(crate) fn refusal(after: &Report) -> Option<&'static str> {
-    let open = |v: &Verdict| match v {
-        Verdict::Open(text) => Some(text.clone()),
-        Verdict::Proved(_) => None,
-    };
-    let text = after.verdicts.iter().find_map(open)?;
+    let text = after.verdicts.iter().find_map(|v| v.as_ref().err())?;
     let known = [
-        (
-            "not constant time",
-            "a branch or an address depends on data",
-        ),
+        ("not constant time", LEAK),
         ("memory", "an access outside the regions"),
         ("not modelled", "an instruction is not modelled"),
         ("the domain gave up", "the domain gave up"),

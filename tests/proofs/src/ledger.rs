@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::row::{Report, Verdict};
+use crate::row::{Checked, Report};
 use crate::rows::WITHOUT_ROWS;
 
 const HEAD: &str = include_str!("../ledger-head.md");
@@ -11,11 +11,11 @@ fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/proofs.md")
 }
 
-fn cell(verdict: &Verdict) -> String {
+fn cell(verdict: &Checked) -> String {
     match verdict {
-        Verdict::Proved(text) if text.is_empty() => "proved".into(),
-        Verdict::Proved(text) => format!("proved: {text}"),
-        Verdict::Open(_) => "open".into(),
+        Ok(text) if text.is_empty() => "proved".into(),
+        Ok(text) => format!("proved: {text}"),
+        Err(_) => "open".into(),
     }
 }
 
@@ -40,11 +40,8 @@ fn text(reports: &[Report], backends: &[&str]) -> String {
     for backend in backends {
         let rows: Vec<_> = reports.iter().filter(|r| r.backend == *backend).collect();
         let proved = rows.iter().filter(|r| r.is_proved()).count();
-        let open = rows
-            .iter()
-            .flat_map(|r| &r.verdicts)
-            .filter(|v| matches!(v, Verdict::Open(_)))
-            .count();
+        let all = rows.iter().flat_map(|r| &r.verdicts);
+        let open = all.filter(|v| v.is_err()).count();
         out.push_str(&format!(
             "| {backend} | {} | {proved} | {open} of {} |\n",
             rows.len(),
@@ -59,11 +56,9 @@ fn text(reports: &[Report], backends: &[&str]) -> String {
     out.push_str("\n## Open statements\n\n");
     let is_open = |report: &&Report| !report.is_proved();
     for report in reports.iter().filter(is_open) {
-        let open = report.verdicts.iter().filter_map(|verdict| match verdict {
-            Verdict::Open(text) => text.split(" at 0x").next(),
-            Verdict::Proved(_) => None,
-        });
         // Without the addresses of this build.
+        let open = report.verdicts.iter().filter_map(|v| v.as_ref().err());
+        let open = open.filter_map(|text| text.split(" at 0x").next());
         let text = open.collect::<Vec<_>>().join("; ");
         out.push_str(&format!("- {} {text}\n", key(report)));
     }

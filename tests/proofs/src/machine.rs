@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap;
 use crate::aarch64;
 use crate::image::Image;
 use crate::memory::{
-    Bits, END, Memory, PROGRAM, STACK, STACK_LEN, Step, Stop, UNWRITTEN, Value, unknown,
+    Bits, END, Memory, PROGRAM, STACK, STACK_LEN, Step, Stop, UNWRITTEN, Value, access, leak,
+    unknown,
 };
 use crate::terms::{ANY, Lit, Terms, WordId};
 
@@ -33,6 +34,17 @@ impl Flags {
             carry,
             sign,
             overflow,
+        }
+    }
+
+    /// Of a difference of two pointers into one region: offsets are ordered as addresses are.
+    pub(crate) fn of_pointers(a: i64, b: i64) -> Self {
+        let less = Some(Lit::from(a < b));
+        Self {
+            zero: Some(Lit::from(a == b)),
+            carry: less.filter(|_| a >= 0 && b >= 0),
+            sign: less,
+            overflow: Some(0),
         }
     }
 }
@@ -125,20 +137,41 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    pub(crate) fn push(&mut self, value: &Value) -> Step<()> {
+    /// Moves the stack pointer; the lower one of its places.
+    fn moved_stack(&mut self, by: i64) -> Step<(u32, i64)> {
         let Value::Pointer(region, offset) = self.memory.pointer(self.general[4].clone()) else {
             return unknown("a stack pointer that is none");
         };
-        self.general[4] = self.memory.number(Value::Pointer(region, offset - 8));
-        self.memory.write_value((region, offset - 8), value)
+        self.general[4] = self.memory.number(Value::Pointer(region, offset + by));
+        Ok((region, offset.min(offset + by)))
+    }
+
+    pub(crate) fn push(&mut self, value: &Value) -> Step<()> {
+        let at = self.moved_stack(-8)?;
+        self.memory.write_value(at, value)
     }
 
     pub(crate) fn pop(&mut self) -> Step<Value> {
-        let Value::Pointer(region, offset) = self.memory.pointer(self.general[4].clone()) else {
-            return unknown("a stack pointer that is none");
-        };
-        self.general[4] = self.memory.number(Value::Pointer(region, offset + 8));
-        self.memory.read_value((region, offset), 8)
+        let at = self.moved_stack(8)?;
+        self.memory.read_value(at, 8)
+    }
+
+    /// The address in the program that a jump, a call or a return goes to.
+    pub(crate) fn code_at(&self, target: Value) -> Step<u64> {
+        match self.memory.pointer(target) {
+            Value::Pointer(PROGRAM, target) => Ok(target as u64),
+            Value::Pointer(..) => access("a jump to no code"),
+            Value::Bits(_) => leak("a jump depends on data"),
+        }
+    }
+
+    /// Where a branch goes.
+    pub(crate) fn branch(&self, taken: Lit, target: u64, next: u64) -> Step<u64> {
+        match taken {
+            0 => Ok(next),
+            1 => Ok(target),
+            _ => leak("a branch depends on data"),
+        }
     }
 
     /// The frame of a call from `END`: registers that a callee restores hold pointers of their own.
@@ -197,9 +230,7 @@ impl<'a> Machine<'a> {
         if saved(self) == before {
             Ok(())
         } else {
-            Err(Stop::Memory(
-                "a register of the caller is not restored".into(),
-            ))
+            access("a register of the caller is not restored")
         }
     }
 
@@ -209,7 +240,7 @@ impl<'a> Machine<'a> {
             Some(known) => *known,
             None => {
                 let Some(code) = self.memory.image.code(at) else {
-                    return Err(Stop::Memory(format!("code at {at:#x}")));
+                    return access(format!("code at {at:#x}"));
                 };
                 let decoded = Decoder::with_ip(64, code, at, DecoderOptions::NONE).decode();
                 if decoded.is_invalid() {

@@ -33,16 +33,22 @@ impl Stop {
     }
 
     /// The reason with the place where it arose.
-    pub(crate) fn at(self, place: &str) -> Self {
-        match self {
-            Self::Leak(text) => Self::Leak(format!("{text}, {place}")),
-            Self::Memory(text) => Self::Memory(format!("{text}, {place}")),
-            Self::Unknown(text) => Self::Unknown(format!("{text}, {place}")),
-        }
+    pub(crate) fn at(mut self, place: &str) -> Self {
+        let (Self::Leak(text) | Self::Memory(text) | Self::Unknown(text)) = &mut self;
+        *text += &format!(", {place}");
+        self
     }
 }
 
 pub(crate) type Step<T> = Result<T, Stop>;
+
+pub(crate) fn leak<T>(text: impl Into<String>) -> Step<T> {
+    Err(Stop::Leak(text.into()))
+}
+
+pub(crate) fn access<T>(text: impl Into<String>) -> Step<T> {
+    Err(Stop::Memory(text.into()))
+}
 
 pub(crate) fn unknown<T>(text: impl Into<String>) -> Step<T> {
     Err(Stop::Unknown(text.into()))
@@ -52,6 +58,16 @@ pub(crate) fn unknown<T>(text: impl Into<String>) -> Step<T> {
 pub(crate) enum Value {
     Bits(Bits),
     Pointer(u32, i64),
+}
+
+impl Value {
+    /// The bits of a value that is no pointer.
+    pub(crate) fn bits(self, pointer: &str) -> Step<Bits> {
+        match self {
+            Self::Bits(bits) => Ok(bits),
+            Self::Pointer(..) => unknown(pointer),
+        }
+    }
 }
 
 /// Region 0 is the program with its addresses as offsets, region 1 the stack.
@@ -89,6 +105,12 @@ pub(crate) fn as_number(bits: &[Lit]) -> Option<u64> {
         .try_fold(0, |v, (i, &bit)| {
             (bit < 2).then_some(v | u64::from(bit) << i)
         })
+}
+
+/// A number that is added to an address.
+pub(crate) fn distance(by: &[Lit]) -> Step<i64> {
+    let by = as_number(by).map_or_else(|| leak("an address depends on data"), Ok)?;
+    Ok(by as i64)
 }
 
 /// Bits of an address below the number of its region.
@@ -232,9 +254,9 @@ impl<'a> Memory<'a> {
         if region == PROGRAM {
             let bytes = self.image.constant_bytes(offset as u64, len);
             let Some(bytes) = bytes else {
-                return Err(Stop::Memory(format!(
+                return access(format!(
                     "a read of {len} bytes at {offset:#x} of the program"
-                )));
+                ));
             };
             self.data_read.insert(offset as u64, len);
             return Ok(bytes
@@ -247,16 +269,13 @@ impl<'a> Memory<'a> {
             .ok()
             .and_then(|from| r.bits.get(from..from + 8 * len))
         else {
-            return Err(Stop::Memory(format!(
-                "a read of {len} bytes at {offset} of {}",
-                r.name
-            )));
+            return access(format!("a read of {len} bytes at {offset} of {}", r.name));
         };
         if bits.contains(&UNWRITTEN) {
-            return Err(Stop::Memory(format!(
+            return access(format!(
                 "a read of {len} bytes at {offset} of {}, which has no value",
                 r.name
-            )));
+            ));
         }
         Ok(bits.to_vec())
     }
@@ -264,9 +283,7 @@ impl<'a> Memory<'a> {
     pub(crate) fn write(&mut self, (region, offset): (u32, i64), bits: &[Lit]) -> Step<()> {
         let len = bits.len() / 8;
         if region == STACK && offset + len as i64 > self.stack_top {
-            return Err(Stop::Memory(format!(
-                "a write of {len} bytes above the stack frame"
-            )));
+            return access(format!("a write of {len} bytes above the stack frame"));
         }
         let r = &mut self.regions[region as usize];
         let place = usize::try_from(8 * offset)
@@ -274,10 +291,7 @@ impl<'a> Memory<'a> {
             .filter(|from| from + bits.len() <= r.bits.len())
             .map(|from| &mut Rc::make_mut(&mut r.bits)[from..from + bits.len()]);
         let Some(place) = place.filter(|_| r.writable) else {
-            return Err(Stop::Memory(format!(
-                "a write of {len} bytes at {offset} of {}",
-                r.name
-            )));
+            return access(format!("a write of {len} bytes at {offset} of {}", r.name));
         };
         place.copy_from_slice(bits);
         r.pointers

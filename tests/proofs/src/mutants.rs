@@ -4,7 +4,7 @@ use std::path::Path;
 
 use iced_x86::{Decoder, DecoderOptions, Encoder, Instruction, Mnemonic as M, OpKind};
 
-use crate::faults::refusal;
+use crate::faults::{LEAK, refusal};
 use crate::image::Image;
 use crate::places::{Place, places};
 use crate::prove::prove;
@@ -244,7 +244,7 @@ pub(crate) fn run(program: &Path) -> Result<bool, String> {
         });
         let kind = refusal(&prove(&image, "planted", entry, &row, 0..1));
         println!("{name}: {}", kind.unwrap_or("NOT REFUSED"));
-        refused += usize::from(kind == Some("a branch or an address depends on data"));
+        refused += usize::from(kind == Some(LEAK));
     }
     let all = places(&image, &|_, _| true)?;
     let results = parallel::map(MUTANTS.len(), |n| {

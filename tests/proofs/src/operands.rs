@@ -4,7 +4,7 @@ use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
 use crate::machine::Machine;
 use crate::memory::{
-    Bits, PROGRAM, Step, Stop, UNWRITTEN, Value, as_number, constant_bits, unknown,
+    Bits, PROGRAM, Step, UNWRITTEN, Value, access, constant_bits, distance, unknown,
 };
 
 impl Machine<'_> {
@@ -30,7 +30,7 @@ impl Machine<'_> {
             Value::Bits(bits) => {
                 let bits = &bits[from..from + width];
                 if bits.contains(&UNWRITTEN) {
-                    return Err(Stop::Memory("a register has no value".into()));
+                    return access("a register has no value");
                 }
                 Ok(Value::Bits(bits.to_vec()))
             }
@@ -70,7 +70,7 @@ impl Machine<'_> {
             &self.vectors[register.number()][..8 * register.size()]
         };
         if bits.contains(&UNWRITTEN) {
-            return Err(Stop::Memory(format!("{register:?} has no value")));
+            return access(format!("{register:?} has no value"));
         }
         Ok(bits.to_vec())
     }
@@ -116,10 +116,9 @@ impl Machine<'_> {
                     offset = offset.wrapping_add(at);
                 }
                 Value::Pointer(..) => return unknown("a sum of pointers"),
-                Value::Bits(bits) => match as_number(&bits) {
-                    Some(value) => offset = offset.wrapping_add((value as i64).wrapping_mul(scale)),
-                    None => return Err(Stop::Leak("an address depends on data".into())),
-                },
+                Value::Bits(bits) => {
+                    offset = offset.wrapping_add(distance(&bits)?.wrapping_mul(scale));
+                }
             }
         }
         if region.is_none()
@@ -131,7 +130,7 @@ impl Machine<'_> {
         }
         match region {
             Some(region) => Ok((region, offset)),
-            None => Err(Stop::Memory("an address without a region".into())),
+            None => access("an address without a region"),
         }
     }
 
@@ -157,10 +156,7 @@ impl Machine<'_> {
     }
 
     pub(crate) fn source_bits(&mut self, i: &Instruction, n: u32, width: usize) -> Step<Bits> {
-        match self.source(i, n, width)? {
-            Value::Bits(bits) => Ok(bits),
-            Value::Pointer(..) => unknown("an operation on a pointer"),
-        }
+        self.source(i, n, width)?.bits("an operation on a pointer")
     }
 
     pub(crate) fn store(&mut self, i: &Instruction, value: Value) -> Step<()> {

@@ -6,7 +6,7 @@ use crate::exhaust::{Checker, Cuts, Target};
 use crate::forms::{Vector, combination};
 use crate::image::Image;
 use crate::machine::Machine;
-use crate::memory::{Bits, Step, Stop, Value, constant_bits};
+use crate::memory::{Bits, Step, Value, constant_bits};
 use crate::reference::{Module, Q};
 use crate::terms::{Lit, WordId};
 use std::rc::Rc;
@@ -43,12 +43,8 @@ pub(crate) enum Argument {
     States(usize),
 }
 
-/// Result of one statement about one row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Proved(String),
-    Open(String),
-}
+/// Result of one statement about one row: proved, or why it is open.
+pub(crate) type Checked = Result<String, String>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Report {
@@ -56,7 +52,7 @@ pub(crate) struct Report {
     pub(crate) backend: &'static str,
     pub(crate) parameter: String,
     /// Value, range, constant time, memory.
-    pub(crate) verdicts: [Verdict; 4],
+    pub(crate) verdicts: [Checked; 4],
     pub(crate) executed: usize,
     pub(crate) exhausted: usize,
     /// Instructions that were executed, by address and length.
@@ -71,7 +67,7 @@ impl Report {
             kernel: kernel.to_owned(),
             backend,
             parameter,
-            verdicts: core::array::from_fn(|_| Verdict::Open("the domain gave up".into())),
+            verdicts: core::array::from_fn(|_| Err("the domain gave up".into())),
             executed: 0,
             exhausted: 0,
             code: Vec::new(),
@@ -80,9 +76,7 @@ impl Report {
     }
 
     pub(crate) fn is_proved(&self) -> bool {
-        self.verdicts
-            .iter()
-            .all(|v| matches!(v, Verdict::Proved(_)))
+        self.verdicts.iter().all(Result::is_ok)
     }
 }
 
@@ -426,9 +420,4 @@ pub(crate) fn of_q(value: i128) -> String {
     } else {
         format!("{:.3} q", value as f64 / f64::from(Q))
     }
-}
-
-/// The four statements about an execution that stopped.
-pub(crate) fn stopped(stop: &Stop) -> [Verdict; 4] {
-    core::array::from_fn(|_| Verdict::Open(stop.reason()))
 }

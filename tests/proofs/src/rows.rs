@@ -2,10 +2,10 @@
 
 use crate::bounds;
 use crate::reference::{D, centred, ntt};
-use crate::row::{Argument, Execution, check_fields, feature};
+use crate::row::{Argument, Checked, Execution, check_fields, feature};
 use crate::statements::{
-    Checked, QI, both, commit_row, field_verdict, hint_row, inverse_times_r, linear, low_bits,
-    offset, pack_eta, permutation, product, public_row, respond, use_hints, with_cuts, words,
+    QI, both, commit_row, field_verdict, hint_row, inverse_times_r, linear, low_bits, offset,
+    pack_eta, permutation, product, public_row, respond, use_hints, with_cuts, words,
 };
 
 /// Value, range, number of cases tried.

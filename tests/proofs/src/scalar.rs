@@ -4,7 +4,7 @@ use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic as M, Register}
 
 use crate::machine::{Flags, Machine};
 use crate::memory::{
-    LIBRARY, Memory, PROGRAM, Step, Stop, Value, as_number, constant_bits, unknown,
+    LIBRARY, Memory, PROGRAM, Step, Stop, Value, access, as_number, constant_bits, leak, unknown,
 };
 use crate::terms::Lit;
 
@@ -17,11 +17,7 @@ impl Machine<'_> {
             FlowControl::UnconditionalBranch => return Ok(Some(i.near_branch_target())),
             FlowControl::ConditionalBranch => {
                 let taken = self.condition(i.condition_code())?;
-                return match taken {
-                    0 => Ok(Some(next)),
-                    1 => Ok(Some(i.near_branch_target())),
-                    _ => Err(Stop::Leak("a branch depends on data".into())),
-                };
+                return self.branch(taken, i.near_branch_target(), next).map(Some);
             }
             FlowControl::Call => {
                 self.push(&Value::Pointer(PROGRAM, next as i64))?;
@@ -31,37 +27,28 @@ impl Machine<'_> {
                 return self.indirect(i, next).map(Some);
             }
             FlowControl::Return => {
-                let target = self.pop()?;
-                return match self.memory.pointer(target) {
-                    Value::Pointer(PROGRAM, target) => Ok(Some(target as u64)),
-                    Value::Pointer(..) => Err(Stop::Memory("a return to no code".into())),
-                    Value::Bits(_) => Err(Stop::Leak("a return to data".into())),
-                };
+                return self.pop().and_then(|to| self.code_at(to)).map(Some);
             }
             other => return unknown(format!("{other:?}")),
         }
-        let done = match i.mnemonic() {
-            M::Nop | M::Endbr64 => true,
+        match i.mnemonic() {
+            M::Nop | M::Endbr64 => {}
             M::Vzeroupper | M::Vzeroall => {
                 let from = if i.mnemonic() == M::Vzeroall { 0 } else { 128 };
                 let vectors = self.vectors.iter_mut().take(16);
                 vectors.for_each(|v| v[from..].fill(0));
-                true
             }
             M::Push => {
                 let value = self.source(i, 0, 64)?;
                 self.push(&value)?;
-                true
             }
             M::Pop => {
                 let value = self.pop()?;
                 self.store(i, value)?;
-                true
             }
             M::Mov => {
                 let value = self.source(i, 1, self.width(i, 0))?;
                 self.store(i, value)?;
-                true
             }
             M::Movzx | M::Movsx | M::Movsxd => {
                 let mut bits = self.source_bits(i, 1, 0)?;
@@ -69,77 +56,47 @@ impl Machine<'_> {
                 let top = if i.mnemonic() == M::Movzx { 0 } else { sign };
                 bits.resize(self.width(i, 0), top);
                 self.store(i, Value::Bits(bits))?;
-                true
             }
-            M::Lea => {
-                self.lea(i)?;
-                true
-            }
-            _ if i.condition_code() != ConditionCode::None => {
-                self.conditional(i)?;
-                true
-            }
-            M::Mul | M::Imul if i.op_count() == 1 => {
-                self.wide_product(i)?;
-                true
-            }
-            M::Div => {
-                self.division(i)?;
-                true
-            }
-            _ => self.arithmetic(i)?,
-        };
-        Ok(done.then_some(next))
+            M::Lea => self.lea(i)?,
+            _ if i.condition_code() != ConditionCode::None => self.conditional(i)?,
+            M::Mul | M::Imul if i.op_count() == 1 => self.wide_product(i)?,
+            M::Div => self.division(i)?,
+            _ => return Ok(self.arithmetic(i)?.then_some(next)),
+        }
+        Ok(Some(next))
     }
 
     fn indirect(&mut self, i: &Instruction, next: u64) -> Step<u64> {
         let target = self.source(i, 0, 64)?;
         let target = self.memory.pointer(target);
         if let Value::Pointer(LIBRARY, slot) = target {
-            let name = self.memory.image.imports.get(&(slot as u64));
-            let name = name.cloned().unwrap_or_default();
-            let mut arguments = Vec::new();
-            for register in [Register::RDI, Register::RSI, Register::RDX] {
-                arguments.push(self.general_value(register)?);
-            }
-            let [to, from, len] = &arguments[..] else {
-                return unknown("arguments of a library function");
-            };
-            let result = self.library(&name, [to.clone(), from.clone(), len.clone()])?;
+            // RDI, RSI, RDX.
+            let arguments = [7, 6, 2].map(|n| self.general[n].clone());
+            let result = self.library(slot, arguments)?;
             self.set_general(Register::RAX, result)?;
             // A tail call returns to the caller of this function.
             return match i.flow_control() {
                 FlowControl::IndirectCall => Ok(next),
-                _ => match self.pop().map(|target| self.memory.pointer(target))? {
-                    Value::Pointer(PROGRAM, target) => Ok(target as u64),
-                    _ => unknown("a return from a tail call"),
-                },
+                _ => self.pop().and_then(|to| self.code_at(to)),
             };
         }
-        match target {
-            Value::Pointer(PROGRAM, target) => {
-                if i.flow_control() == FlowControl::IndirectCall {
-                    self.push(&Value::Pointer(PROGRAM, next as i64))?;
-                }
-                Ok(target as u64)
-            }
-            Value::Pointer(..) => unknown("a call of memory"),
-            Value::Bits(_) => Err(Stop::Leak("a jump depends on data".into())),
+        let target = self.code_at(target)?;
+        if i.flow_control() == FlowControl::IndirectCall {
+            self.push(&Value::Pointer(PROGRAM, next as i64))?;
         }
+        Ok(target)
     }
 
-    /// The functions of the C library that kernels call.
-    pub(crate) fn library(&mut self, name: &str, [to, from, len]: [Value; 3]) -> Step<Value> {
+    /// The functions of the C library that kernels call, by the slots of their addresses.
+    pub(crate) fn library(&mut self, slot: i64, [to, from, len]: [Value; 3]) -> Step<Value> {
+        let name = self.memory.image.imports.get(&(slot as u64));
+        let name = name.map_or("", String::as_str);
         let pointer = |memory: &Memory<'_>, value: Value| match memory.pointer(value) {
             Value::Pointer(region, offset) => Ok((region, offset)),
             Value::Bits(_) => unknown("a pointer argument that is none"),
         };
-        let Value::Bits(len) = len else {
-            return unknown("a length that is a pointer");
-        };
-        let Some(len) = as_number(&len) else {
-            return Err(Stop::Leak("a length depends on data".into()));
-        };
+        let len = len.bits("a length that is a pointer")?;
+        let len = as_number(&len).map_or_else(|| leak("a length depends on data"), Ok)?;
         match name {
             _ if len == 0 => {}
             "memcpy" | "memmove" => {
@@ -147,15 +104,13 @@ impl Machine<'_> {
                 let to = pointer(&self.memory, to.clone())?;
                 let overlap = from.0 == to.0 && (from.1 - to.1).unsigned_abs() < len;
                 if name == "memcpy" && overlap {
-                    return Err(Stop::Memory("memcpy of overlapping bytes".into()));
+                    return access("memcpy of overlapping bytes");
                 }
                 let bits = self.memory.read(from, len as usize)?;
                 self.memory.write(to, &bits)?;
             }
             "memset" => {
-                let Value::Bits(byte) = self.part(&from, 0, 8)? else {
-                    return unknown("a byte that is a pointer");
-                };
+                let byte = self.part(&from, 0, 8)?.bits("a byte that is a pointer")?;
                 let bits: Vec<_> = (0..len).flat_map(|_| byte.iter().copied()).collect();
                 let at = pointer(&self.memory, to.clone())?;
                 self.memory.write(at, &bits)?;
@@ -184,9 +139,9 @@ impl Machine<'_> {
             if register == Register::None {
                 continue;
             }
-            let Value::Bits(mut bits) = self.general_value(register)? else {
-                return unknown("arithmetic on a pointer");
-            };
+            let mut bits = self
+                .general_value(register)?
+                .bits("arithmetic on a pointer")?;
             bits.resize(64, 0);
             let word = self.terms.gather(&bits);
             let factor = self.terms.constant(64, scale);
@@ -215,11 +170,11 @@ impl Machine<'_> {
         };
         let (Some(d), Some(a), Some(b)) = (as_number(&divisor), as_number(&a), as_number(&b))
         else {
-            return Err(Stop::Leak("a division of data".into()));
+            return leak("a division of data");
         };
         let number = u128::from(b) << width | u128::from(a);
         if d == 0 || number / u128::from(d) >= 1 << width {
-            return Err(Stop::Memory("a division that faults".into()));
+            return access("a division that faults");
         }
         let (quotient, rest) = (
             (number / u128::from(d)) as u64,
@@ -239,9 +194,7 @@ impl Machine<'_> {
             _ => return unknown("a narrow product"),
         };
         let (a, b) = (self.source_bits(i, 0, width)?, self.general_value(low)?);
-        let Value::Bits(b) = b else {
-            return unknown("arithmetic on a pointer");
-        };
+        let b = b.bits("arithmetic on a pointer")?;
         let (Some(a), Some(b)) = (as_number(&a), as_number(&b)) else {
             return unknown("a wide product of data");
         };
@@ -281,7 +234,7 @@ impl Machine<'_> {
                         .collect(),
                 )
             }
-            _ => return Err(Stop::Leak("an address depends on data".into())),
+            _ => return leak("an address depends on data"),
         };
         self.store(i, value)
     }

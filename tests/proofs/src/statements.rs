@@ -11,10 +11,8 @@ use crate::keccak;
 use crate::reference::{
     D, Module, Q, centred, decompose, inverse, inverse_ntt, power, power_2_round, use_hint,
 };
-use crate::row::{Cut, Execution, check_fields, domains, feature};
+use crate::row::{Checked, Cut, Execution, check_fields, domains, feature};
 use crate::terms::{Lit, WordId};
-
-pub(crate) type Checked = Result<String, String>;
 
 pub(crate) const QI: i128 = Q as i128;
 

@@ -3,7 +3,7 @@
 use iced_x86::{Instruction, OpKind, Register};
 
 use crate::machine::{Flags, Machine};
-use crate::memory::{Bits, Step, Stop, Value, unknown};
+use crate::memory::{Bits, Step, Value, access, leak, unknown};
 use crate::operands::is_vex;
 use crate::terms::{Lit, Terms, WordId};
 
@@ -105,7 +105,7 @@ impl Machine<'_> {
                     (region, offset + (n * lane / 8) as i64),
                     &result[n * lane..(n + 1) * lane],
                 )?,
-                _ => return Err(Stop::Leak("a mask of a store depends on data".into())),
+                _ => return leak("a mask of a store depends on data"),
             }
         }
         Ok(true)
@@ -118,9 +118,7 @@ impl Machine<'_> {
                 let (region, offset) = self.address(i)?;
                 let size = i.memory_size().size() as i64;
                 if self.memory.align_of(region) < size || offset % size != 0 {
-                    return Err(Stop::Memory(
-                        "an access that is not known to be aligned".into(),
-                    ));
+                    return access("an access that is not known to be aligned");
                 }
             }
         }

@@ -3,7 +3,7 @@
 use iced_x86::{Instruction, OpKind, Register};
 
 use crate::machine::{Flags, Machine};
-use crate::memory::{Bits, Step, Stop, Value, unknown};
+use crate::memory::{Bits, Step, Value, leak, unknown};
 use crate::terms::Lit;
 use crate::vector::{letter, width_of};
 
@@ -36,7 +36,7 @@ impl Machine<'_> {
                                     .read((region, offset + (n * lane / 8) as i64), lane / 8)?;
                                 bits[n * lane..(n + 1) * lane].copy_from_slice(&element);
                             }
-                            _ => return Err(Stop::Leak("a mask of a load depends on data".into())),
+                            _ => return leak("a mask of a load depends on data"),
                         }
                     }
                     return self.finish(i, bits, lane, vex);

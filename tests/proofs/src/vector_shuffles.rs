@@ -150,9 +150,8 @@ impl Machine<'_> {
             "pshufb" => {
                 let mut out = Vec::with_capacity(to);
                 for (n, control) in b.chunks(8).enumerate() {
-                    let Some(at) = as_number(control) else {
-                        return unknown("an index that is data");
-                    };
+                    let at =
+                        as_number(control).map_or_else(|| unknown("an index that is data"), Ok)?;
                     let from = n / 16 * 128 + 8 * (at as usize & 15);
                     if at & 0x80 == 0 {
                         out.extend(&a[from..from + 8])

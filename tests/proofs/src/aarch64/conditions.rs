@@ -5,7 +5,7 @@ use iced_x86::ConditionCode;
 use super::decode::{Instruction, Operand};
 use super::general::immediate;
 use crate::machine::Machine;
-use crate::memory::{Bits, Step, Stop, Value, unknown};
+use crate::memory::{Bits, Step, Value, leak, unknown};
 use crate::terms::Lit;
 use crate::vector::select;
 
@@ -54,7 +54,7 @@ impl Machine<'_> {
                     select(&mut self.terms, condition, &yes, &no)
                 })
             }
-            _ => return Err(Stop::Leak("an address depends on data".into())),
+            _ => return leak("an address depends on data"),
         };
         self.write_result(i, value)
     }

@@ -2,7 +2,7 @@
 
 use super::decode::{Instruction, Modifier, Operand};
 use crate::machine::{Flags, Machine};
-use crate::memory::{Bits, Step, Stop, Value, as_number, constant_bits, unknown};
+use crate::memory::{Bits, Step, Value, as_number, constant_bits, distance, leak, unknown};
 use crate::terms::{Lit, Terms};
 use crate::vector_arithmetic::Shift;
 
@@ -76,10 +76,8 @@ impl Machine<'_> {
     }
 
     pub(super) fn source_word(&mut self, i: &Instruction, k: usize, width: usize) -> Step<Bits> {
-        match self.source_value(i, k, width)? {
-            Value::Bits(bits) => Ok(bits),
-            Value::Pointer(..) => unknown("an operation on a pointer"),
-        }
+        self.source_value(i, k, width)?
+            .bits("an operation on a pointer")
     }
 
     /// Executes the instruction if it is one of these.
@@ -116,9 +114,7 @@ impl Machine<'_> {
             "lslv" | "lsrv" => {
                 let (a, by) = self.two(i, width)?;
                 // The count is taken modulo the width.
-                let Some(by) = as_number(&by) else {
-                    return unknown("a shift by data");
-                };
+                let by = as_number(&by).map_or_else(|| unknown("a shift by data"), Ok)?;
                 let shift = [Modifier::Lsr, Modifier::Lsl][usize::from(m == "lslv")];
                 let bits = modified(&a, shift, by as usize % width, width)?;
                 self.write_result(i, Value::Bits(bits))?;
@@ -163,14 +159,9 @@ impl Machine<'_> {
         let (a, b) = match (a, b) {
             (Value::Bits(a), Value::Bits(b)) => (a, b),
             (Value::Pointer(x, p), Value::Pointer(y, r)) if subtracts && x == y => {
-                // Offsets inside one region are ordered as addresses are.
                 if sets {
-                    self.flags = Flags {
-                        zero: Some(Lit::from(p == r)),
-                        carry: (p >= 0 && r >= 0).then_some(Lit::from(p >= r)),
-                        sign: Some(Lit::from(p < r)),
-                        overflow: Some(0),
-                    };
+                    self.flags = Flags::of_pointers(p, r);
+                    self.flags.carry = self.flags.carry.map(|carry| carry ^ 1);
                 }
                 let bits = constant_bits(p.wrapping_sub(r) as u64, 64);
                 return self.write_result(i, Value::Bits(bits));
@@ -239,9 +230,7 @@ impl Machine<'_> {
         (region, at): (u32, i64),
         mask: &[Lit],
     ) -> Step<()> {
-        let Some(mask) = as_number(mask) else {
-            return Err(Stop::Leak("an address depends on data".into()));
-        };
+        let mask = distance(mask)? as u64;
         let align = self.memory.align_of(region) as u64;
         match m {
             "and" | "ands" if mask < align => {
@@ -302,7 +291,7 @@ impl Machine<'_> {
             Value::Bits(bits) => bits,
             Value::Pointer(region, at) => {
                 let Some(by) = t.as_constant(product).filter(|_| !subtracts) else {
-                    return Err(Stop::Leak("an address depends on data".into()));
+                    return leak("an address depends on data");
                 };
                 return self.write_result(i, Value::Pointer(region, at.wrapping_add(by as i64)));
             }
@@ -323,7 +312,7 @@ impl Machine<'_> {
         let (Some(a), Some(b)) = (as_number(&a), as_number(&b)) else {
             return match m {
                 "umulh" => unknown("a wide product of data"),
-                _ => Err(Stop::Leak("a division of data".into())),
+                _ => leak("a division of data"),
             };
         };
         let result = match m {
@@ -339,9 +328,7 @@ impl Machine<'_> {
         if m == "rbit" {
             return Ok(source.into_iter().rev().collect());
         }
-        let Some(value) = as_number(&source) else {
-            return unknown("a count of zeros of data");
-        };
+        let value = as_number(&source).map_or_else(|| unknown("a count of zeros of data"), Ok)?;
         let zeros = value.leading_zeros() as usize - (64 - width);
         Ok(constant_bits(zeros as u64, width))
     }
@@ -357,14 +344,6 @@ pub(super) fn bit_of(t: &mut Terms, name: &str, a: Lit, b: Lit) -> Lit {
         "eor" => t.xor(a, b),
         _ => t.xor(a, b) ^ 1,
     }
-}
-
-/// The offset that is added to a pointer.
-fn distance(by: &[Lit]) -> Step<i64> {
-    as_number(by).map_or_else(
-        || Err(Stop::Leak("an address depends on data".into())),
-        |by| Ok(by as i64),
-    )
 }
 
 pub(super) fn immediate(i: &Instruction, n: usize) -> Step<u64> {

@@ -345,9 +345,7 @@ impl Machine<'_> {
         let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
         let mut bits = Vec::with_capacity(a.len());
         for (a, b) in a.chunks(to.lane).zip(b.chunks(to.lane)) {
-            let Some(by) = as_number(&b[..8]) else {
-                return unknown("a shift by data");
-            };
+            let by = as_number(&b[..8]).map_or_else(|| unknown("a shift by data"), Ok)?;
             let by = i64::from(by as u8 as i8);
             let shift = if by >= 0 { Shift::Left } else { Shift::Right };
             bits.extend(shift.of(a, by.unsigned_abs()));

@@ -3,7 +3,7 @@
 use super::decode::{Address, Instruction, Modifier, Operand, Update};
 use super::general::modified;
 use crate::machine::Machine;
-use crate::memory::{Bits, PROGRAM, Step, Stop, Value, as_number, unknown};
+use crate::memory::{Bits, PROGRAM, Step, Value, access, distance, unknown};
 
 /// Place of an access.
 type Place = (u32, i64);
@@ -12,7 +12,7 @@ impl Machine<'_> {
     /// The place of an access, and the new value of the base register.
     fn place(&mut self, address: &Address) -> Step<(Place, Option<Value>)> {
         let Value::Pointer(region, base) = self.general_register(Some(address.base), 64)? else {
-            return Err(Stop::Memory("an address without a region".into()));
+            return access("an address without a region");
         };
         let mut offset = address.offset;
         if let Some((number, modifier, by)) = address.index {
@@ -20,13 +20,10 @@ impl Machine<'_> {
                 Modifier::Extend(width, _) => width,
                 _ => 64,
             };
-            let Value::Bits(bits) = self.general_register(number, width)? else {
-                return unknown("a sum of pointers");
-            };
-            let Some(index) = as_number(&modified(&bits, modifier, by, 64)?) else {
-                return Err(Stop::Leak("an address depends on data".into()));
-            };
-            offset = offset.wrapping_add(index as i64);
+            let bits = self
+                .general_register(number, width)?
+                .bits("a sum of pointers")?;
+            offset = offset.wrapping_add(distance(&modified(&bits, modifier, by, 64)?)?);
         }
         let sum = base.wrapping_add(offset);
         Ok(match address.update {

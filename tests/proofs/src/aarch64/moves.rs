@@ -145,9 +145,7 @@ impl Machine<'_> {
         let indices = self.vector_operand(i, 2, 1)?;
         let mut out = Vec::with_capacity(indices.len());
         for index in indices.chunks(8) {
-            let Some(index) = as_number(index) else {
-                return unknown("an index that is data");
-            };
+            let index = as_number(index).map_or_else(|| unknown("an index that is data"), Ok)?;
             let at = 8 * index as usize;
             match table.get(at..at + 8) {
                 Some(byte) => out.extend(byte),

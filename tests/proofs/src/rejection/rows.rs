@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Eta, Explorer};
 use crate::image::Image;
 use crate::memory::{Memory, Value, constant_bits};
-use crate::row::{Report, Verdict};
+use crate::row::Report;
 use crate::{parallel, places};
 
 /// The region of the seed, and the index of the polynomial that is sampled.
@@ -109,7 +109,7 @@ pub(crate) fn prove(image: &Image, backend: &'static str, eta: Eta, most: usize)
     let read = &explorer.machine.memory.data_read;
     report.data = read.iter().map(|(&at, &len)| (at, len)).collect();
     report.verdicts = match (result, eta) {
-        (Err(text), _) => core::array::from_fn(|_| Verdict::Open(text.clone())),
+        (Err(text), _) => core::array::from_fn(|_| Err(text.clone())),
         (Ok(false), _) => return Some(report),
         (Ok(true), eta) => [
             "every stream".into(),
@@ -117,7 +117,7 @@ pub(crate) fn prove(image: &Image, backend: &'static str, eta: Eta, most: usize)
             "but for what is accepted".into(),
             String::new(),
         ]
-        .map(Verdict::Proved),
+        .map(Ok),
     };
     Some(report)
 }
