@@ -16,7 +16,6 @@ use std::rc::Rc;
 pub(crate) use decode::Instruction;
 pub(crate) use program::{build, lacking};
 pub(crate) use rows::{answers, rows};
-pub(crate) use semantics::compare;
 
 use crate::machine::Machine;
 use crate::memory::{LIBRARY, PROGRAM, Step, Value, access, unknown};

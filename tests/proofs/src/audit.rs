@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use crate::evaluate::{Item, Values, evaluate, literal, order};
 use crate::forms::{Definition, Form};
 use crate::semantics::Random;
-use crate::terms::{Lit, Op, Terms};
+use crate::terms::{Op, Terms};
 
 const CASES: usize = 12;
 
@@ -69,17 +69,17 @@ pub(crate) fn audit(terms: &Terms, seed: u64) -> Result<usize, String> {
             &Definition::Residue(ref form, bits, signed) => (0..CASES)
                 .map(|n| {
                     let rest = value(form, &atoms, n)?.rem_euclid(1 << bits);
-                    Some(if signed && rest >> (bits - 1) == 1 {
-                        rest - (1 << bits)
-                    } else {
-                        rest
-                    })
+                    let is_negative = signed && rest >> (bits - 1) == 1;
+                    Some(rest - (i128::from(is_negative) << bits))
                 })
                 .collect(),
             &Definition::Product(a, b) => (0..CASES)
                 .map(|n| atoms[a as usize][n]?.checked_mul(atoms[b as usize][n]?))
                 .collect(),
-            &Definition::Bool(lit) => bits(&values, lit),
+            &Definition::Bool(lit) => {
+                let bits = literal(&values, lit, CASES).into_iter();
+                bits.map(|bit| Some(bit.into())).collect()
+            }
         };
         for v in column.iter().flatten() {
             if *v < atom.low || *v > atom.high {
@@ -107,13 +107,6 @@ pub(crate) fn audit(terms: &Terms, seed: u64) -> Result<usize, String> {
         }
     }
     Ok(checked)
-}
-
-fn bits(values: &Values, lit: Lit) -> Vec<Option<i128>> {
-    literal(values, lit, CASES)
-        .into_iter()
-        .map(|bit| Some(bit.into()))
-        .collect()
 }
 
 /// The value of a form in case `n`; an odd numerator is no integer, which is an error of the

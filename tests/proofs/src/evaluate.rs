@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::terms::{Lit, Node, Op, Terms, WordId, mask, sign_extended};
+use crate::terms::{Fill, Lit, Node, Op, Terms, WordId, extended, mask, sign_extended};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Item {
@@ -116,20 +116,18 @@ pub(crate) fn literal(values: &Values, lit: Lit, count: usize) -> Vec<u64> {
 fn compute(terms: &Terms, item: Item, values: &Values, count: usize) -> Vec<u64> {
     let word = match item {
         Item::Node(node) => {
+            let gate = |a, b, f: fn((u64, u64)) -> u64| {
+                let pairs = literal(values, a, count).into_iter();
+                pairs.zip(literal(values, b, count)).map(f).collect()
+            };
             return match terms.nodes[node as usize] {
                 Node::False => vec![0; count],
-                Node::Bit(word, bit) => values[&Item::Word(word)]
-                    .iter()
-                    .map(|v| v >> bit & 1)
-                    .collect(),
-                Node::Xor(a, b) | Node::And(a, b) => {
-                    let is_and = matches!(terms.nodes[node as usize], Node::And(..));
-                    let (a, b) = (literal(values, a, count), literal(values, b, count));
-                    a.iter()
-                        .zip(&b)
-                        .map(|(a, b)| if is_and { a & b } else { a ^ b })
-                        .collect()
+                Node::Bit(word, bit) => {
+                    let word = values[&Item::Word(word)].iter();
+                    word.map(|v| v >> bit & 1).collect()
                 }
+                Node::Xor(a, b) => gate(a, b, |(a, b)| a ^ b),
+                Node::And(a, b) => gate(a, b, |(a, b)| a & b),
             };
         }
         Item::Word(word) => word,
@@ -154,26 +152,13 @@ fn compute(terms: &Terms, item: Item, values: &Values, count: usize) -> Vec<u64>
         &Op::Mul(a, b) => two(a, b, &u64::wrapping_mul),
         &Op::Wide(a, b, signed) => {
             let narrow = width(a);
-            let read = |v: u64| {
-                if signed {
-                    sign_extended(v, narrow) as u64
-                } else {
-                    v
-                }
-            };
+            let read = |v: u64| extended(v, narrow, signed);
             two(a, b, &|a, b| read(a).wrapping_mul(read(b)))
         }
         &Op::Slice(a, from) => one(a, &|v| v >> from),
         &Op::Extend(a, up, fill) => {
-            let narrow = width(a);
-            let signed = fill == crate::terms::Fill::Sign;
-            one(a, &|v| {
-                (if signed {
-                    sign_extended(v, narrow) as u64
-                } else {
-                    v
-                }) << up
-            })
+            let (narrow, signed) = (width(a), fill == Fill::Sign);
+            one(a, &|v| extended(v, narrow, signed) << up)
         }
         &Op::Not(a) => one(a, &|v| !v),
         &Op::Abs(a) => one(a, &|v| sign_extended(v, w.width).unsigned_abs()),

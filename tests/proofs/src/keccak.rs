@@ -28,7 +28,7 @@ type Mask = [u64; 25];
 
 /// A polynomial of degree two over the bits of a round: a sum of bits, a constant, and a sum of
 /// products of sums of bits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Normal {
     linear: Mask,
     constant: bool,
@@ -42,7 +42,7 @@ impl Normal {
         Self {
             linear,
             constant: negated,
-            products: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -70,9 +70,8 @@ impl Normal {
         }
         let zero = [0; 25];
         let mut out = Self {
-            linear: zero,
             constant: self.constant & other.constant,
-            products: Vec::new(),
+            ..Self::default()
         };
         let mut add = |mask: &Mask| out.linear.iter_mut().zip(mask).for_each(|(a, b)| *a ^= b);
         if other.constant {
@@ -116,8 +115,7 @@ fn definitions() -> Vec<Normal> {
     let b = linear_steps(&mut masks, &bits);
     let normal = |n: usize| Normal {
         linear: masks.0[b[n]],
-        constant: false,
-        products: Vec::new(),
+        ..Normal::default()
     };
     (0..1600)
         .map(|n| {
@@ -142,11 +140,7 @@ fn normal_form(
     known: &mut FxHashMap<u32, Option<Normal>>,
 ) -> Option<Normal> {
     if node == 0 {
-        return Some(Normal {
-            linear: [0; 25],
-            constant: false,
-            products: Vec::new(),
-        });
+        return Some(Normal::default());
     }
     if let Some(known) = known.get(&node) {
         return known.clone();
@@ -167,13 +161,17 @@ fn normal_form(
     form
 }
 
+fn value(values: &[u64], lit: Lit) -> u64 {
+    values[lit as usize >> 1] ^ u64::from(lit & 1).wrapping_neg()
+}
+
 /// Whether `output` is the permutation of `input`, for all values of its 1600 bits.
 pub(crate) fn check(terms: &Terms, input: &[Lit], output: &[Lit]) -> Result<(), String> {
     // Inputs at random, then every gate; nodes are in the order of their arguments.
     let mut values = vec![0u64; terms.nodes.len()];
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for (n, node) in terms.nodes.iter().enumerate() {
-        let of = |lit: Lit| values[lit as usize >> 1] ^ if lit & 1 == 1 { u64::MAX } else { 0 };
+        let of = |lit: Lit| value(&values, lit);
         values[n] = match *node {
             Node::False => 0,
             Node::Xor(a, b) => of(a) ^ of(b),
@@ -189,8 +187,7 @@ pub(crate) fn check(terms: &Terms, input: &[Lit], output: &[Lit]) -> Result<(), 
             .push(node as u32);
     }
     let definitions = definitions();
-    let value = |lit: Lit| values[lit as usize >> 1] ^ if lit & 1 == 1 { u64::MAX } else { 0 };
-    let mut bits: Vec<u64> = input.iter().map(|&lit| value(lit)).collect();
+    let mut bits: Vec<u64> = input.iter().map(|&lit| value(&values, lit)).collect();
     let mut known: FxHashMap<u32, Option<Normal>> = FxHashMap::default();
     for (n, &lit) in input.iter().enumerate() {
         known.insert(lit >> 1, Some(Normal::bit(n, lit & 1 == 1)));

@@ -248,9 +248,9 @@ fn semantics(
     }
     println!("instructions met, without repetitions: {}", met.len());
     let (compared, bad) = if image.is_aarch64() {
-        aarch64::compare(&image, &met)?
+        semantics::compare::<aarch64::Instruction>(&image, &met)?
     } else {
-        semantics::compare(&image, &met)?
+        semantics::compare::<iced_x86::Instruction>(&image, &met)?
     };
     bad.iter().for_each(|text| println!("{text}"));
     println!(

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::image::Image;
-use crate::terms::{ANY, Lit, is_any};
+use crate::terms::{ANY, Lit, is_any, number};
 
 pub(crate) type Bits = Vec<Lit>;
 
@@ -99,12 +99,9 @@ pub(crate) fn constant_bits(value: u64, width: usize) -> Bits {
 }
 
 pub(crate) fn as_number(bits: &[Lit]) -> Option<u64> {
-    bits.iter()
-        .take(64)
-        .enumerate()
-        .try_fold(0, |v, (i, &bit)| {
-            (bit < 2).then_some(v | u64::from(bit) << i)
-        })
+    let low = &bits[..bits.len().min(64)];
+    let is_known = low.iter().all(|&bit| bit < 2);
+    is_known.then(|| number(low, |bit| bit == 1))
 }
 
 /// A number that is added to an address.

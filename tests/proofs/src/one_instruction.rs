@@ -1,190 +1,181 @@
-//! A program that executes one instruction on cases from its standard input.
+//! One instruction for x86-64 as a form that is compared with this CPU.
 
-use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Mnemonic, OpKind, Register};
+use iced_x86::{
+    Decoder, DecoderOptions, Encoder, FlowControl, Instruction, InstructionInfoFactory,
+    Mnemonic as M, OpKind, Register,
+};
 
-pub(crate) const BASE: u64 = 0x40_0000;
-pub(crate) const BATCH: usize = 64;
-/// Bytes of a case: memory, flags, general registers, masks, vectors.
-pub(crate) const MEMORY: usize = 0;
-pub(crate) const FLAGS: usize = 64;
-pub(crate) const GENERAL: usize = 72;
-pub(crate) const MASKS: usize = GENERAL + 128;
-pub(crate) const VECTORS: usize = 320;
-/// The last 64 bytes are the stack of the next case.
-pub(crate) const CASE: usize = VECTORS + 32 * 64 + 64;
-/// The same without vectors.
-pub(crate) const SHORT_CASE: usize = VECTORS + 64;
+use crate::machine::Machine;
+use crate::memory::Step;
+use crate::semantics::{Base, Cpu, Form, Named, Source, Tested};
 
-/// The instruction with other addresses: `[base]` in the place of its memory operand, and no
-/// stack pointer.
-pub(crate) fn canonical(i: &Instruction) -> Result<(Instruction, Option<Register>), String> {
-    let mut c = *i;
-    let has_memory =
-        (0..i.op_count()).any(|n| i.op_kind(n) == OpKind::Memory) && i.mnemonic() != Mnemonic::Lea;
-    let named: Vec<Register> = (0..i.op_count())
-        .filter(|&n| i.op_kind(n) == OpKind::Register)
-        .map(|n| i.op_register(n).full_register())
-        .collect();
-    let free = [Register::R15, Register::R14, Register::R13, Register::R12]
-        .into_iter()
-        .find(|r| !named.contains(r));
-    let free = free.ok_or("no free register")?;
-    for n in 0..i.op_count() {
-        if i.op_kind(n) == OpKind::Register && i.op_register(n).full_register() == Register::RSP {
-            c.set_op_register(n, Register::RBX);
-        }
-    }
-    if i.mnemonic() == Mnemonic::Lea {
-        if i.is_ip_rel_memory_operand() || i.memory_base() == Register::RSP {
-            return Err("an address of the stack or of the program".into());
-        }
-        return Ok((c, None));
-    }
-    if !has_memory {
-        return Ok((c, None));
-    }
-    c.set_memory_base(free);
-    c.set_memory_index(Register::None);
-    c.set_memory_displacement64(0);
-    c.set_memory_displ_size(0);
-    Ok((c, Some(free)))
+/// The stack pointer is the address of the case.
+const FRAME: &str = "\
+.text
+.global _start
+_start: lea buffer(%rip), %rsi
+mov $LEN, %edx
+1: xor %edi, %edi
+xor %eax, %eax
+syscall
+test %rax, %rax
+jle 9f
+add %rax, %rsi
+sub %rax, %rdx
+jnz 1b
+lea buffer(%rip), %rsp
+2: mov BLOCK(%rsp), %rax
+lea blocks(%rip), %rcx
+jmp *(%rcx,%rax,8)
+after: add $CASE, %rsp
+lea buffer+LEN(%rip), %rax
+cmp %rax, %rsp
+jb 2b
+lea buffer(%rip), %rsi
+mov $LEN, %edx
+3: mov $1, %edi
+mov $1, %eax
+syscall
+test %rax, %rax
+jle 9f
+add %rax, %rsi
+sub %rax, %rdx
+jnz 3b
+jmp _start
+9: mov $60, %eax
+xor %edi, %edi
+syscall
+";
+
+#[rustfmt::skip]
+const GENERAL: [&str; 16] = [
+    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+];
+
+/// Operands that are registers.
+fn registers(i: &Instruction) -> impl Iterator<Item = (u32, Register)> {
+    let named = (0..i.op_count()).filter(|&n| i.op_kind(n) == OpKind::Register);
+    named.map(|n| (n, i.op_register(n)))
 }
 
-/// Code that loads a case, executes the instruction, and stores the case.
-pub(crate) fn program(
-    i: &Instruction,
-    base: Option<Register>,
-    case: usize,
-) -> Result<Vec<u8>, String> {
-    let mut code = Vec::new();
-    let mut add = |i: Instruction| -> Result<usize, String> {
-        let mut encoder = Encoder::new(64);
-        let len = encoder
-            .encode(&i, BASE + 120 + code.len() as u64)
-            .map_err(|e| e.to_string())?;
-        code.extend(encoder.take_buffer());
-        Ok(len)
+fn has_memory(i: &Instruction) -> bool {
+    (0..i.op_count()).any(|n| i.op_kind(n) == OpKind::Memory) && i.mnemonic() != M::Lea
+}
+
+impl Tested for Instruction {
+    const CPU: Cpu = Cpu {
+        compiler: "cc",
+        emulator: &[],
+        frame: FRAME,
+        vector: 64,
+        flags: [6, 0, 7, 11],
+        always: 2,
     };
-    let text = |e: iced_x86::IcedError| e.to_string();
-    let buffer = BASE + 0x1_0000;
-    let general: [Register; 16] = core::array::from_fn(|n| Register::RAX + n as u32);
-    let at = |offset: usize| MemoryOperand::with_base_displ(Register::RSP, offset as i64);
-    let load = |register, value: u64| Instruction::with2(Code::Mov_r64_imm64, register, value);
-    let len = (BATCH * case) as u64;
-    // mov rsi, buffer; mov rdx, len
-    let mut prologue = vec![0x48, 0xbe];
-    prologue.extend(buffer.to_le_bytes());
-    prologue.extend([0x48, 0xba]);
-    prologue.extend(len.to_le_bytes());
-    // 1: xor edi, edi; xor eax, eax; syscall; test rax, rax; jle exit
-    prologue.extend([
-        0x31, 0xff, 0x31, 0xc0, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7e, 0x0a,
-    ]);
-    // add rsi, rax; sub rdx, rax; jnz 1b; jmp over; exit: mov eax, 60; xor edi, edi; syscall
-    prologue.extend([
-        0x48, 0x01, 0xc6, 0x48, 0x29, 0xc2, 0x75, 0xed, 0xeb, 0x09, 0xb8, 0x3c, 0, 0, 0, 0x31,
-        0xff, 0x0f, 0x05,
-    ]);
-    add(load(Register::RSP, buffer).map_err(text)?)?;
-    for n in 0..if case == CASE { 32 } else { 0u32 } {
-        let register = Register::ZMM0 + n;
-        add(Instruction::with2(
-            Code::EVEX_Vmovdqu64_zmm_k1z_zmmm512,
-            register,
-            at(VECTORS + 64 * n as usize),
-        )
-        .map_err(text)?)?;
+
+    fn decoded(code: &[u8], at: u64) -> Option<Self> {
+        let i = Decoder::with_ip(64, code, at, DecoderOptions::NONE).decode();
+        (!i.is_invalid()).then_some(i)
     }
-    for n in 0..if case == CASE { 8 } else { 0u32 } {
-        add(Instruction::with2(
-            Code::VEX_Kmovq_kr_km64,
-            Register::K0 + n,
-            at(MASKS + 8 * n as usize),
-        )
-        .map_err(text)?)?;
+
+    /// Not compared is what works on pointers, besides control flow.
+    fn name(&self) -> (String, bool) {
+        use M::{Div, Endbr64, Nop, Pop, Push, Vzeroall, Vzeroupper};
+        let others = [Push, Pop, Nop, Endbr64, Div, Vzeroall, Vzeroupper];
+        let is_control = self.flow_control() != FlowControl::Next;
+        let name = format!("{:?}", self.mnemonic());
+        (name, is_control || others.contains(&self.mnemonic()))
     }
-    // Flags by way of the memory below the case.
-    add(Instruction::with1(Code::Push_rm64, at(FLAGS)).map_err(text)?)?;
-    add(Instruction::with(Code::Popfq))?;
-    for (n, &register) in general.iter().enumerate() {
-        if register != Register::RSP {
-            add(
-                Instruction::with2(Code::Mov_r64_rm64, register, at(GENERAL + 8 * n))
-                    .map_err(text)?,
-            )?;
+
+    fn form(&self) -> String {
+        // The immediate of a sum and the like is an operand; that of a shift or a shuffle is not.
+        use M::{Add, And, Cmp, Imul, Mov, Or, Sub, Test, Xor};
+        let sums = [Add, Sub, Cmp, And, Or, Xor, Test, Mov, Imul];
+        let is_sum = sums.contains(&self.mnemonic());
+        let is_immediate = |n: &u32| {
+            use OpKind as K;
+            !matches!(self.op_kind(*n), K::Register | K::Memory | K::NearBranch64)
+        };
+        let immediates = (0..self.op_count()).filter(|n| !is_sum && is_immediate(n));
+        let immediates: Vec<u64> = immediates.map(|n| self.immediate(n)).collect();
+        let has_mask = self.op_mask() != Register::None;
+        let modes = (has_mask, self.zeroing_masking(), self.is_broadcast());
+        format!("{:?} {immediates:?} {modes:?}", self.code())
+    }
+
+    /// `[base]` is in the place of the memory operand, and there is no stack pointer.
+    fn canonical(mut self) -> Result<Self, String> {
+        let named: Vec<_> = registers(&self).collect();
+        for &(n, register) in &named {
+            if register.full_register() == Register::RSP {
+                self.set_op_register(n, Register::RBX);
+            }
+        }
+        let is_stack = self.is_ip_rel_memory_operand() || self.memory_base() == Register::RSP;
+        if self.mnemonic() == M::Lea && is_stack {
+            return Err("an address of the stack or of the program".into());
+        }
+        if has_memory(&self) {
+            let mut free = [Register::R15, Register::R14, Register::R13, Register::R12].into_iter();
+            let free = free.find(|free| named.iter().all(|(_, r)| r.full_register() != *free));
+            self.set_memory_base(free.ok_or("no free register")?);
+            self.set_memory_index(Register::None);
+            self.set_memory_displacement64(0);
+            self.set_memory_displ_size(0);
+        }
+        Ok(self)
+    }
+
+    fn named(&self) -> Named {
+        let mut factory = InstructionInfoFactory::new();
+        let used = factory.info(self).used_registers().iter();
+        let source = |register: Register| match register.number() {
+            n if register.is_k() => Some(Source::Mask(n)),
+            n if register.is_vector_register() => Some(Source::Vector(n)),
+            _ if register.is_gpr() => Some(Source::General(register.full_register().number())),
+            _ => None,
+        };
+        let mut sources: Vec<_> = used.filter_map(|used| source(used.register())).collect();
+        let base = has_memory(self).then(|| Base {
+            register: self.memory_base().number(),
+            ..Base::default()
+        });
+        sources.extend(base.map(|_| Source::Memory));
+        let vectors = registers(self).filter(|(_, register)| register.is_vector_register());
+        Named {
+            sources,
+            base,
+            index: None,
+            is_narrow: self.name().0.starts_with("Vpmadd52"),
+            elements: vectors.map(|(_, r)| r.size() / 8).max().unwrap_or(1),
         }
     }
-    if let Some(base) = base {
-        add(Instruction::with2(Code::Lea_r64_m, base, at(MEMORY)).map_err(text)?)?;
-    }
-    add(*i)?;
-    for (n, &register) in general.iter().enumerate() {
-        if register != Register::RSP {
-            add(
-                Instruction::with2(Code::Mov_rm64_r64, at(GENERAL + 8 * n), register)
-                    .map_err(text)?,
-            )?;
+
+    fn block(form: &Form<Self>) -> Result<String, String> {
+        let (mut before, mut after) = (String::new(), String::from("pushfq\npop FLAGS(%rsp)\n"));
+        for &(source, at) in &form.sources {
+            let (load, name) = match source {
+                Source::General(n) => ("mov", GENERAL[n].to_owned()),
+                Source::Mask(n) => ("kmovq", format!("k{n}")),
+                Source::Vector(n) => ("vmovdqu64", format!("zmm{n}")),
+                Source::Memory => continue,
+            };
+            before += &format!("{load} {at}(%rsp), %{name}\n");
+            after += &format!("{load} %{name}, {at}(%rsp)\n");
+            if form.base(source).is_some() {
+                before += &format!("add %rsp, %{name}\n");
+            }
         }
+        let mut encoder = Encoder::new(64);
+        let encoded = encoder.encode(&form.instruction, 0);
+        encoded.map_err(|e| e.to_string())?;
+        let code: Vec<_> = encoder.take_buffer().iter().map(u8::to_string).collect();
+        let code = code.join(", ");
+        Ok(format!(
+            "{before}push FLAGS(%rsp)\npopfq\n.byte {code}\n{after}jmp after\n"
+        ))
     }
-    add(Instruction::with(Code::Pushfq))?;
-    add(Instruction::with1(
-        Code::Pop_rm64,
-        MemoryOperand::with_base_displ(Register::RSP, FLAGS as i64),
-    )
-    .map_err(text)?)?;
-    for n in 0..if case == CASE { 32 } else { 0u32 } {
-        add(Instruction::with2(
-            Code::EVEX_Vmovdqu64_zmmm512_k1z_zmm,
-            at(VECTORS + 64 * n as usize),
-            Register::ZMM0 + n,
-        )
-        .map_err(text)?)?;
+
+    fn execute(&self, machine: &mut Machine<'_>) -> Step<u64> {
+        machine.step(self)
     }
-    for n in 0..if case == CASE { 8 } else { 0u32 } {
-        add(Instruction::with2(
-            Code::VEX_Kmovq_m64_kr,
-            at(MASKS + 8 * n as usize),
-            Register::K0 + n,
-        )
-        .map_err(text)?)?;
-    }
-    add(Instruction::with2(Code::Lea_r64_m, Register::RSP, at(case)).map_err(text)?)?;
-    add(load(Register::RAX, buffer + len).map_err(text)?)?;
-    add(Instruction::with2(Code::Cmp_r64_rm64, Register::RSP, Register::RAX).map_err(text)?)?;
-    let body = code;
-    let mut all = prologue;
-    let start = all.len();
-    all.extend(body);
-    // jb body, after the stack pointer is set (10 bytes); then write the batch and start again.
-    let back = start as i64 + 10 - (all.len() as i64 + 6);
-    all.extend([0x0f, 0x82]);
-    all.extend((back as i32).to_le_bytes());
-    all.extend([0x48, 0xbe]);
-    all.extend(buffer.to_le_bytes());
-    all.extend([0x48, 0xba]);
-    all.extend(len.to_le_bytes());
-    // 1: mov edi, 1; mov eax, 1; syscall; test rax, rax; jle 2; add rsi, rax; sub rdx, rax; jnz 1b; 2: jmp start
-    all.extend([
-        0xbf, 1, 0, 0, 0, 0xb8, 1, 0, 0, 0, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7e, 0x08, 0x48, 0x01,
-        0xc6, 0x48, 0x29, 0xc2, 0x75, 0xe7,
-    ]);
-    let back = -(all.len() as i64 + 5);
-    all.push(0xe9);
-    all.extend((back as i32).to_le_bytes());
-    // A static program of one segment.
-    let mut elf = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    elf.extend([2, 0, 62, 0, 1, 0, 0, 0]);
-    elf.extend((BASE + 120).to_le_bytes());
-    elf.extend(64u64.to_le_bytes());
-    elf.extend(0u64.to_le_bytes());
-    elf.extend([0, 0, 0, 0, 64, 0, 56, 0, 1, 0, 64, 0, 0, 0, 0, 0]);
-    elf.extend([1, 0, 0, 0, 7, 0, 0, 0]);
-    elf.extend(0u64.to_le_bytes());
-    elf.extend(BASE.to_le_bytes());
-    elf.extend(BASE.to_le_bytes());
-    elf.extend((120 + all.len() as u64).to_le_bytes());
-    elf.extend((0x1_0000 + len + 0x1000).to_le_bytes());
-    elf.extend(0x1000u64.to_le_bytes());
-    elf.extend(all);
-    Ok(elf)
 }

@@ -97,7 +97,7 @@ pub(crate) struct Word {
 }
 
 /// All terms of one execution.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Terms {
     pub(crate) nodes: Vec<Node>,
     gates: FxHashMap<(bool, Lit, Lit), Lit>,
@@ -120,17 +120,8 @@ impl Terms {
         Self {
             // The second is that of `ANY`; nothing reads it.
             nodes: vec![Node::False, Node::Bit(WordId::MAX, 0)],
-            gates: FxHashMap::default(),
-            words: Vec::new(),
-            by_op: FxHashMap::default(),
-            atoms: Vec::new(),
-            residues: FxHashMap::default(),
-            products: FxHashMap::default(),
-            bools: FxHashMap::default(),
-            signs: FxHashMap::default(),
             variables: 1,
-            product_variables: FxHashMap::default(),
-            inputs: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -140,11 +131,7 @@ impl Terms {
         let (a, b) = (a.min(b), a.max(b));
         let nodes = &mut self.nodes;
         *self.gates.entry((is_and, a, b)).or_insert_with(|| {
-            nodes.push(if is_and {
-                Node::And(a, b)
-            } else {
-                Node::Xor(a, b)
-            });
+            nodes.push(if is_and { Node::And } else { Node::Xor }(a, b));
             2 * (nodes.len() as u32 - 1)
         })
     }
@@ -319,11 +306,7 @@ impl Terms {
     pub(crate) fn gather(&mut self, bits: &[Lit]) -> WordId {
         let width = bits.len() as u8;
         if bits.iter().all(|&bit| bit < 2) {
-            let value = bits
-                .iter()
-                .enumerate()
-                .fold(0, |v, (i, &bit)| v | u64::from(bit) << i);
-            return self.constant(width, value);
+            return self.constant(width, number(bits, |bit| bit == 1));
         }
         if bits.iter().any(|&bit| is_any(bit)) {
             let known = |&bit: &Lit| if is_any(bit) { ANY } else { bit };
@@ -339,11 +322,7 @@ impl Terms {
         }
         // A literal at some places.
         if bits[first] > 1 && bits.iter().all(|&bit| bit == 0 || bit == bits[first]) && width > 1 {
-            let places = bits
-                .iter()
-                .enumerate()
-                .fold(0, |v, (i, &bit)| v | u64::from(bit != 0) << i);
-            return self.repeat(width, bits[first], places);
+            return self.repeat(width, bits[first], number(bits, |bit| bit != 0));
         }
         // A negated word.
         if bits.iter().all(|&bit| bit & 1 == 1) {
@@ -372,21 +351,18 @@ impl Terms {
             run += 1;
         }
         let core = self.slice(word, from, run as u8);
-        let end = first + run;
-        if end == bits.len() {
-            if first == 0 {
-                return core;
-            }
-            return self.extend(core, first as u8, Fill::Zero, width);
+        let (before, rest) = bits.split_at(first + run);
+        let fill = if rest.iter().all(|&bit| bit == 0) {
+            Fill::Zero
+        } else if rest.iter().all(|bit| before.ends_with(&[*bit])) {
+            Fill::Sign
+        } else {
+            return self.field(bits);
+        };
+        if run == bits.len() {
+            return core;
         }
-        let rest = &bits[end..];
-        if rest.iter().all(|&bit| bit == 0) {
-            return self.extend(core, first as u8, Fill::Zero, width);
-        }
-        if rest.iter().all(|&bit| bit == bits[end - 1]) {
-            return self.extend(core, first as u8, Fill::Sign, width);
-        }
-        self.field(bits)
+        self.extend(core, first as u8, fill, width)
     }
 
     /// The condition that all bits have in common, `condition and rest`, if `rest` is one word.
@@ -448,6 +424,21 @@ pub(crate) fn mask(width: u8) -> u64 {
 pub(crate) fn sign_extended(value: u64, width: u8) -> i64 {
     let up = 64 - u32::from(width);
     ((value << up) as i64) >> up
+}
+
+/// A value of that width in 64 bits.
+pub(crate) fn extended(value: u64, width: u8, signed: bool) -> u64 {
+    if signed {
+        sign_extended(value, width) as u64
+    } else {
+        value
+    }
+}
+
+/// The number with the bits that are set.
+pub(crate) fn number(bits: &[Lit], is_set: impl Fn(Lit) -> bool) -> u64 {
+    let all = bits.iter().enumerate();
+    all.fold(0, |v, (n, &bit)| v | u64::from(is_set(bit)) << n)
 }
 
 impl Compare {

@@ -1,8 +1,10 @@
 //! Operations on words, with what they are for constants and the form of their result.
 
 use crate::forms::Form;
+use crate::memory::constant_bits;
 use crate::terms::{
-    ANY, Compare, Extreme, Fill, Lit, Op, Terms, WordId, is_any, mask, sign_extended,
+    ANY, Compare, Extreme, Fill, Lit, Op, Terms, WordId, extended, is_any, mask, number,
+    sign_extended,
 };
 
 impl Terms {
@@ -26,32 +28,17 @@ impl Terms {
             .zip(&y)
             .take_while(|(x, y)| **x < 2 && **y < 2)
             .count();
-        let value = |bits: &[Lit]| (0..known).fold(0, |v, n| v | u64::from(bits[n]) << n);
-        let low = f(value(&x), value(&y));
-        let bits: Vec<_> = (0..x.len())
-            .map(|n| {
-                if n < known {
-                    (low >> n & 1) as Lit
-                } else {
-                    ANY
-                }
-            })
-            .collect();
+        let value = |bits: &[Lit]| number(&bits[..known], |bit| bit == 1);
+        let mut bits = constant_bits(f(value(&x), value(&y)), known);
+        bits.resize(x.len(), ANY);
         self.gather(&bits)
     }
 
     /// A comparison of such words, where the bits that are known decide it.
     fn compare_any(&mut self, kind: Compare, a: WordId, b: WordId) -> Lit {
         let bits = [self.bits(a), self.bits(b)];
-        let [(low_a, high_a), (low_b, high_b)] = bits.map(|bits| {
-            let end = |any: Lit| {
-                let of = |bit: Lit| u64::from(if bit < 2 { bit } else { any });
-                bits.iter()
-                    .enumerate()
-                    .fold(0, |v, (n, &bit)| v | of(bit) << n)
-            };
-            (end(0), end(1))
-        });
+        let [(low_a, high_a), (low_b, high_b)] =
+            bits.map(|bits| (number(&bits, |bit| bit == 1), number(&bits, |bit| bit > 0)));
         match kind {
             Compare::Equal if low_a > high_b || low_b > high_a => 0,
             Compare::GreaterUnsigned if low_a > high_b => 1,
@@ -97,12 +84,7 @@ impl Terms {
     pub(crate) fn extend(&mut self, core: WordId, up: u8, fill: Fill, width: u8) -> WordId {
         if let Some(value) = self.as_constant(core) {
             let inner = self.words[core as usize].width;
-            let value = if fill == Fill::Sign {
-                sign_extended(value, inner) as u64
-            } else {
-                value
-            };
-            return self.constant(width, value << up);
+            return self.constant(width, extended(value, inner, fill == Fill::Sign) << up);
         }
         if self.is_any(&[core]) {
             let mut bits = vec![0; up.into()];
@@ -124,10 +106,7 @@ impl Terms {
 
     pub(crate) fn field(&mut self, bits: &[Lit]) -> WordId {
         let top = bits.iter().rposition(|&bit| bit != 0).map_or(0, |n| n + 1);
-        let ones = bits
-            .iter()
-            .enumerate()
-            .fold(0u64, |v, (i, &bit)| v | u64::from(bit == 1) << i);
+        let ones = number(bits, |bit| bit == 1);
         self.word(bits.len() as u8, Op::Field(bits.into()), |t| {
             let high = (1i128 << top) - 1;
             (Form::atom(t.opaque(ones.into(), high)), None)
@@ -194,27 +173,31 @@ impl Terms {
     /// The low bits of a product.
     pub(crate) fn mul(&mut self, a: WordId, b: WordId) -> WordId {
         let width = self.words[a as usize].width;
-        let (a, b) = match (self.as_constant(a), self.as_constant(b)) {
-            (Some(a), Some(b)) => return self.constant(width, a.wrapping_mul(b)),
-            (Some(_), _) => (b, a),
-            (None, None) => (a.min(b), a.max(b)),
-            _ => (a, b),
+        let (a, b, factor) = match self.factors(a, b) {
+            Err((a, b)) => return self.constant(width, a.wrapping_mul(b)),
+            Ok(factors) => factors,
         };
-        if let Some(b) = self
-            .as_constant(b)
-            .filter(|b| b.is_power_of_two() || *b == 0)
-        {
-            return self.shifted_up(a, b, width);
+        if let Some(factor) = factor.filter(is_shift) {
+            return self.shifted_up(a, factor, width);
         }
         if self.is_any(&[a, b]) {
             return self.low_bits(a, b, u64::wrapping_mul);
         }
         self.word(width, Op::Mul(a, b), |t| {
-            (
-                t.product(a, b, |t, word| t.words[word as usize].form.clone()),
-                None,
-            )
+            let form = t.product(a, b, |t, word| t.words[word as usize].form.clone());
+            (form, None)
         })
+    }
+
+    /// The factors of a product, a constant one last with its value; both values if they are
+    /// constants.
+    fn factors(&self, a: WordId, b: WordId) -> Result<(WordId, WordId, Option<u64>), (u64, u64)> {
+        match (self.as_constant(a), self.as_constant(b)) {
+            (Some(a), Some(b)) => Err((a, b)),
+            (Some(value), None) => Ok((b, a, Some(value))),
+            (None, Some(value)) => Ok((a, b, Some(value))),
+            (None, None) => Ok((a.min(b), a.max(b), None)),
+        }
     }
 
     fn shifted_up(&mut self, a: WordId, factor: u64, width: u8) -> WordId {
@@ -234,26 +217,12 @@ impl Terms {
     pub(crate) fn wide(&mut self, a: WordId, b: WordId, signed: bool) -> WordId {
         let narrow = self.words[a as usize].width;
         let width = 2 * narrow;
-        let extended = |value: u64| {
-            if signed {
-                sign_extended(value, narrow) as u64
-            } else {
-                value
-            }
+        let extended = |value| extended(value, narrow, signed);
+        let (a, b, factor) = match self.factors(a, b) {
+            Err((a, b)) => return self.constant(width, extended(a).wrapping_mul(extended(b))),
+            Ok(factors) => factors,
         };
-        let (a, b) = match (self.as_constant(a), self.as_constant(b)) {
-            (Some(a), Some(b)) => {
-                return self.constant(width, extended(a).wrapping_mul(extended(b)));
-            }
-            (Some(_), _) => (b, a),
-            (None, None) => (a.min(b), a.max(b)),
-            _ => (a, b),
-        };
-        if let Some(factor) = self
-            .as_constant(b)
-            .map(extended)
-            .filter(|b| b.is_power_of_two() || *b == 0)
-        {
+        if let Some(factor) = factor.map(extended).filter(is_shift) {
             let mut bits = self.bits(a);
             let top = if signed { bits[bits.len() - 1] } else { 0 };
             bits.resize(width.into(), top);
@@ -264,16 +233,8 @@ impl Terms {
             return self.any(width, width);
         }
         self.word(width, Op::Wide(a, b, signed), |t| {
-            (
-                t.product(a, b, |t, word| {
-                    if signed {
-                        t.signed(word)
-                    } else {
-                        t.unsigned(word)
-                    }
-                }),
-                None,
-            )
+            let read = if signed { Self::signed } else { Self::unsigned };
+            (t.product(a, b, read), None)
         })
     }
 
@@ -399,10 +360,13 @@ impl Terms {
             return self.gather(&bits[..width.into()]);
         }
         self.word(width, Op::Clamp(a, low, high), |t| {
-            (
-                Form::atom(t.opaque(l.max(low.into()), h.min(high.into()).max(low.into()))),
-                None,
-            )
+            let (low, high) = (i128::from(low), i128::from(high));
+            (Form::atom(t.opaque(l.max(low), h.min(high).max(low))), None)
         })
     }
+}
+
+/// Whether a product with a factor is a shift or zero.
+fn is_shift(factor: &u64) -> bool {
+    factor.is_power_of_two() || *factor == 0
 }
