@@ -42,19 +42,30 @@ pub(crate) fn order(terms: &Terms, targets: &[Item], is_cut: &dyn Fn(Item) -> bo
     out
 }
 
+/// The items that an item depends on, without constants.
 pub(crate) fn arguments(terms: &Terms, item: Item, push: &mut dyn FnMut(Item)) {
-    let lit = |lit: Lit, push: &mut dyn FnMut(Item)| {
-        if lit > 1 {
-            push(Item::Node(lit >> 1));
-        }
-    };
+    operands(terms, item, &mut |operand| match operand {
+        Operand::Word(word) => push(Item::Word(word)),
+        Operand::Lit(lit) if lit > 1 => push(Item::Node(lit >> 1)),
+        Operand::Lit(_) => {}
+    });
+}
+
+pub(crate) enum Operand {
+    Word(WordId),
+    Lit(Lit),
+}
+
+/// The operands of an item, in order.
+pub(crate) fn operands(terms: &Terms, item: Item, push: &mut dyn FnMut(Operand)) {
+    use Operand::{Lit, Word};
     match item {
         Item::Node(node) => match terms.nodes[node as usize] {
             Node::False => {}
-            Node::Bit(word, _) => push(Item::Word(word)),
+            Node::Bit(word, _) => push(Word(word)),
             Node::Xor(a, b) | Node::And(a, b) => {
-                lit(a, push);
-                lit(b, push);
+                push(Lit(a));
+                push(Lit(b));
             }
         },
         Item::Word(word) => match &terms.words[word as usize].op {
@@ -65,22 +76,22 @@ pub(crate) fn arguments(terms: &Terms, item: Item, push: &mut dyn FnMut(Item)) {
             | Op::Wide(a, b, _)
             | Op::Extreme(_, a, b)
             | Op::Compare(_, a, b)) => {
-                push(Item::Word(a));
-                push(Item::Word(b));
+                push(Word(a));
+                push(Word(b));
             }
             &(Op::Slice(a, _)
             | Op::Extend(a, ..)
             | Op::Not(a)
             | Op::Abs(a)
             | Op::Count(a)
-            | Op::Clamp(a, ..)) => push(Item::Word(a)),
+            | Op::Clamp(a, ..)) => push(Word(a)),
             &Op::Select(condition, yes, no) => {
-                lit(condition, push);
-                push(Item::Word(yes));
-                push(Item::Word(no));
+                push(Lit(condition));
+                push(Word(yes));
+                push(Word(no));
             }
-            &Op::Repeat(of, _) => lit(of, push),
-            Op::Field(bits) => bits.iter().for_each(|&bit| lit(bit, push)),
+            &Op::Repeat(of, _) => push(Lit(of)),
+            Op::Field(bits) => bits.iter().for_each(|&bit| push(Lit(bit))),
         },
     }
 }

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::evaluate::{Item, Values, arguments, assembled, evaluate, order};
+use crate::evaluate::{Item, Operand, Values, arguments, assembled, evaluate, operands, order};
 use crate::terms::{Lit, Node, Op, Terms, WordId};
 
 pub(crate) const CHUNK: usize = 1 << 12;
@@ -95,15 +95,8 @@ impl<'a> Checker<'a> {
     /// compute the same.
     fn shape(&self, bits: &[Lit]) -> (Vec<u64>, Vec<WordId>) {
         let (mut key, cuts, numbers) = self.shape_of(&nodes(bits));
-        let lit = |bit: Lit| {
-            if bit < 2 {
-                bit.into()
-            } else {
-                2 + 2 * numbers[&Item::Node(bit >> 1)] + u64::from(bit & 1)
-            }
-        };
         key.push(23);
-        key.extend(bits.iter().map(|&bit| lit(bit)));
+        key.extend(bits.iter().map(|&bit| numbered(&numbers, bit)));
         (key, cuts)
     }
 
@@ -115,60 +108,49 @@ impl<'a> Checker<'a> {
         let mut numbers: FxHashMap<Item, u64> = FxHashMap::default();
         for (n, item) in self.order(targets).into_iter().enumerate() {
             numbers.insert(item, n as u64);
-            let lit = |lit: Lit| {
-                if lit < 2 {
-                    lit.into()
-                } else {
-                    2 + 2 * numbers[&Item::Node(lit >> 1)] + u64::from(lit & 1)
-                }
-            };
-            let word = |word: WordId| numbers[&Item::Word(word)];
-            match item {
+            // A tag and the numbers in the item tell how many operands follow.
+            key.extend(match item {
                 Item::Node(node) => match self.terms.nodes[node as usize] {
-                    Node::False => key.push(0),
-                    Node::Bit(of, bit) => key.extend([1, word(of), bit.into()]),
-                    Node::Xor(a, b) => key.extend([2, lit(a), lit(b)]),
-                    Node::And(a, b) => key.extend([3, lit(a), lit(b)]),
+                    Node::False => [0; 4],
+                    Node::Bit(_, bit) => [1, bit.into(), 0, 0],
+                    Node::Xor(..) => [2, 0, 0, 0],
+                    Node::And(..) => [3, 0, 0, 0],
                 },
                 Item::Word(id) if self.cuts.contains_key(&id) => {
-                    key.extend([4, cuts.len() as u64]);
                     cuts.push(id);
+                    key.extend([4, cuts.len() as u64]);
+                    continue;
                 }
                 Item::Word(id) => {
                     let w = &self.terms.words[id as usize];
-                    key.extend([5, w.width.into()]);
-                    match &w.op {
-                        &Op::Const(value) => key.extend([6, value]),
-                        &Op::Input(n) => key.extend([7, n.into()]),
-                        &Op::Add(a, b) => key.extend([8, word(a), word(b)]),
-                        &Op::Sub(a, b) => key.extend([9, word(a), word(b)]),
-                        &Op::Mul(a, b) => key.extend([10, word(a), word(b)]),
-                        &Op::Wide(a, b, signed) => {
-                            key.extend([11, word(a), word(b), signed.into()])
-                        }
-                        &Op::Slice(a, from) => key.extend([12, word(a), from.into()]),
-                        &Op::Extend(a, up, fill) => {
-                            key.extend([13, word(a), up.into(), fill as u64])
-                        }
-                        &Op::Not(a) => key.extend([14, word(a)]),
-                        &Op::Abs(a) => key.extend([15, word(a)]),
-                        &Op::Extreme(kind, a, b) => key.extend([16, kind as u64, word(a), word(b)]),
-                        &Op::Compare(kind, a, b) => key.extend([17, kind as u64, word(a), word(b)]),
-                        &Op::Select(condition, a, b) => {
-                            key.extend([18, lit(condition), word(a), word(b)])
-                        }
-                        &Op::Repeat(of, places) => key.extend([19, lit(of), places]),
-                        Op::Field(bits) => {
-                            key.extend([20, bits.len() as u64]);
-                            key.extend(bits.iter().map(|&bit| lit(bit)));
-                        }
-                        &Op::Count(a) => key.extend([21, word(a)]),
-                        &Op::Clamp(a, low, high) => {
-                            key.extend([22, word(a), low as u64, high as u64])
-                        }
-                    }
+                    let [tag, a, b] = match w.op {
+                        Op::Const(value) => [6, value, 0],
+                        Op::Input(n) => [7, n.into(), 0],
+                        Op::Add(..) => [8, 0, 0],
+                        Op::Sub(..) => [9, 0, 0],
+                        Op::Mul(..) => [10, 0, 0],
+                        Op::Wide(.., signed) => [11, signed.into(), 0],
+                        Op::Slice(_, from) => [12, from.into(), 0],
+                        Op::Extend(_, up, fill) => [13, up.into(), fill as u64],
+                        Op::Not(_) => [14, 0, 0],
+                        Op::Abs(_) => [15, 0, 0],
+                        Op::Extreme(kind, ..) => [16, kind as u64, 0],
+                        Op::Compare(kind, ..) => [17, kind as u64, 0],
+                        Op::Select(..) => [18, 0, 0],
+                        Op::Repeat(_, places) => [19, places, 0],
+                        Op::Field(ref bits) => [20, bits.len() as u64, 0],
+                        Op::Count(_) => [21, 0, 0],
+                        Op::Clamp(_, low, high) => [22, low as u64, high as u64],
+                    };
+                    [tag, w.width.into(), a, b]
                 }
-            }
+            });
+            operands(self.terms, item, &mut |operand| {
+                key.push(match operand {
+                    Operand::Word(word) => numbers[&Item::Word(word)],
+                    Operand::Lit(bit) => numbered(&numbers, bit),
+                });
+            });
         }
         (key, cuts, numbers)
     }
@@ -218,13 +200,8 @@ impl<'a> Checker<'a> {
         let mut roles = vec![kind];
         for cut in &met {
             roles.push(Rc::as_ptr(&self.cuts[cut]).addr());
-            roles.push(
-                target
-                    .features
-                    .iter()
-                    .position(|(of, _)| of == cut)
-                    .map_or(0, |n| n + 1),
-            );
+            let role = target.features.iter().position(|(of, _)| of == cut);
+            roles.push(role.map_or(0, |n| n + 1));
         }
         if let Some(known) = self.seen.get(&(shape.clone(), roles.clone())) {
             return known.clone();
@@ -248,13 +225,8 @@ impl<'a> Checker<'a> {
             }
         }
         let mut involved: Vec<WordId> = met.to_vec();
-        involved.extend(
-            target
-                .features
-                .iter()
-                .map(|f| f.0)
-                .filter(|cut| !met.contains(cut)),
-        );
+        let others = target.features.iter().map(|f| f.0);
+        involved.extend(others.filter(|cut| !met.contains(cut)));
         if let ([cut], [(owner, features)]) = (&involved[..], &target.features[..])
             && cut == owner
         {
@@ -263,42 +235,27 @@ impl<'a> Checker<'a> {
         // Classes of every cut.
         let mut all = Vec::new();
         for &cut in &involved {
-            let features = target
-                .features
-                .iter()
-                .find(|f| f.0 == cut)
-                .map(|f| f.1.clone());
-            all.push(self.classes(&items, cut, features.as_deref())?);
+            let features = target.features.iter().find(|f| f.0 == cut);
+            all.push(self.classes(&items, cut, features.map(|f| &*f.1))?);
         }
         let combinations: usize = all.iter().map(|c| c.classes.len()).product();
         if combinations > MOST_COMBINATIONS {
             return Err(format!("{combinations} combinations of classes"));
         }
         self.exhausted += combinations;
-        let frontier: Vec<Item> = all
-            .iter()
-            .flat_map(|c| c.frontier.iter().copied())
-            .collect();
-        let plan = order(self.terms, &items, &|item| frontier.contains(&item));
+        let is_frontier = |item| all.iter().any(|c| c.frontier.contains(&item));
+        let plan = order(self.terms, &items, &is_frontier);
         for from in (0..combinations).step_by(CHUNK) {
             let count = CHUNK.min(combinations - from);
             let mut values = Values::default();
             let mut wanted: Vec<Vec<u64>> = vec![Vec::new(); target.features.len()];
-            for c in &all {
-                c.frontier.iter().for_each(|&item| {
-                    values.insert(item, Vec::with_capacity(count));
-                });
-            }
             for combination in from..from + count {
                 let mut index = combination;
                 for (c, cut) in all.iter().zip(&involved) {
                     let (frontier, feature) = &c.classes[index % c.classes.len()];
                     index /= c.classes.len();
                     for (item, value) in c.frontier.iter().zip(frontier) {
-                        values
-                            .get_mut(item)
-                            .into_iter()
-                            .for_each(|v| v.push(*value));
+                        values.entry(*item).or_default().push(*value);
                     }
                     if let Some(at) = target.features.iter().position(|f| f.0 == *cut) {
                         wanted[at].push(*feature);
@@ -306,10 +263,8 @@ impl<'a> Checker<'a> {
                 }
             }
             evaluate(self.terms, &plan, &mut values, count);
-            for (n, got) in assembled(&values, &target.bits, count)
-                .into_iter()
-                .enumerate()
-            {
+            let all = assembled(&values, &target.bits, count);
+            for (n, got) in all.into_iter().enumerate() {
                 let features: Vec<u64> = wanted.iter().map(|w| w[n]).collect();
                 if got != (target.combine)(&features) {
                     return Err(format!("{got} for features {features:?}"));
@@ -363,13 +318,9 @@ impl<'a> Checker<'a> {
         // Items over this cut alone that the rest of the term reads.
         let mut frontier = Vec::new();
         let mut stack = items.to_vec();
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = FxHashSet::default();
         while let Some(item) = stack.pop() {
-            let key = match item {
-                Item::Word(word) => (0, word),
-                Item::Node(node) => (1, node),
-            };
-            if !seen.insert(key) {
+            if !seen.insert(item) {
                 continue;
             }
             let support = self.support(item);
@@ -409,6 +360,14 @@ impl<'a> Checker<'a> {
         let classes: Rc<Vec<_>> = Rc::new(classes.into_iter().collect());
         self.known_classes.insert(key, classes.clone());
         Ok(Classes { frontier, classes })
+    }
+}
+
+/// A literal by the number of its item.
+pub(crate) fn numbered(numbers: &FxHashMap<Item, u64>, lit: Lit) -> u64 {
+    match lit {
+        0 | 1 => lit.into(),
+        _ => 2 + 2 * numbers[&Item::Node(lit >> 1)] + u64::from(lit & 1),
     }
 }
 

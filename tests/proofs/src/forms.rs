@@ -17,7 +17,7 @@
 
 use std::rc::Rc;
 
-use crate::reference::Q;
+use crate::reference::Module as _;
 use crate::terms::Lit;
 
 pub(crate) type AtomId = u32;
@@ -106,30 +106,10 @@ impl Form {
             1i128 << (shift - other.shift),
         );
         let times = |k: i128, f: i128| k.checked_mul(f).expect(TOO_LARGE);
-        let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
-        let (mut x, mut y) = (self.terms.iter().peekable(), other.terms.iter().peekable());
-        loop {
-            let (i, j) = (x.peek().map(|t| t.0), y.peek().map(|t| t.0));
-            let term = match (i, j) {
-                (None, None) => break,
-                (Some(i), Some(j)) if i == j => {
-                    let (p, r) = (x.next().map_or(0, |t| t.1), y.next().map_or(0, |t| t.1));
-                    (i, times(p, a).checked_add(times(r, b)).expect(TOO_LARGE))
-                }
-                (Some(i), j) if j.is_none_or(|j| i < j) => {
-                    (i, times(x.next().map_or(0, |t| t.1), a))
-                }
-                (_, Some(j)) => (j, times(y.next().map_or(0, |t| t.1), b)),
-                (Some(_), None) => unreachable!(),
-            };
-            if term.1 != 0 {
-                terms.push(term);
-            }
-        }
-        let constant = times(self.constant, a).checked_add(times(other.constant, b));
+        let sum = |x, y| times(x, a).checked_add(times(y, b)).expect(TOO_LARGE);
         Self {
-            terms,
-            constant: constant.expect(TOO_LARGE),
+            terms: merged(&self.terms, &other.terms, sum),
+            constant: sum(self.constant, other.constant),
             shift,
         }
         .reduced()
@@ -158,30 +138,31 @@ impl Form {
     }
 }
 
-/// `a + k b`.
-pub(crate) fn combined(a: &[(u32, u32)], b: &[(u32, u32)], k: u32) -> Vec<(u32, u32)> {
-    let q = u64::from(Q);
+/// Coefficients of both sorted lists, each of them `of` those with one key; without zeros.
+fn merged<T: Copy + Default + PartialEq>(
+    a: &[(u32, T)],
+    b: &[(u32, T)],
+    of: impl Fn(T, T) -> T,
+) -> Vec<(u32, T)> {
     let mut sum = Vec::with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);
     while i < a.len() || j < b.len() {
-        let (x, y) = (
-            a.get(i).map_or(u32::MAX, |t| t.0),
-            b.get(j).map_or(u32::MAX, |t| t.0),
-        );
-        let mut value = 0;
-        if x <= y {
-            value += u64::from(a[i].1);
-            i += 1;
-        }
-        if y <= x {
-            value += u64::from(b[j].1) * u64::from(k);
-            j += 1;
-        }
-        if value % q != 0 {
-            sum.push((x.min(y), (value % q) as u32));
+        let (x, y) = (a.get(i).copied(), b.get(j).copied());
+        let key = x.map_or(u32::MAX, |t| t.0).min(y.map_or(u32::MAX, |t| t.0));
+        let [x, y] = [x, y].map(|term| term.filter(|t| t.0 == key));
+        (i, j) = (i + usize::from(x.is_some()), j + usize::from(y.is_some()));
+        let [x, y] = [x, y].map(|term| term.map_or(T::default(), |t| t.1));
+        let value = of(x, y);
+        if value != T::default() {
+            sum.push((key, value));
         }
     }
     sum
+}
+
+/// `a + k b`.
+pub(crate) fn combined(a: &[(u32, u32)], b: &[(u32, u32)], k: u32) -> Vec<(u32, u32)> {
+    merged(a, b, |x, y| x.add_scaled(&y, k))
 }
 
 /// The sum of multiples of vectors.

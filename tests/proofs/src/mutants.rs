@@ -240,7 +240,7 @@ pub(crate) fn run(program: &Path) -> Result<bool, String> {
             Argument::Output { len, slice },
         ];
         let row = row("planted", &*name, arguments, |_| {
-            (Ok(String::new()), Ok(String::new()), 0)
+            Ok((Ok(String::new()), Ok(String::new()), 0))
         });
         let kind = refusal(&prove(&image, "planted", entry, &row, 0..1));
         println!("{name}: {}", kind.unwrap_or("NOT REFUSED"));

@@ -10,7 +10,7 @@ use crate::places::entry;
 use crate::prove::prove;
 use crate::row::Argument;
 use crate::rows::{Row, row};
-use crate::statements::permutation;
+use crate::statements::{all_bits, permutation};
 
 /// The kernel `keccak_f1600` of the portable table has a row: this one finds its other copies.
 const PORTABLE: (&str, &str, &[usize]) = ("portable", "4hash6keccak8portable", &[1]);
@@ -57,11 +57,11 @@ pub(crate) fn rows(backends: &[&str]) -> Vec<Row> {
 pub(crate) fn of_states(kernel: &'static str, parameter: &str, states: &'static [usize]) -> Row {
     let arguments = states.iter().map(|&n| Argument::States(n)).collect();
     row(kernel, parameter, arguments, move |e| {
-        let all: Result<Vec<_>, _> = (0..)
+        let all = (0..)
             .zip(states)
-            .map(|(n, &count)| permutation(e, n, count))
-            .collect();
-        (all.map(|all| all.join("; ")), Ok("all bits".into()), 0)
+            .map(|(n, &count)| permutation(e, n, count));
+        let all: Vec<_> = all.collect::<Result<_, _>>()?;
+        all_bits(Ok(all.join("; ")), 0)
     })
 }
 

@@ -37,7 +37,8 @@ pub(crate) fn prove(
                 }
                 Ok(regions) if step == stacks.start => {
                     let mut execution = Execution::new(machine, regions);
-                    let (value, range, exhausted) = (row.check)(&mut execution);
+                    let (value, range, exhausted) = (row.check)(&mut execution)
+                        .unwrap_or_else(|text| (Err(text.clone()), Err(text), 0));
                     let audited = audit(&execution.machine.terms, 0x2545_f491_4f6c_dd1d);
                     let (value, range) = match audited {
                         Ok(_) => (value, range),

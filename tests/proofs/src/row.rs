@@ -406,9 +406,8 @@ pub(crate) fn check_fields(
             features: vec![(cut, features.clone())],
             combine: &|features| features[0],
         };
-        checker
-            .check(&target, width)
-            .map_err(|e| format!("field {n}: {e}"))?;
+        let result = checker.check(&target, width);
+        result.map_err(|e| format!("field {n}: {e}"))?;
     }
     Ok(format!("{} fields of {width} bits", cuts.len()))
 }

@@ -2,14 +2,13 @@
 
 use crate::bounds;
 use crate::reference::{D, centred, ntt};
-use crate::row::{Argument, Checked, Execution, check_fields, feature};
+use crate::row::{Argument, Execution};
 use crate::statements::{
-    QI, both, commit_row, field_verdict, hint_row, inverse_times_r, linear, low_bits, offset,
-    pack_eta, permutation, product, public_row, respond, use_hints, with_cuts, words,
+    Outcome, QI, all_bits, commit_row, hint_row, inverse_times_r, linear, low_bits, offset,
+    pack_eta, packed, permutation, product, public_row, respond, unpacked, use_hints,
 };
 
-/// Value, range, number of cases tried.
-type Check = Box<dyn Fn(&mut Execution<'_>) -> (Checked, Checked, usize) + Send + Sync>;
+type Check = Box<dyn Fn(&mut Execution<'_>) -> Outcome + Send + Sync>;
 
 /// A row: entry of the table, parameter, arguments, and the check of value and range.
 pub(crate) struct Row {
@@ -41,7 +40,7 @@ pub(crate) fn row(
     kernel: &'static str,
     parameter: impl Into<String>,
     arguments: Vec<Argument>,
-    check: impl Fn(&mut Execution<'_>) -> (Checked, Checked, usize) + Send + Sync + 'static,
+    check: impl Fn(&mut Execution<'_>) -> Outcome + Send + Sync + 'static,
 ) -> Row {
     Row {
         kernel,
@@ -88,7 +87,7 @@ fn polynomials(kernel: &str, name: &str, count: usize, slice: bool) -> Argument 
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![
         row("keccak_f1600", "", vec![Argument::States(1)], |e| {
-            (permutation(e, 0, 1), Ok("all bits".into()), 0)
+            all_bits(permutation(e, 0, 1), 0)
         }),
         row("ntt", "", vec![input("ntt", "in"), POLY], |e| {
             let wanted = ntt(&e.variables(0));
@@ -108,23 +107,15 @@ pub(crate) fn rows() -> Vec<Row> {
             ],
             |e| {
                 let wanted = inverse_times_r(&product(e, 0, 1));
-                let (value, range, n) = linear(e, 2, &wanted, (-(QI - 1) / 2, (QI - 1) / 2));
+                let (value, range, _) = linear(e, 2, &wanted, (-(QI - 1) / 2, (QI - 1) / 2))?;
                 if range.is_ok() {
-                    return (value, range, n);
+                    return Ok((value, range, 0));
                 }
                 // A function of a canonical word, for all residues.
-                let checked = e.cuts(&wanted).and_then(|cuts| {
-                    let bits = e.output(2)?;
-                    let all = feature(|r| u64::from(centred(r) as u32));
-                    let (checked, n) = with_cuts(e, &cuts, |checker| {
-                        check_fields(checker, &bits, 32, &words(&cuts), &all)
-                    });
-                    checked.map(|_| n)
-                });
-                match checked {
-                    Ok(n) => (value, Ok("centred".into()), n),
-                    Err(text) => (value, Err(text), n),
-                }
+                let (cuts, bits) = (e.cuts(&wanted)?, e.output(2)?);
+                let centred = |r| (centred(r) as u32).into();
+                let (checked, n) = packed(e, &cuts, &bits, 32, centred);
+                Ok((value, checked.map(|_| "centred".into()), n))
             },
         ),
         row("unpack_t0_ntt", "", vec![fields(13), POLY], |e| {
@@ -189,14 +180,10 @@ pub(crate) fn rows() -> Vec<Row> {
                 format!("gamma1 = 2^{bits}, beta = {beta}"),
                 arguments,
                 move |e| {
-                    let wanted = ntt(&offset(e, 2, 1 << bits));
-                    let (value, range, n) =
-                        linear(e, 3, &wanted, bounds::of("unpack_z_ntt", "out"));
-                    let gamma1 = 1i64 << bits;
-                    let verdict = field_verdict(e, 2, bits + 1, &|field| {
-                        (gamma1 - field as i64).unsigned_abs() < bound
-                    });
-                    (both(value, verdict), range, n)
+                    let gamma1 = 1u32 << bits;
+                    unpacked(e, "unpack_z_ntt", (2, bits + 1), gamma1, &|field| {
+                        u64::from(gamma1).abs_diff(field) < bound
+                    })
                 },
             ));
         }
@@ -226,10 +213,9 @@ pub(crate) fn rows() -> Vec<Row> {
             format!("eta = {eta}"),
             arguments,
             move |e| {
-                let wanted = ntt(&offset(e, 1, eta as u32));
-                let (value, range, n) = linear(e, 2, &wanted, bounds::of("unpack_eta_ntt", "out"));
-                let verdict = field_verdict(e, 1, width, &|field| field <= 2 * eta);
-                (both(value, verdict), range, n)
+                unpacked(e, "unpack_eta_ntt", (1, width), eta as u32, &|field| {
+                    field <= 2 * eta
+                })
             },
         ));
         for terms in if eta == 2 { &[4usize, 7][..] } else { &[5][..] } {

@@ -9,14 +9,17 @@ use crate::exhaust::{Checker, Cuts, Target};
 use crate::forms::Vector;
 use crate::keccak;
 use crate::reference::{
-    D, Module, Q, centred, decompose, inverse, inverse_ntt, power, power_2_round, use_hint,
+    D, Module, Q, centred, decompose, inverse, inverse_ntt, ntt, power, power_2_round, use_hint,
 };
 use crate::row::{Checked, Cut, Execution, check_fields, domains, feature};
 use crate::terms::{Lit, WordId};
 
+/// Value, range, number of cases tried; or why both are open.
+pub(crate) type Outcome = Result<(Checked, Checked, usize), String>;
+
 pub(crate) const QI: i128 = Q as i128;
 
-pub(crate) fn both(a: Checked, b: Checked) -> Checked {
+fn both(a: Checked, b: Checked) -> Checked {
     let (a, b) = (a?, b?);
     Ok(format!("{a}; {b}"))
 }
@@ -26,11 +29,14 @@ pub(crate) fn linear(
     output: usize,
     wanted: &[Vector],
     (low, high): (i128, i128),
-) -> (Checked, Checked, usize) {
-    match e.polynomial(output) {
-        Ok(words) => (e.equal(&words, wanted), e.within(&words, low, high), 0),
-        Err(text) => (Err(text.clone()), Err(text), 0),
-    }
+) -> Outcome {
+    let words = e.polynomial(output)?;
+    Ok((e.equal(&words, wanted), e.within(&words, low, high), 0))
+}
+
+/// Of a result that may have all bits.
+pub(crate) fn all_bits(value: Checked, cases: usize) -> Outcome {
+    Ok((value, Ok("all bits".into()), cases))
 }
 
 /// Algorithm 42 times 2^32.
@@ -63,7 +69,7 @@ pub(crate) fn offset(e: &Execution<'_>, argument: usize, top: u32) -> Vec<Vector
 }
 
 /// Whether the result says that all fields are good.
-pub(crate) fn field_verdict(
+fn field_verdict(
     e: &Execution<'_>,
     argument: usize,
     width: u8,
@@ -79,25 +85,38 @@ pub(crate) fn field_verdict(
     Ok("verdict".into())
 }
 
-pub(crate) fn pack_eta(e: &mut Execution<'_>, eta: u64, width: u8) -> (Checked, Checked, usize) {
+/// The transform of `top` minus fields, and the verdict that all of them are good.
+pub(crate) fn unpacked(
+    e: &mut Execution<'_>,
+    kernel: &str,
+    (argument, width): (usize, u8),
+    top: u32,
+    good: &dyn Fn(u64) -> bool,
+) -> Outcome {
+    let wanted = ntt(&offset(e, argument, top));
+    let range = bounds::of(kernel, "out");
+    let (value, range, n) = linear(e, argument + 1, &wanted, range)?;
+    Ok((
+        both(value, field_verdict(e, argument, width, good)),
+        range,
+        n,
+    ))
+}
+
+pub(crate) fn pack_eta(e: &mut Execution<'_>, eta: u64, width: u8) -> Outcome {
     let eta = eta as i64;
     let domain: Rc<Vec<u64>> = Rc::new((-eta..=eta).map(|s| u64::from(s as u32)).collect());
     let features = Rc::new((-eta..=eta).map(|s| (eta - s) as u64).collect::<Vec<_>>());
     let inputs = e.inputs(1).to_vec();
     let cuts: Cuts = inputs.iter().map(|&word| (word, domain.clone())).collect();
-    let checked = e.output(2).and_then(|bits| {
-        let mut checker = Checker::new(&e.machine.terms, &cuts);
-        check_fields(&mut checker, &bits, width.into(), &inputs, &features)
-            .map(|text| (text, checker.exhausted))
-    });
-    match checked {
-        Ok((text, n)) => (Ok(text), Ok("all bits".into()), n),
-        Err(text) => (Err(text.clone()), Err(text), 0),
-    }
+    let bits = e.output(2)?;
+    let mut checker = Checker::new(&e.machine.terms, &cuts);
+    let packed = check_fields(&mut checker, &bits, width.into(), &inputs, &features)?;
+    all_bits(Ok(packed), checker.exhausted)
 }
 
 /// A check that needs cuts, and counts the cases that it tried.
-pub(crate) fn with_cuts(
+fn with_cuts(
     e: &Execution<'_>,
     cuts: &[Cut],
     check: impl Fn(&mut Checker<'_>) -> Checked,
@@ -108,7 +127,21 @@ pub(crate) fn with_cuts(
     (result, checker.exhausted)
 }
 
-pub(crate) fn words(cuts: &[Cut]) -> Vec<WordId> {
+/// Packed fields, field n a function of coefficient n.
+pub(crate) fn packed(
+    e: &Execution<'_>,
+    cuts: &[Cut],
+    bits: &[Lit],
+    width: usize,
+    of: impl Fn(u32) -> i64,
+) -> (Checked, usize) {
+    let features = feature(|r| of(r) as u64);
+    with_cuts(e, cuts, |checker| {
+        check_fields(checker, bits, width, &words(cuts), &features)
+    })
+}
+
+fn words(cuts: &[Cut]) -> Vec<WordId> {
     cuts.iter().map(|cut| cut.word).collect()
 }
 
@@ -134,60 +167,36 @@ fn verdict(
     })
 }
 
-fn failed(text: String) -> (Checked, Checked, usize) {
-    (Err(text.clone()), Err(text), 0)
-}
-
-pub(crate) fn commit_row(
-    e: &mut Execution<'_>,
-    gamma2: u64,
-    width: usize,
-) -> (Checked, Checked, usize) {
+pub(crate) fn commit_row(e: &mut Execution<'_>, gamma2: u64, width: usize) -> Outcome {
     let wanted = inverse_times_r(&product(e, 1, 2));
-    let (value, range, _) = linear(e, 3, &wanted, bounds::of("commit_row", "w"));
-    let (cuts, bits) = match (e.cuts(&wanted), e.output(4)) {
-        (Ok(cuts), Ok(bits)) => (cuts, bits),
-        (Err(text), _) | (_, Err(text)) => return (both(value, Err(text)), range, 0),
-    };
-    let high = feature(|r| decompose(r, gamma2 as i64).0 as u64);
-    let (packed, n) = with_cuts(e, &cuts, |checker| {
-        check_fields(checker, &bits, width, &words(&cuts), &high)
-    });
-    (both(value, packed), range, n)
+    let (value, range, _) = linear(e, 3, &wanted, bounds::of("commit_row", "w"))?;
+    let (cuts, bits) = (e.cuts(&wanted)?, e.output(4)?);
+    let high = |r| decompose(r, gamma2 as i64).0;
+    let (packed, n) = packed(e, &cuts, &bits, width, high);
+    Ok((both(value, packed), range, n))
 }
 
-pub(crate) fn low_bits(
-    e: &mut Execution<'_>,
-    gamma2: u64,
-    bound: u64,
-) -> (Checked, Checked, usize) {
+pub(crate) fn low_bits(e: &mut Execution<'_>, gamma2: u64, bound: u64) -> Outcome {
     let w = e.variables(4);
     let product = inverse_times_r(&product(e, 2, 3));
     let wanted = sums(&w, &product, Q - 1);
-    let (value, range, _) = linear(e, 4, &wanted, bounds::of("low_bits_row", "w"));
-    let (cuts, lit) = match (e.cuts(&wanted), e.verdict()) {
-        (Ok(cuts), Ok(lit)) => (cuts, lit),
-        (Err(text), _) | (_, Err(text)) => return (both(value, Err(text)), range, 0),
-    };
-    let (verdict, n) = verdict(e, &cuts, lit, |r| {
-        decompose(r, gamma2 as i64).1.unsigned_abs() < bound
-    });
-    (both(value, verdict), range, n)
+    let (value, range, _) = linear(e, 4, &wanted, bounds::of("low_bits_row", "w"))?;
+    let (cuts, lit) = (e.cuts(&wanted)?, e.verdict()?);
+    let low = |r| decompose(r, gamma2 as i64).1.unsigned_abs();
+    let (verdict, n) = verdict(e, &cuts, lit, |r| low(r) < bound);
+    Ok((both(value, verdict), range, n))
 }
 
-pub(crate) fn respond(e: &mut Execution<'_>, bits: u8, bound: u64) -> (Checked, Checked, usize) {
+pub(crate) fn respond(e: &mut Execution<'_>, bits: u8, bound: u64) -> Outcome {
     // (c s1 2^-32 + y 2^-32) 2^32 in coefficients.
     let scale = inverse(power(2, 32));
     let y = e.variables(4);
     let wanted = inverse_times_r(&sums(&product(e, 2, 3), &y, scale));
-    let (cuts, out, lit) = match (e.cuts(&wanted), e.output(5), e.verdict()) {
-        (Ok(cuts), Ok(out), Ok(lit)) => (cuts, out, lit),
-        (Err(text), ..) | (_, Err(text), _) | (.., Err(text)) => return failed(text),
-    };
-    let (verdict, n) = verdict(e, &cuts, lit, |r| centred(r).unsigned_abs() < bound);
+    let (cuts, out) = (e.cuts(&wanted)?, e.output(5)?);
+    let is_small = |r| centred(r).unsigned_abs() < bound;
+    let (verdict, n) = verdict(e, &cuts, e.verdict()?, is_small);
     // The bytes mean something for small coefficients only.
-    let is_small = |&r: &u32| centred(r).unsigned_abs() < bound;
-    let small: Vec<u32> = (0..Q).filter(is_small).collect();
+    let small: Vec<u32> = (0..Q).filter(|&r| is_small(r)).collect();
     let field = |&r: &u32| ((1i64 << bits) - centred(r)) as u64;
     let fields = Rc::new(small.iter().map(field).collect::<Vec<_>>());
     let all = domains(&cuts);
@@ -195,74 +204,45 @@ pub(crate) fn respond(e: &mut Execution<'_>, bits: u8, bound: u64) -> (Checked, 
     let mut known: FxHashMap<_, Rc<Vec<u64>>> = FxHashMap::default();
     let short = all.iter().map(|(&word, domain)| {
         let short = known.entry(Rc::as_ptr(domain));
-        (
-            word,
-            short.or_insert_with(|| Rc::new(restrict(domain))).clone(),
-        )
+        let short = short.or_insert_with(|| Rc::new(restrict(domain)));
+        (word, short.clone())
     });
     let restricted: Cuts = short.collect();
     let mut checker = Checker::new(&e.machine.terms, &restricted);
-    let packed = check_fields(
-        &mut checker,
-        &out,
-        usize::from(bits) + 1,
-        &words(&cuts),
-        &fields,
-    );
-    let n = n + checker.exhausted;
-    (both(packed, verdict), Ok("all bits".into()), n)
+    let width = usize::from(bits) + 1;
+    let packed = check_fields(&mut checker, &out, width, &words(&cuts), &fields);
+    all_bits(both(packed, verdict), n + checker.exhausted)
 }
 
-pub(crate) fn use_hints(
-    e: &mut Execution<'_>,
-    gamma2: u64,
-    hint: bool,
-    width: usize,
-) -> (Checked, Checked, usize) {
+pub(crate) fn use_hints(e: &mut Execution<'_>, gamma2: u64, hint: bool, width: usize) -> Outcome {
     let wanted = inverse_times_r(&e.variables(1));
-    let (cuts, bits) = match (e.cuts(&wanted), e.output(3)) {
-        (Ok(cuts), Ok(bits)) => (cuts, bits),
-        (Err(text), _) | (_, Err(text)) => return failed(text),
-    };
-    let high = feature(|r| use_hint(hint, r, gamma2 as i64) as u64);
-    let (packed, n) = with_cuts(e, &cuts, |checker| {
-        check_fields(checker, &bits, width, &words(&cuts), &high)
-    });
-    (packed, Ok("all bits".into()), n)
+    let (cuts, bits) = (e.cuts(&wanted)?, e.output(3)?);
+    let high = |r| use_hint(hint, r, gamma2 as i64);
+    let (packed, n) = packed(e, &cuts, &bits, width, high);
+    all_bits(packed, n)
 }
 
-pub(crate) fn public_row(e: &mut Execution<'_>, eta: u64) -> (Checked, Checked, usize) {
+pub(crate) fn public_row(e: &mut Execution<'_>, eta: u64) -> Outcome {
     let s2 = offset(e, 3, eta as u32);
     let product = inverse_times_r(&product(e, 1, 2));
     let wanted = sums(&product, &s2, 1);
-    let (cuts, t1, t0) = match (e.cuts(&wanted), e.output(4), e.output(5)) {
-        (Ok(cuts), Ok(t1), Ok(t0)) => (cuts, t1, t0),
-        (Err(text), ..) | (_, Err(text), _) | (.., Err(text)) => return failed(text),
-    };
-    let high = feature(|r| power_2_round(r).0 as u64);
-    let low = feature(|r| ((1 << (D - 1)) - power_2_round(r).1) as u64);
-    let (packed, n) = with_cuts(e, &cuts, |checker| {
-        both(
-            check_fields(checker, &t1, 10, &words(&cuts), &high),
-            check_fields(checker, &t0, 13, &words(&cuts), &low),
-        )
-    });
-    (packed, Ok("all bits".into()), n)
+    let (cuts, t1, t0) = (e.cuts(&wanted)?, e.output(4)?, e.output(5)?);
+    let (t1, n) = packed(e, &cuts, &t1, 10, |r| power_2_round(r).0);
+    let low = |r| (1 << (D - 1)) - power_2_round(r).1;
+    let (t0, m) = packed(e, &cuts, &t0, 13, low);
+    all_bits(both(t1, t0), n + m)
 }
 
-pub(crate) fn hint_row(e: &mut Execution<'_>, gamma2: u64) -> (Checked, Checked, usize) {
+pub(crate) fn hint_row(e: &mut Execution<'_>, gamma2: u64) -> Outcome {
     let gamma = gamma2 as i64;
     let w = e.variables(3);
     let ct0 = inverse_times_r(&product(e, 1, 2));
     let sums = sums(&w, &ct0, 1);
-    let found = (e.cuts(&ct0), e.cuts(&sums), e.output(4), e.verdict());
-    let (Ok(ct0), Ok(sums), Ok(bits), Ok(lit)) = found else {
-        let errors = [found.0.err(), found.1.err(), found.2.err(), found.3.err()];
-        return failed(errors.into_iter().flatten().collect::<Vec<_>>().join("; "));
-    };
+    let (ct0, sums, bits) = (e.cuts(&ct0)?, e.cuts(&sums)?, e.output(4)?);
     let before = e.inputs(3).iter();
     let before: Vec<_> = before.map(|&word| Cut::canonical(word)).collect();
-    let (verdict, n) = verdict(e, &ct0, lit, |r| centred(r).unsigned_abs() < gamma2);
+    let is_small = |r| centred(r).unsigned_abs() < gamma2;
+    let (verdict, n) = verdict(e, &ct0, e.verdict()?, is_small);
     let high = feature(|r| decompose(r, gamma).0 as u64);
     // Algorithm 39 compares the high bits of r = sum and r + z = w.
     let all: Vec<_> = before.iter().chain(&sums).copied().collect();
@@ -273,13 +253,12 @@ pub(crate) fn hint_row(e: &mut Execution<'_>, gamma2: u64) -> (Checked, Checked,
                 features: vec![(before[n].word, high.clone()), (sums[n].word, high.clone())],
                 combine: &|features| (features[0] != features[1]).into(),
             };
-            checker
-                .check(&target, 1)
-                .map_err(|text| format!("hint {n}: {text}"))?;
+            let result = checker.check(&target, 1);
+            result.map_err(|text| format!("hint {n}: {text}"))?;
         }
         Ok("256 hints".into())
     });
-    (both(hints, verdict), Ok("all bits".into()), n + m)
+    all_bits(both(hints, verdict), n + m)
 }
 
 /// Whether an argument of interleaved states is permuted.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::evaluate::{Item, Values, arguments, evaluate, literal, order};
-use crate::exhaust::{CHUNK, Checker, OTHER, nodes};
+use crate::exhaust::{CHUNK, Checker, OTHER, nodes, numbered};
 use crate::terms::{Lit, Node, Op, WordId};
 
 impl Checker<'_> {
@@ -85,7 +85,7 @@ impl Checker<'_> {
                 }
             }
         }
-        let mut known: FxHashMap<Vec<u64>, ()> = FxHashMap::default();
+        let mut known: FxHashSet<Vec<u64>> = FxHashSet::default();
         for (cut, features) in features {
             let Some(terms) = by_cut.remove(cut) else {
                 return Err("a coefficient that the verdict ignores".into());
@@ -95,7 +95,7 @@ impl Checker<'_> {
                 key.extend(self.shape_of(&[Item::Word(word)]).0);
                 key.push(limit);
             }
-            if known.contains_key(&key) {
+            if !known.insert(key) {
                 continue;
             }
             let items: Vec<Item> = terms.iter().map(|t| Item::Word(t.0)).collect();
@@ -109,7 +109,6 @@ impl Checker<'_> {
                 }
                 Ok(())
             })?;
-            known.insert(key, ());
         }
         if by_cut.is_empty() {
             Ok(())
@@ -155,8 +154,7 @@ impl Checker<'_> {
             let domain = self.cuts[cut].clone();
             let items = nodes(leaves);
             let (mut key, _, numbers) = self.shape_of(&items);
-            let number = |&lit: &Lit| 2 * numbers[&Item::Node(lit >> 1)] + u64::from(lit & 1);
-            key.extend(leaves.iter().map(number));
+            key.extend(leaves.iter().map(|&lit| numbered(&numbers, lit)));
             key.push(Rc::as_ptr(&domain).addr() as u64);
             key.push(Rc::as_ptr(features).addr() as u64);
             if !known.insert(key) {
