@@ -173,10 +173,7 @@ impl Machine<'_> {
             }
             M::Popcnt => {
                 let word = self.terms.gather(&b);
-                let count = match self.terms.as_constant(word) {
-                    Some(value) => self.terms.constant(width as u8, value.count_ones().into()),
-                    None => self.terms.count_ones(word, width as u8),
-                };
+                let count = self.terms.count_ones(word, width as u8);
                 let bits = self.terms.bits(count);
                 self.logic_flags(&bits);
                 bits

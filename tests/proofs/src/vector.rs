@@ -139,6 +139,19 @@ impl Machine<'_> {
         })
     }
 
+    /// Of neighbours.
+    pub(crate) fn pairs(
+        &mut self,
+        bits: &[Lit],
+        lane: usize,
+        f: impl Fn(&mut Terms, WordId, WordId) -> WordId,
+    ) -> Bits {
+        self.lanes(bits, bits, 2 * lane, |t, pair, _| {
+            let (a, b) = (t.gather(&pair[..lane]), t.gather(&pair[lane..]));
+            f(t, a, b)
+        })
+    }
+
     /// The same on the bits of the lanes.
     pub(crate) fn lanes(
         &mut self,
@@ -203,6 +216,17 @@ pub(crate) fn select(terms: &mut Terms, condition: Lit, yes: &[Lit], no: &[Lit])
     let (yes, no) = (terms.gather(yes), terms.gather(no));
     let word = terms.select(condition, yes, no);
     terms.bits(word)
+}
+
+/// Lanes of another width.
+pub(crate) fn widened(bits: &[Lit], from: usize, into: usize, signed: bool) -> Bits {
+    let mut out = Vec::with_capacity(bits.len() / from * into);
+    for lane in bits.chunks(from) {
+        out.extend(lane);
+        let top = if signed { lane[from - 1] } else { 0 };
+        out.resize(out.len() + into - from, top);
+    }
+    out
 }
 
 pub(crate) fn letter(name: &str, from_end: usize) -> usize {

@@ -104,24 +104,16 @@ impl Machine<'_> {
         } else {
             (self.operand(i, x, to)?, self.operand(i, y, to)?)
         };
-        let logic = match name {
-            "pand" | "pandd" | "pandq" | "andps" | "andpd" => Some(0),
-            "por" | "pord" | "porq" | "orps" | "orpd" => Some(1),
-            "pxor" | "pxord" | "pxorq" | "xorps" | "xorpd" => Some(2),
-            "pandn" | "pandnd" | "pandnq" | "andnps" | "andnpd" => Some(3),
+        let logic: Option<fn(&mut Terms, Lit, Lit) -> Lit> = match name {
+            "pand" | "pandd" | "pandq" | "andps" | "andpd" => Some(Terms::and),
+            "por" | "pord" | "porq" | "orps" | "orpd" => Some(Terms::or),
+            "pxor" | "pxord" | "pxorq" | "xorps" | "xorpd" => Some(Terms::xor),
+            "pandn" | "pandnd" | "pandnq" | "andnps" | "andnpd" => Some(|t, a, b| t.and(a ^ 1, b)),
             _ => None,
         };
         if let Some(logic) = logic {
-            let t = &mut self.terms;
             let pairs = a.into_iter().zip(b);
-            let out = pairs
-                .map(|(a, b)| match logic {
-                    0 => t.and(a, b),
-                    1 => t.or(a, b),
-                    2 => t.xor(a, b),
-                    _ => t.and(a ^ 1, b),
-                })
-                .collect();
+            let out = pairs.map(|(a, b)| logic(&mut self.terms, a, b)).collect();
             return self.finish(i, out, if name.ends_with('q') { 64 } else { 32 }, vex);
         }
         if name.starts_with("pternlog") {
@@ -201,18 +193,10 @@ impl Machine<'_> {
                 return self.finish(i, out, 64, vex);
             }
             "phaddd" | "phsubd" => {
-                let f = if name.starts_with("phadd") {
-                    Terms::add
-                } else {
-                    Terms::sub
-                };
-                let mut out = Vec::with_capacity(to);
-                for (a, b) in a.chunks(128).zip(b.chunks(128)) {
-                    for pair in a.chunks(2 * lane).chain(b.chunks(2 * lane)) {
-                        out.extend(self.each(&pair[..lane], &pair[lane..], lane, f));
-                    }
-                }
-                return self.finish(i, out, lane, vex);
+                let f = [Terms::sub, Terms::add][usize::from(name == "phaddd")];
+                let halves = a.chunks(128).zip(b.chunks(128));
+                let all: Bits = halves.flat_map(|(a, b)| [a, b].concat()).collect();
+                self.pairs(&all, lane, f)
             }
             _ if name.starts_with("pmin") || name.starts_with("pmax") => {
                 let kind = match &name[2..5] {

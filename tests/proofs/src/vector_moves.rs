@@ -5,7 +5,7 @@ use iced_x86::{Instruction, OpKind, Register};
 use crate::machine::{Flags, Machine};
 use crate::memory::{Bits, Step, Value, leak, unknown};
 use crate::terms::Lit;
-use crate::vector::{letter, width_of};
+use crate::vector::{letter, widened, width_of};
 
 impl Machine<'_> {
     /// Moves, extensions and truncations.
@@ -44,35 +44,26 @@ impl Machine<'_> {
                 let bits = self.operand(i, 1, to)?;
                 self.finish(i, bits, lane, vex)
             }
-            "movd" | "movq" => {
-                let narrow = if name == "movd" { 32 } else { 64 };
-                let is_general = |n| i.op_kind(n) == OpKind::Register && i.op_register(n).is_gpr();
-                if is_general(1) || is_general(0) {
-                    let narrow = narrow.max(if is_general(0) { to } else { self.width(i, 1) });
-                    let mut bits = self.operand(i, 1, narrow)?;
-                    bits.truncate(narrow);
-                    if is_general(0) {
-                        self.set_general(i.op_register(0), Value::Bits(bits))?;
-                        return Ok(true);
-                    }
-                    bits.resize(128, 0);
-                    return self.put(i, bits, vex);
+            "movd" | "movq" | "movss" | "movsd" if i.op_count() == 2 => {
+                let is_register = |n: &u32| i.op_kind(*n) == OpKind::Register;
+                if name.starts_with("movs") && is_register(&0) && is_register(&1) {
+                    return Ok(false);
                 }
+                let mut registers = (0..2).filter(is_register);
+                let general = registers.find(|&n| i.op_register(n).is_gpr());
+                let narrow = if matches!(name, "movd" | "movss") {
+                    32
+                } else {
+                    64
+                };
+                let narrow = general.map_or(narrow, |n| narrow.max(self.width(i, n)));
                 let mut bits = self.operand(i, 1, narrow)?;
                 bits.truncate(narrow);
-                if i.op_kind(0) == OpKind::Register {
-                    bits.resize(128, 0);
+                if general == Some(0) {
+                    self.set_general(i.op_register(0), Value::Bits(bits))?;
+                    return Ok(true);
                 }
-                self.put(i, bits, vex)
-            }
-            "movss" | "movsd" if i.op_count() == 2 => {
-                let narrow = if name == "movss" { 32 } else { 64 };
-                let mut bits = self.operand(i, 1, narrow)?;
-                bits.truncate(narrow);
-                if i.op_kind(0) == OpKind::Register {
-                    if i.op_kind(1) == OpKind::Register {
-                        return Ok(false);
-                    }
+                if is_register(&0) {
                     bits.resize(128, 0);
                 }
                 self.put(i, bits, vex)
@@ -164,16 +155,8 @@ impl Machine<'_> {
                 let (from, into) = (letter(name, 2), letter(name, 1));
                 let count = to / into;
                 let bits = self.operand(i, 1, count * from)?;
-                let mut out = Vec::with_capacity(to);
-                for lane in bits[..count * from].chunks(from) {
-                    out.extend(lane);
-                    let top = if name.starts_with("pmovs") {
-                        lane[from - 1]
-                    } else {
-                        0
-                    };
-                    out.resize(out.len() + into - from, top);
-                }
+                let signed = name.starts_with("pmovs");
+                let out = widened(&bits[..count * from], from, into, signed);
                 self.finish(i, out, into, vex)
             }
             "pmovwb" => {

@@ -17,51 +17,38 @@ impl Machine<'_> {
         sources: u32,
         immediate: u64,
     ) -> Step<Option<Bits>> {
-        let pick = |bits: &[Lit], lane: usize, from: &dyn Fn(usize) -> usize| -> Bits {
-            (0..to / lane)
-                .flat_map(|n| bits[from(n) * lane..(from(n) + 1) * lane].to_vec())
-                .collect()
-        };
         let selector = |n: usize| (immediate >> (2 * n) & 3) as usize;
         let last = sources - 1;
-        Ok(Some(match name {
-            "pshufd" => pick(&self.operand(i, last, to)?, 32, &|n| {
-                n / 4 * 4 + selector(n % 4)
-            }),
-            "pshuflw" => pick(&self.operand(i, last, to)?, 16, &|n| {
-                if n % 8 < 4 {
-                    n / 8 * 8 + selector(n % 8)
-                } else {
-                    n
-                }
-            }),
-            "pshufhw" => pick(&self.operand(i, last, to)?, 16, &|n| {
-                if n % 8 < 4 {
-                    n
-                } else {
-                    n / 8 * 8 + 4 + selector(n % 8 - 4)
-                }
-            }),
-            "permq" | "permpd" if sources == 2 => pick(&self.operand(i, last, to)?, 64, &|n| {
-                n / 4 * 4 + selector(n % 4)
-            }),
-            "movshdup" => pick(&self.operand(i, last, to)?, 32, &|n| n | 1),
-            "movddup" => {
-                let mut bits = self.operand(i, last, to)?;
-                bits.resize(to.max(bits.len()), 0);
-                pick(&bits, 64, &|n| n & !1)
-            }
+        let from: &dyn Fn(usize) -> usize = match name {
+            "pshufd" => &|n| n / 4 * 4 + selector(n % 4),
+            "permq" | "permpd" if sources == 2 => &|n| n / 4 * 4 + selector(n % 4),
+            "pshuflw" => &|n| match n % 8 {
+                low @ 0..4 => n - low + selector(low),
+                _ => n,
+            },
+            "pshufhw" => &|n| match n % 8 {
+                high @ 4.. => n - high + 4 + selector(high - 4),
+                _ => n,
+            },
+            "movshdup" => &|n| n | 1,
+            "movddup" => &|n| n & !1,
             _ if name.starts_with("pbroadcast") || name.starts_with("broadcast") => {
                 let lane = broadcast_lane(name);
                 let bits = self.operand(i, last, lane)?;
-                bits[..lane].iter().copied().cycle().take(to).collect()
+                return Ok(Some(
+                    bits[..lane].iter().copied().cycle().take(to).collect(),
+                ));
             }
             "pabsd" | "pabsw" | "pabsb" | "pabsq" => {
                 let (bits, lane) = (self.operand(i, last, to)?, width_of(name));
-                self.each(&bits.clone(), &bits, lane, |t, a, _| t.abs(a))
+                return Ok(Some(self.each(&bits, &bits, lane, |t, a, _| t.abs(a))));
             }
             _ => return Ok(None),
-        }))
+        };
+        let (mut bits, lane) = (self.operand(i, last, to)?, lane_of_shuffle(name));
+        // A source in memory may have half of the lanes.
+        bits.resize(to.max(bits.len()), 0);
+        Ok(Some(picked(lane, to / lane, |n| (&bits, from(n)))))
     }
 
     /// Rearrangements of two sources, one of which may be a table of indices.
@@ -75,75 +62,48 @@ impl Machine<'_> {
         let to = a.len();
         let selector = |n: usize| (immediate >> (2 * n) & 3) as usize;
         let lane = lane_of_shuffle(name);
-        let unpack = |lane: usize, high: bool| -> Bits {
-            let half = 64 / lane;
-            let from = if high { half } else { 0 };
-            (0..to / 128)
-                .flat_map(|block| (0..2 * half).map(move |n| (block, n)))
-                .flat_map(|(block, n)| {
-                    let source = if n % 2 == 0 { a } else { b };
-                    let at = 128 * block + lane * (from + n / 2);
-                    source[at..at + lane].to_vec()
-                })
-                .collect()
-        };
-        let indices = |bits: &[Lit], lane: usize| -> Step<Vec<usize>> {
-            let index = |lane: &[Lit]| as_number(lane).map(|n| n as usize);
+        let indices = |bits: &[Lit]| -> Step<Vec<usize>> {
+            let index = |lane| as_number(lane).map_or_else(|| unknown("an index that is data"), Ok);
             bits.chunks(lane)
-                .map(|lane| index(lane).map_or_else(|| unknown("an index that is data"), Ok))
+                .map(|lane| Ok(index(lane)? as usize))
                 .collect()
         };
-        let table = |table: &[Lit], lane: usize, at: &[usize]| -> Bits {
+        let table = |table: &[Lit], at: &[usize]| -> Bits {
             let count = table.len() / lane;
-            at.iter()
-                .flat_map(|&n| table[n % count * lane..(n % count + 1) * lane].to_vec())
-                .collect()
+            picked(lane, at.len(), |n| (table, at[n] % count))
         };
+        let of = [a, b];
         Ok(Some(match name {
-            "punpckldq" | "unpcklps" => unpack(32, false),
-            "punpckhdq" | "unpckhps" => unpack(32, true),
-            "punpcklqdq" | "unpcklpd" | "movlhps" => unpack(64, false),
-            "punpckhqdq" | "unpckhpd" => unpack(64, true),
-            "punpcklbw" => unpack(8, false),
-            "punpckhbw" => unpack(8, true),
-            "punpcklwd" => unpack(16, false),
-            "punpckhwd" => unpack(16, true),
-            "shufps" => (0..to / 32)
-                .flat_map(|n| {
-                    let source = if n % 4 < 2 { a } else { b };
-                    let at = 32 * (n / 4 * 4 + selector(n % 4));
-                    source[at..at + 32].to_vec()
+            _ if name.contains("unpck") || name == "movlhps" => {
+                let (lanes, half) = (128 / lane, 64 / lane);
+                let from = if name.contains("pckh") { half } else { 0 };
+                picked(lane, to / lane, |n| {
+                    (of[n % 2], n / lanes * lanes + from + n % lanes / 2)
                 })
-                .collect(),
-            "shufi64x2" => {
-                let parts = to / 128;
-                let bits = if parts == 4 { 2 } else { 1 };
-                (0..parts)
-                    .flat_map(|n| {
-                        let source = if n < parts / 2 { a } else { b };
-                        let at = 128 * (immediate >> (bits * n) & ((1 << bits) - 1)) as usize;
-                        source[at..at + 128].to_vec()
-                    })
-                    .collect()
             }
-            "perm2i128" | "perm2f128" => [immediate, immediate >> 4]
-                .into_iter()
-                .flat_map(|code| {
-                    let source = if code & 2 == 0 { a } else { b };
-                    let at = 128 * (code & 1) as usize;
-                    if code & 8 == 0 {
-                        source[at..at + 128].to_vec()
-                    } else {
-                        vec![0; 128]
-                    }
+            "shufps" => picked(32, to / 32, |n| {
+                (of[n % 4 / 2], n / 4 * 4 + selector(n % 4))
+            }),
+            "shufi64x2" => {
+                let (parts, bits) = (to / 128, to / 256);
+                picked(128, parts, |n| {
+                    let at = immediate >> (bits * n) & ((1 << bits) - 1);
+                    (of[2 * n / parts], at as usize)
                 })
-                .collect(),
-            "pblendd" | "blendps" | "pblendw" | "blendpd" => (0..to / lane)
-                .flat_map(|n| {
-                    let source = if immediate >> (n % 8) & 1 == 1 { b } else { a };
-                    source[n * lane..(n + 1) * lane].to_vec()
-                })
-                .collect(),
+            }
+            "perm2i128" | "perm2f128" => picked(128, 2, |n| {
+                let code = (immediate >> (4 * n)) as usize;
+                let zero = &[0; 256][..];
+                let source = if code & 8 == 0 {
+                    of[code >> 1 & 1]
+                } else {
+                    zero
+                };
+                (source, code & 1)
+            }),
+            "pblendd" | "blendps" | "pblendw" | "blendpd" => picked(lane, to / lane, |n| {
+                (of[(immediate >> (n % 8) & 1) as usize], n)
+            }),
             "pshufb" if to == 128 && a.iter().all(|&bit| bit < 2) && is_nibbles(b) => {
                 self.look_up(a, b, 8)
             }
@@ -164,7 +124,7 @@ impl Machine<'_> {
             "permd" | "permps" | "permq" | "permpd" | "permb" => {
                 let constant = a.iter().all(|&bit| bit < 2);
                 if constant {
-                    table(b, lane, &indices(a, lane)?)
+                    table(b, &indices(a)?)
                 } else {
                     self.look_up(b, a, lane)
                 }
@@ -172,12 +132,12 @@ impl Machine<'_> {
             "permt2d" | "permt2q" | "permt2w" | "permt2b" => {
                 let d = self.operand(i, 0, to)?;
                 let both: Bits = d.iter().chain(b).copied().collect();
-                table(&both, lane, &indices(a, lane)?)
+                table(&both, &indices(a)?)
             }
             "permi2d" | "permi2q" | "permi2w" | "permi2b" => {
                 let d = self.operand(i, 0, to)?;
                 let both: Bits = a.iter().chain(b).copied().collect();
-                table(&both, lane, &indices(&d, lane)?)
+                table(&both, &indices(&d)?)
             }
             _ => return Ok(None),
         }))
@@ -195,22 +155,31 @@ impl Machine<'_> {
         for index in indices.chunks(lane) {
             let mut rest = entries.to_vec();
             for &bit in &index[..count.trailing_zeros() as usize] {
-                let pairs: Vec<_> = rest.chunks(2 * lane).map(<[Lit]>::to_vec).collect();
-                rest = pairs
-                    .iter()
-                    .flat_map(|pair| {
-                        (0..lane)
-                            .map(|n| (pair[n], pair[lane + n]))
-                            .collect::<Vec<_>>()
-                    })
-                    .map(|(low, high)| self.terms.mux(bit, high, low))
-                    .collect();
+                let pairs = rest.chunks(2 * lane).flat_map(|pair| {
+                    let (low, high) = pair.split_at(lane);
+                    low.iter().zip(high)
+                });
+                let mux = |(&low, &high)| self.terms.mux(bit, high, low);
+                rest = pairs.map(mux).collect();
             }
             out.extend(rest);
         }
         self.looked_up.insert(key, out.clone());
         out
     }
+}
+
+/// Lanes, each of a source and with a number there.
+pub(crate) fn picked<'a>(
+    lane: usize,
+    count: usize,
+    from: impl Fn(usize) -> (&'a [Lit], usize),
+) -> Bits {
+    let one = |n| {
+        let (source, at) = from(n);
+        &source[at * lane..(at + 1) * lane]
+    };
+    (0..count).flat_map(one).copied().collect()
 }
 
 /// Whether the indices are data below 16.

@@ -333,6 +333,9 @@ impl Terms {
     }
 
     pub(crate) fn count_ones(&mut self, a: WordId, width: u8) -> WordId {
+        if let Some(value) = self.as_constant(a) {
+            return self.constant(width, value.count_ones().into());
+        }
         let most = self.words[a as usize].width;
         if self.is_any(&[a]) {
             let bits = self.bits(a).iter().filter(|&&bit| bit > 0).count() as u8;

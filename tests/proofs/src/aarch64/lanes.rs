@@ -5,7 +5,7 @@ use super::general::{bit_of, immediate};
 use crate::machine::Machine;
 use crate::memory::{Bits, Step, as_number, unknown};
 use crate::terms::{Compare, Extreme, Lit, Terms, WordId};
-use crate::vector::select;
+use crate::vector::{select, widened};
 use crate::vector_arithmetic::Shift;
 
 /// Width and number of the lanes of a vector operand.
@@ -76,17 +76,20 @@ impl Machine<'_> {
         })
     }
 
-    pub(super) fn words(&mut self, bits: &[Lit], lane: usize) -> Vec<WordId> {
-        bits.chunks(lane)
-            .map(|lane| self.terms.gather(lane))
-            .collect()
+    /// Operands 1 and 2.
+    pub(super) fn two_vectors(&self, i: &Instruction) -> Step<(Bits, Bits)> {
+        Ok((self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?))
     }
 
-    pub(super) fn put_words(&mut self, i: &Instruction, words: &[WordId]) -> Step<bool> {
-        let mut bits = Vec::new();
-        for &word in words {
-            bits.extend(self.terms.bits(word));
-        }
+    /// The sum of the destination and a result, or their difference.
+    pub(super) fn accumulated(
+        &mut self,
+        i: &Instruction,
+        result: &[Lit],
+        (f, lane): (Binary, usize),
+    ) -> Step<bool> {
+        let d = self.vector_operand(i, 0, 1)?;
+        let bits = self.each(&d, result, lane, f);
         self.put_vector(i, bits)
     }
 
@@ -117,13 +120,10 @@ impl Machine<'_> {
     fn bitwise(&mut self, i: &Instruction, m: &str, to: Shape) -> Step<bool> {
         let two = matches!(m, "and" | "bic" | "orr" | "orn" | "eor");
         if two && i.operands.len() == 3 && Shape::of(i.operand(2)).is_some() {
-            let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
-            let t = &mut self.terms;
-            let bits = a
-                .iter()
-                .zip(&b)
-                .map(|(&a, &b)| bit_of(t, m, a, b))
-                .collect();
+            let (a, b) = self.two_vectors(i)?;
+            let pairs = a.into_iter().zip(b);
+            let bits = pairs.map(|(a, b)| bit_of(&mut self.terms, m, a, b));
+            let bits = bits.collect();
             return self.put_vector(i, bits);
         }
         match m {
@@ -132,8 +132,7 @@ impl Machine<'_> {
                 self.put_vector(i, bits.iter().map(|bit| bit ^ 1).collect())
             }
             "bsl" | "bif" => {
-                let d = self.vector_operand(i, 0, 1)?;
-                let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
+                let (d, (a, b)) = (self.vector_operand(i, 0, 1)?, self.two_vectors(i)?);
                 let bits = if m == "bsl" {
                     self.choose(&d, &a, &b)
                 } else {
@@ -142,31 +141,27 @@ impl Machine<'_> {
                 self.put_vector(i, bits)
             }
             "eor3" | "bcax" => {
-                let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
-                let c = self.vector_operand(i, 3, 1)?;
+                let ((a, b), c) = (self.two_vectors(i)?, self.vector_operand(i, 3, 1)?);
+                let inner = if m == "eor3" { "eor" } else { "bic" };
                 let t = &mut self.terms;
-                let mut bits = Vec::with_capacity(128);
-                for n in 0..128 {
-                    let second = if m == "eor3" {
-                        t.xor(b[n], c[n])
-                    } else {
-                        t.and(b[n], c[n] ^ 1)
-                    };
-                    bits.push(t.xor(a[n], second));
-                }
+                let one = |n: usize| {
+                    let second = bit_of(t, inner, b[n], c[n]);
+                    t.xor(a[n], second)
+                };
+                let bits = (0..128).map(one).collect();
                 self.put_vector(i, bits)
             }
             "rax1" | "xar" => {
-                let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
-                let right = if m == "xar" { immediate(i, 3)? } else { 0 };
+                let (a, b) = self.two_vectors(i)?;
+                let (left, right) = if m == "xar" {
+                    (0, immediate(i, 3)?)
+                } else {
+                    (1, 0)
+                };
                 let t = &mut self.terms;
                 let mut bits = Vec::with_capacity(128);
                 for (a, b) in a.chunks(to.lane).zip(b.chunks(to.lane)) {
-                    let b = if m == "rax1" {
-                        Shift::RotateLeft.of(b, 1)
-                    } else {
-                        b.to_vec()
-                    };
+                    let b = Shift::RotateLeft.of(b, left);
                     let sum: Bits = a.iter().zip(b).map(|(&a, b)| t.xor(a, b)).collect();
                     bits.extend(Shift::RotateRight.of(&sum, right));
                 }
@@ -199,7 +194,6 @@ impl Machine<'_> {
 
     /// Two sources and a destination of the same lanes.
     fn lane_by_lane(&mut self, i: &Instruction, m: &str, to: Shape) -> Step<bool> {
-        let pairs = m == "addp";
         let f: Binary = match m {
             "add" | "addp" => Terms::add,
             "sub" => Terms::sub,
@@ -222,43 +216,27 @@ impl Machine<'_> {
             },
             _ => return Ok(false),
         };
-        let unary = matches!(m, "abs" | "neg");
-        let last = if unary { 1 } else { 2 };
-        if unary && i.operands.len() != 2 {
+        let last = i.operands.len() - 1;
+        if matches!(m, "abs" | "neg") && last != 1 {
             return Ok(false);
         }
-        if pairs && i.operands.len() == 2 {
-            // Both lanes of one register.
-            let bits = self.vector_operand(i, 1, 1)?;
-            let words = self.words(&bits, to.lane);
-            let word = f(&mut self.terms, words[0], words[1]);
-            return self.put_words(i, &[word]);
+        let a = self.vector_operand(i, 1, to.count)?;
+        if m == "addp" {
+            // The neighbours of one register, or of two.
+            let all = match last {
+                1 => a,
+                _ => [a, self.vector_operand(i, 2, to.count)?].concat(),
+            };
+            let bits = self.pairs(&all, to.lane, f);
+            return self.put_vector(i, bits);
         }
-        let (a, b) = (
-            self.vector_operand(i, 1, to.count)?,
-            self.vector_operand(i, last, to.count)?,
-        );
-        let (a, b) = (self.words(&a, to.lane), self.words(&b, to.lane));
-        let t = &mut self.terms;
-        let mut out: Vec<WordId> = if pairs {
-            let all: Vec<WordId> = a.into_iter().chain(b).collect();
-            all.chunks(2).map(|pair| f(t, pair[0], pair[1])).collect()
-        } else {
-            a.into_iter().zip(b).map(|(a, b)| f(t, a, b)).collect()
-        };
-        if matches!(m, "mla" | "mls") {
-            let d = self.vector_operand(i, 0, 1)?;
-            let d = self.words(&d, to.lane);
-            let t = &mut self.terms;
-            for (product, d) in out.iter_mut().zip(d) {
-                *product = if m == "mla" {
-                    t.add(d, *product)
-                } else {
-                    t.sub(d, *product)
-                };
-            }
+        let b = self.vector_operand(i, last, to.count)?;
+        let bits = self.each(&a, &b, to.lane, f);
+        match m {
+            "mla" => self.accumulated(i, &bits, (Terms::add, to.lane)),
+            "mls" => self.accumulated(i, &bits, (Terms::sub, to.lane)),
+            _ => self.put_vector(i, bits),
         }
-        self.put_words(i, &out)
     }
 
     fn compare_lanes(&mut self, i: &Instruction, m: &str, to: Shape) -> Step<bool> {
@@ -298,29 +276,25 @@ impl Machine<'_> {
         };
         let a = self.vector_operand(i, 1, 1)?;
         let by = immediate(i, 2)?;
-        let mut bits = Vec::with_capacity(a.len());
-        for a in a.chunks(to.lane) {
-            if m.ends_with("rshr") {
-                bits.extend(self.rounded_shift(a, by as usize, to.lane)?);
-            } else {
-                bits.extend(shift.of(a, by));
-            }
+        if m == "srshr" {
+            return self.rounded_shift(i, &a, by, to.lane);
         }
+        let bits = a.chunks(to.lane).flat_map(|a| shift.of(a, by)).collect();
         self.put_vector(i, bits)
     }
 
     /// `(a + 2^(by-1)) / 2^by` without overflow, in lanes of at most 32 bits.
-    fn rounded_shift(&mut self, a: &[Lit], by: usize, lane: usize) -> Step<Bits> {
-        if a.len() > 32 {
+    fn rounded_shift(&mut self, i: &Instruction, a: &[Lit], by: u64, lane: usize) -> Step<bool> {
+        if lane > 32 {
             return unknown("a rounded shift of 64 bits");
         }
-        let mut wide = a.to_vec();
-        wide.resize(2 * a.len(), a[a.len() - 1]);
-        let t = &mut self.terms;
-        let (word, half) = (t.gather(&wide), t.constant(wide.len() as u8, 1 << (by - 1)));
-        let sum = t.add(word, half);
-        let word = t.slice(sum, by as u8, lane as u8);
-        Ok(t.bits(word))
+        let bits = self.lanes(a, a, lane, |t, a, _| {
+            let wide = widened(a, lane, 2 * lane, true);
+            let (word, half) = (t.gather(&wide), t.constant(2 * lane as u8, 1 << (by - 1)));
+            let sum = t.add(word, half);
+            t.slice(sum, by as u8, lane as u8)
+        });
+        self.put_vector(i, bits)
     }
 
     /// Shifts into a destination that keeps its other bits.
@@ -342,7 +316,7 @@ impl Machine<'_> {
 
     /// The lowest byte of each count is signed: to the left, or to the right if negative.
     fn variable_shift(&mut self, i: &Instruction, to: Shape) -> Step<bool> {
-        let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
+        let (a, b) = self.two_vectors(i)?;
         let mut bits = Vec::with_capacity(a.len());
         for (a, b) in a.chunks(to.lane).zip(b.chunks(to.lane)) {
             let by = as_number(&b[..8]).map_or_else(|| unknown("a shift by data"), Ok)?;

@@ -7,6 +7,7 @@ use crate::machine::Machine;
 use crate::memory::{Bits, Step, Value, as_number, constant_bits, unknown};
 use crate::terms::Lit;
 use crate::vector_arithmetic::Shift;
+use crate::vector_shuffles::picked;
 
 impl Machine<'_> {
     /// Executes the instruction if it is one of these.
@@ -24,18 +25,16 @@ impl Machine<'_> {
             "movi" | "mvni" => self.constant(i, m, to)?,
             "orr" | "bic" if matches!(i.operand(1), Some(Operand::Immediate(_))) => {
                 let (d, mask) = (self.vector_operand(i, 0, 1)?, self.constant(i, "movi", to)?);
-                let t = &mut self.terms;
-                d.iter()
-                    .zip(mask)
-                    .map(|(&d, mask)| bit_of(t, m, d, mask))
-                    .collect()
+                let pairs = d.into_iter().zip(mask);
+                let one = |(d, mask)| bit_of(&mut self.terms, m, d, mask);
+                pairs.map(one).collect()
             }
             "zip1" | "zip2" | "uzp1" | "uzp2" | "trn1" | "trn2" => {
-                let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
+                let (a, b) = self.two_vectors(i)?;
                 interleaved(m, to, &a, &b)
             }
             "ext" => {
-                let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
+                let (a, b) = self.two_vectors(i)?;
                 let (from, width) = (8 * immediate(i, 3)? as usize, a.len());
                 let both: Bits = a.into_iter().chain(b).collect();
                 both[from..from + width].to_vec()
@@ -43,32 +42,19 @@ impl Machine<'_> {
             "tbl" => self.table(i)?,
             "cnt" => {
                 let a = self.vector_operand(i, 1, 1)?;
-                let mut out = Vec::with_capacity(a.len());
-                for byte in a.chunks(8) {
-                    let t = &mut self.terms;
-                    let word = t.gather(byte);
-                    let count = match t.as_constant(word) {
-                        Some(value) => t.constant(8, value.count_ones().into()),
-                        None => t.count_ones(word, 8),
-                    };
-                    out.extend(t.bits(count));
-                }
-                out
+                self.each(&a, &a, 8, |t, byte, _| t.count_ones(byte, 8))
             }
             _ => return Ok(false),
         };
-        let number = self.number_of(i, 0)?;
-        self.set_vector_register(number, bits);
-        Ok(true)
+        self.put_vector(i, bits)
     }
 
     /// Between a general register or a lane and another one.
     fn between(&mut self, i: &Instruction) -> Step<bool> {
         let mut bits = match i.operand(1) {
-            Some(&Operand::General(n, width)) => match self.general_register(n, width)? {
-                Value::Bits(bits) => bits,
-                Value::Pointer(..) => return unknown("a pointer in a vector"),
-            },
+            Some(&Operand::General(n, width)) => self
+                .general_register(n, width)?
+                .bits("a pointer in a vector")?,
             Some(Operand::Immediate(_)) | None => return unknown("a number with a point"),
             Some(_) => self.vector_operand(i, 1, 1)?,
         };
@@ -93,15 +79,15 @@ impl Machine<'_> {
             return Ok(false);
         };
         let bits = match i.operand(1) {
-            Some(&Operand::General(n, _)) => match self.general_register(n, 64)? {
-                Value::Bits(bits) => bits[..to.lane].to_vec(),
-                Value::Pointer(..) => return unknown("a pointer in a vector"),
-            },
-            _ => self.vector_operand(i, 1, 1)?[..to.lane].to_vec(),
+            Some(&Operand::General(n, _)) => self
+                .general_register(n, 64)?
+                .bits("a pointer in a vector")?,
+            _ => self.vector_operand(i, 1, 1)?,
         };
+        let bits = &bits[..to.lane];
         match i.operand(0) {
             Some(&Operand::Element(n, lane, index)) if m == "ins" => {
-                self.insert(n, lane * index, &bits);
+                self.insert(n, lane * index, bits);
             }
             Some(&Operand::Vector(n, ..) | &Operand::Scalar(n, _)) if m == "dup" => {
                 self.set_vector_register(n, bits.repeat(to.count));
@@ -160,22 +146,9 @@ impl Machine<'_> {
 fn interleaved(m: &str, to: Shape, a: &[Lit], b: &[Lit]) -> Bits {
     let second = usize::from(m.ends_with('2'));
     let half = to.count / 2;
-    let lanes: Vec<(bool, usize)> = match &m[..3] {
-        "zip" => (0..to.count)
-            .map(|n| (n % 2 == 1, n / 2 + second * half))
-            .collect(),
-        "uzp" => (0..to.count)
-            .map(|n| (n >= half, 2 * (n % half) + second))
-            .collect(),
-        _ => (0..to.count)
-            .map(|n| (n % 2 == 1, n / 2 * 2 + second))
-            .collect(),
-    };
-    lanes
-        .into_iter()
-        .flat_map(|(of_b, n)| {
-            let source = if of_b { b } else { a };
-            source[n * to.lane..(n + 1) * to.lane].to_vec()
-        })
-        .collect()
+    picked(to.lane, to.count, |n| match &m[..3] {
+        "zip" => ([a, b][n % 2], n / 2 + second * half),
+        "uzp" => ([a, b][n / half], 2 * (n % half) + second),
+        _ => ([a, b][n % 2], n / 2 * 2 + second),
+    })
 }

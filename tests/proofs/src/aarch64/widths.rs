@@ -5,7 +5,8 @@ use super::general::immediate;
 use super::lanes::{Binary, Shape};
 use crate::machine::Machine;
 use crate::memory::{Bits, Step};
-use crate::terms::{Extreme, Lit, Terms, WordId};
+use crate::terms::{Extreme, Lit, Terms};
+use crate::vector::widened;
 use crate::vector_arithmetic::Shift;
 
 impl Machine<'_> {
@@ -17,58 +18,35 @@ impl Machine<'_> {
         let narrow = to.lane / 2;
         match stem {
             "smull" | "smlal" => {
-                let (a, b) = (
-                    self.half_operand(i, 1, half)?,
-                    self.half_operand(i, 2, half)?,
-                );
-                let (a, b) = (self.words(&a, narrow), self.words(&b, narrow));
-                let t = &mut self.terms;
-                let mut out: Vec<WordId> = a
-                    .into_iter()
-                    .zip(b)
-                    .map(|(a, b)| t.wide(a, b, signed))
-                    .collect();
-                if !stem.ends_with("mull") {
-                    let d = self.vector_operand(i, 0, 1)?;
-                    let d = self.words(&d, to.lane);
-                    let t = &mut self.terms;
-                    for (product, d) in out.iter_mut().zip(d) {
-                        *product = t.add(d, *product);
-                    }
+                let [a, b] = [1, 2].map(|n| self.half_operand(i, n, half));
+                let bits = self.each(&a?, &b?, narrow, |t, a, b| t.wide(a, b, signed));
+                if stem == "smull" {
+                    return self.put_vector(i, bits);
                 }
-                self.put_words(i, &out)
+                self.accumulated(i, &bits, (Terms::add, to.lane))
             }
             "saddw" | "uaddw" => {
                 let a = self.vector_operand(i, 1, 1)?;
-                let b = extended(&self.half_operand(i, 2, half)?, narrow, signed);
-                let (a, b) = (self.words(&a, to.lane), self.words(&b, to.lane));
-                let t = &mut self.terms;
-                let out: Vec<WordId> = a.into_iter().zip(b).map(|(a, b)| t.add(a, b)).collect();
-                self.put_words(i, &out)
+                let b = self.half_operand(i, 2, half)?;
+                let b = widened(&b, narrow, to.lane, signed);
+                let bits = self.each(&a, &b, to.lane, Terms::add);
+                self.put_vector(i, bits)
             }
             "sshll" | "ushll" => {
-                let a = extended(&self.half_operand(i, 1, half)?, narrow, signed);
-                let by = immediate(i, 2)?;
-                let bits = a
-                    .chunks(to.lane)
-                    .flat_map(|a| Shift::Left.of(a, by))
-                    .collect();
+                let a = self.half_operand(i, 1, half)?;
+                let (a, by) = (widened(&a, narrow, to.lane, signed), immediate(i, 2)?);
+                let lanes = a.chunks(to.lane);
+                let bits = lanes.flat_map(|a| Shift::Left.of(a, by)).collect();
                 self.put_vector(i, bits)
             }
             "uaddlp" | "uadalp" if !upper => {
                 let a = self.vector_operand(i, 1, 1)?;
-                let a = self.words(&extended(&a, narrow, signed), to.lane);
-                let t = &mut self.terms;
-                let mut out: Vec<WordId> = a.chunks(2).map(|p| t.add(p[0], p[1])).collect();
-                if stem.ends_with("alp") {
-                    let d = self.vector_operand(i, 0, 1)?;
-                    let d = self.words(&d, to.lane);
-                    let t = &mut self.terms;
-                    out.iter_mut()
-                        .zip(d)
-                        .for_each(|(sum, d)| *sum = t.add(d, *sum));
+                let a = widened(&a, narrow, to.lane, signed);
+                let bits = self.pairs(&a, to.lane, Terms::add);
+                if stem == "uaddlp" {
+                    return self.put_vector(i, bits);
                 }
-                self.put_words(i, &out)
+                self.accumulated(i, &bits, (Terms::add, to.lane))
             }
             _ => Ok(false),
         }
@@ -81,26 +59,22 @@ impl Machine<'_> {
         if !matches!(stem, "xtn" | "shrn" | "addhn") {
             return Ok(false);
         }
-        let a = self.vector_operand(i, 1, 1)?;
+        let mut a = self.vector_operand(i, 1, 1)?;
+        let from = match stem {
+            "xtn" => 0,
+            "shrn" => immediate(i, 2)? as usize,
+            _ => {
+                let b = self.vector_operand(i, 2, 1)?;
+                a = self.each(&a, &b, wide, Terms::add);
+                to.lane
+            }
+        };
         let mut out: Bits = Vec::new();
-        for (n, lane) in a.chunks(wide).enumerate() {
-            out.extend(match stem {
-                "xtn" => lane[..to.lane].to_vec(),
-                "shrn" => Shift::Right.of(lane, immediate(i, 2)?)[..to.lane].to_vec(),
-                _ => {
-                    let b = self.vector_operand(i, 2, 1)?;
-                    let t = &mut self.terms;
-                    let (a, b) = (t.gather(lane), t.gather(&b[n * wide..(n + 1) * wide]));
-                    let word = t.add(a, b);
-                    t.bits(word)[to.lane..].to_vec()
-                }
-            });
-        }
         if upper {
-            let number = self.number_of(i, 0)?;
-            let mut bits = self.vectors[number][..64].to_vec();
-            bits.extend(out);
-            return self.put_vector(i, bits);
+            out.extend(&self.vectors[self.number_of(i, 0)?][..64]);
+        }
+        for lane in a.chunks(wide) {
+            out.extend(&lane[from..from + to.lane]);
         }
         self.put_vector(i, out)
     }
@@ -114,22 +88,9 @@ impl Machine<'_> {
             _ => return Ok(false),
         };
         let bits = self.vector_operand(i, 1, 1)?;
-        let words = self.words(&bits, to.lane);
-        let t = &mut self.terms;
-        let all = words[1..]
-            .iter()
-            .fold(words[0], |all, &word| f(t, all, word));
-        self.put_words(i, &[all])
+        let mut lanes = bits.chunks(to.lane).map(<[Lit]>::to_vec);
+        let first = lanes.next().unwrap_or_default();
+        let all = lanes.fold(first, |all, lane| self.each(&all, &lane, to.lane, f));
+        self.put_vector(i, all)
     }
-}
-
-/// Lanes of twice the width.
-pub(super) fn extended(bits: &[Lit], lane: usize, signed: bool) -> Bits {
-    let mut out = Vec::with_capacity(2 * bits.len());
-    for lane in bits.chunks(lane) {
-        let top = if signed { lane[lane.len() - 1] } else { 0 };
-        out.extend(lane);
-        out.resize(out.len() + lane.len(), top);
-    }
-    out
 }
