@@ -184,7 +184,8 @@ pub fn hint_bit_pack(set: &Set, hint: &[[bool; N]]) -> Vec<u8> {
 }
 
 /// Algorithm 21, HintBitUnpack.
-fn hint_bit_unpack(set: &Set, bytes: &[u8]) -> Option<Vec<[bool; N]>> {
+#[must_use]
+pub fn hint_bit_unpack(set: &Set, bytes: &[u8]) -> Option<Vec<[bool; N]>> {
     let (indices, counts) = bytes.split_at(set.omega);
     let mut hint = vec![[false; N]; set.k];
     let mut index = 0;

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use iced_x86::{FlowControl, OpKind};
+use mldsa_kat::set::{SETS, Set};
 
 use crate::evaluate::Item;
 use crate::exhaust::{Checker, Cuts};
@@ -19,7 +20,6 @@ use crate::machine::Machine;
 use crate::memory::{END, Memory, UNWRITTEN, Value, constant_bits};
 use crate::rejection::State;
 use crate::row::inputs;
-use crate::scheme::{SETS, Set};
 use crate::terms::{Lit, WordId};
 
 /// A condition of algorithm 21 on indices.
@@ -66,7 +66,7 @@ pub(crate) fn check(image: &Image) -> Result<bool, String> {
     };
     let mut all = true;
     for Set { name, omega, k, .. } in SETS {
-        match set(image, entry, omega, k) {
+        match set(image, entry, *omega, *k) {
             Ok((states, runs)) => println!(
                 "hint decoder, {name}: accepts exactly the encodings of algorithm 21, for all byte \
                  strings ({states} states, {runs} paths)"

@@ -5,11 +5,12 @@ use std::path::Path;
 use mldsa_kat::hash::Hash;
 use mldsa_kat::model::format_message;
 use mldsa_kat::scheme::Message;
+use mldsa_kat::set::{SETS, Set};
 use mldsa_kat::vectors::{Fields, folder, json};
 use serde_json::Value;
 
 use crate::parallel;
-use crate::scheme::{SETS, Set, mu, tr};
+use crate::scheme::{in_range, keygen, mu, sign, tr, verify};
 
 /// A name and what is to be true.
 type Case = (String, Box<dyn Fn() -> bool + Send + Sync>);
@@ -21,7 +22,7 @@ pub(crate) fn compare() -> Result<bool, String> {
     };
     let mut cases = Vec::new();
     for set in SETS {
-        keygen(&folder, set, &mut cases);
+        key_cases(&folder, set, &mut cases);
         for name in ["sigGen", "sigGen-tr1"] {
             siggen(&folder, set, name, &mut cases)?;
         }
@@ -46,7 +47,7 @@ pub(crate) fn compare() -> Result<bool, String> {
 }
 
 /// The groups and tests of a set in an ACVP file.
-fn tests(file: &Value, set: Set) -> Vec<(Value, Value)> {
+fn tests(file: &Value, set: &'static Set) -> Vec<(Value, Value)> {
     file.list("testGroups")
         .iter()
         .filter(|group| group.text("parameterSet") == set.name)
@@ -88,16 +89,22 @@ fn acvp_mu(group: &Value, test: &Value, tr: &[u8]) -> Vec<u8> {
     mu(tr, &formatted.unwrap_or_default())
 }
 
-fn keygen(folder: &Path, set: Set, cases: &mut Vec<Case>) {
+fn key_cases(folder: &Path, set: &'static Set, cases: &mut Vec<Case>) {
     let file = json(&folder.join("acvp/keyGen-internalProjection.json.gz"));
     for (_, test) in tests(&file, set) {
         let name = format!("ACVP keyGen {}", test.number("tcId"));
-        let check = move || set.keygen(&test.bytes("seed")) == (test.bytes("pk"), test.bytes("sk"));
+        let check =
+            move || keygen(set, &test.bytes("seed")) == (test.bytes("pk"), test.bytes("sk"));
         cases.push((name, Box::new(check)));
     }
 }
 
-fn siggen(folder: &Path, set: Set, file: &str, cases: &mut Vec<Case>) -> Result<(), String> {
+fn siggen(
+    folder: &Path,
+    set: &'static Set,
+    file: &str,
+    cases: &mut Vec<Case>,
+) -> Result<(), String> {
     let prompt = json(&folder.join(format!("acvp/{file}-prompt.json.gz")));
     let expected = json(&folder.join(format!("acvp/{file}-expectedResults.json.gz")));
     for (group, test) in tests(&prompt, set) {
@@ -111,32 +118,32 @@ fn siggen(folder: &Path, set: Set, file: &str, cases: &mut Vec<Case>) -> Result<
             .bytes("signature");
         let check = move || {
             let sk = match test.maybe_bytes("seed") {
-                Some(seed) => set.keygen(&seed).1,
+                Some(seed) => keygen(set, &seed).1,
                 None => test.bytes("sk"),
             };
             let mu = acvp_mu(&group, &test, &sk[64..128]);
             let rnd = test.maybe_bytes("rnd").unwrap_or_else(|| vec![0; 32]);
-            set.is_valid(&sk) && set.sign(&sk, &mu, &rnd) == signature
+            in_range(set, &sk) && sign(set, &sk, &mu, &rnd) == signature
         };
         cases.push((format!("ACVP {file} {id}"), Box::new(check)));
     }
     Ok(())
 }
 
-fn sigver(folder: &Path, set: Set, cases: &mut Vec<Case>) {
+fn sigver(folder: &Path, set: &'static Set, cases: &mut Vec<Case>) {
     let file = json(&folder.join("acvp/sigVer-internalProjection.json.gz"));
     for (group, test) in tests(&file, set) {
         let name = format!("ACVP sigVer {}", test.number("tcId"));
         let check = move || {
             let pk = test.bytes("pk");
             let mu = acvp_mu(&group, &test, &tr(&pk));
-            set.verify(&pk, &mu, &test.bytes("signature")) == test.flag("testPassed")
+            verify(set, &pk, &mu, &test.bytes("signature")) == test.flag("testPassed")
         };
         cases.push((name, Box::new(check)));
     }
 }
 
-fn wycheproof(folder: &Path, set: Set, kind: &str, cases: &mut Vec<Case>) {
+fn wycheproof(folder: &Path, set: &'static Set, kind: &str, cases: &mut Vec<Case>) {
     let file = format!("mldsa_{}_{kind}_test.json.gz", &set.name[7..]);
     let content = json(&folder.join("wycheproof").join(&file));
     for group in content.list("testGroups") {
@@ -151,7 +158,7 @@ fn wycheproof(folder: &Path, set: Set, kind: &str, cases: &mut Vec<Case>) {
     }
 }
 
-fn wycheproof_case(set: Set, keys: &[Option<Vec<u8>>; 3], test: &Value) -> bool {
+fn wycheproof_case(set: &'static Set, keys: &[Option<Vec<u8>>; 3], test: &Value) -> bool {
     let is_valid = test.text("result") == "valid";
     let message = |tr: &[u8]| match (test.maybe_bytes("msg"), test.maybe_bytes("mu")) {
         (Some(msg), _) => {
@@ -165,21 +172,21 @@ fn wycheproof_case(set: Set, keys: &[Option<Vec<u8>>; 3], test: &Value) -> bool 
         (None, given) => given,
     };
     let sk = match keys {
-        [Some(seed), ..] if seed.len() == 32 => set.keygen(seed).1,
+        [Some(seed), ..] if seed.len() == 32 => keygen(set, seed).1,
         [None, Some(sk), _] => sk.clone(),
         [None, None, Some(pk)] => {
             let verdict =
-                message(&tr(pk)).is_some_and(|mu| set.verify(pk, &mu, &test.bytes("sig")));
+                message(&tr(pk)).is_some_and(|mu| verify(set, pk, &mu, &test.bytes("sig")));
             return verdict == is_valid;
         }
         _ => return !is_valid,
     };
-    if !set.is_valid(&sk) {
+    if !in_range(set, &sk) {
         return !is_valid;
     }
     let rnd = test.maybe_bytes("rnd").unwrap_or_else(|| vec![0; 32]);
     match message(&sk[64..128]) {
-        Some(mu) if is_valid => set.sign(&sk, &mu, &rnd) == test.bytes("sig"),
+        Some(mu) if is_valid => sign(set, &sk, &mu, &rnd) == test.bytes("sig"),
         signed => signed.is_some() == is_valid,
     }
 }

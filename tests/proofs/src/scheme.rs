@@ -1,31 +1,13 @@
 //! Reference of the whole scheme: FIPS 204 by the numbers of its algorithms, on the functions of
-//! `reference.rs`.
+//! `reference.rs`. Parameters, packing and the encodings of signatures are those of `mldsa-kat`.
+
+use mldsa_kat::model::{Parts, decode, encode, hint_bit_pack, hint_bit_unpack, pack, unpack};
+use mldsa_kat::set::Set;
 
 use crate::reference::{
     Algebra, D, Module, Q, centred, decompose, inverse_ntt, linear_steps, make_hint, ntt,
     other_steps, power_2_round, use_hint,
 };
-
-/// FIPS 204 table 1.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Set {
-    pub(crate) name: &'static str,
-    tau: usize,
-    lambda: usize,
-    gamma1_bits: usize,
-    gamma2: i64,
-    pub(crate) k: usize,
-    l: usize,
-    eta: i64,
-    pub(crate) omega: usize,
-}
-
-#[rustfmt::skip] // One line for each set.
-pub(crate) const SETS: [Set; 3] = [
-    Set { name: "ML-DSA-44", tau: 39, lambda: 128, gamma1_bits: 17, gamma2: 95_232, k: 4, l: 4, eta: 2, omega: 80 },
-    Set { name: "ML-DSA-65", tau: 49, lambda: 192, gamma1_bits: 19, gamma2: 261_888, k: 6, l: 5, eta: 4, omega: 55 },
-    Set { name: "ML-DSA-87", tau: 60, lambda: 256, gamma1_bits: 19, gamma2: 261_888, k: 8, l: 7, eta: 2, omega: 75 },
-];
 
 /// Residues modulo q.
 type Poly = Vec<u32>;
@@ -106,32 +88,16 @@ fn h(parts: &[&[u8]], len: usize) -> Vec<u8> {
     Xof::new(136, parts).bytes(len)
 }
 
-/// Algorithms 16 and 17 on values that are not negative.
-fn bit_pack(values: impl Iterator<Item = i64>, width: usize) -> Vec<u8> {
-    let bits: Vec<u8> = values
-        .flat_map(|v| (0..width).map(move |i| (v >> i & 1) as u8))
-        .collect();
-    bits.chunks(8)
-        .map(|byte| byte.iter().rev().fold(0, |all, bit| all << 1 | bit))
-        .collect()
+/// Algorithm 16 or 17: fields of `of(w)`.
+fn bit_pack(w: &[u32], width: usize, of: impl Fn(u32) -> i64) -> Vec<u8> {
+    pack(width, &core::array::from_fn(|n| of(w[n])))
 }
 
-/// Algorithms 18 and 19.
-fn bit_unpack(bytes: &[u8], width: usize) -> Vec<i64> {
-    let bit = |n: usize| i64::from(bytes[n / 8] >> (n % 8) & 1);
-    (0..256)
-        .map(|n| (0..width).fold(0, |v, i| v | bit(width * n + i) << i))
-        .collect()
-}
-
-/// Algorithm 17 with b = `top`: fields of `top - w`.
-fn pack_below(w: &[u32], top: i64, width: usize) -> Vec<u8> {
-    bit_pack(w.iter().map(|&w| top - centred(w)), width)
-}
-
+/// Algorithm 19: `top` minus fields.
 fn unpack_below(bytes: &[u8], top: i64, width: usize) -> Poly {
-    let fields = bit_unpack(bytes, width).into_iter();
-    fields.map(|field| residue(top - field)).collect()
+    unpack(width, bytes)
+        .map(|field| residue(top - field))
+        .into()
 }
 
 /// Algorithm 30, with algorithm 14 for each three bytes.
@@ -216,216 +182,144 @@ fn all(polys: &[Poly], f: impl Fn(&[u32]) -> Poly) -> Vec<Poly> {
     polys.iter().map(|p| f(p)).collect()
 }
 
-impl Set {
-    const fn eta_width(&self) -> usize {
-        if self.eta == 2 { 3 } else { 4 }
-    }
+const fn eta_width(set: &Set) -> usize {
+    if set.eta == 2 { 3 } else { 4 }
+}
 
-    fn beta(&self) -> i64 {
-        self.tau as i64 * self.eta
-    }
+const fn w1_width(set: &Set) -> usize {
+    if set.gamma2 == 95_232 { 6 } else { 4 }
+}
 
-    /// Algorithm 28.
-    fn w1_encode(&self, w: &[Poly]) -> Vec<u8> {
-        let width = if self.gamma2 == 95_232 { 6 } else { 4 };
-        let high = |w: &u32| decompose(*w, self.gamma2).0;
-        w.iter()
-            .flat_map(|w| bit_pack(w.iter().map(high), width))
-            .collect()
+/// Algorithm 6: public and private key.
+pub(crate) fn keygen(set: &Set, xi: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let seed = h(&[xi, &[set.k as u8, set.l as u8]], 128);
+    let (rho, rho_p, key) = (&seed[..32], &seed[32..96], &seed[96..]);
+    // Algorithm 33.
+    let s: Vec<Poly> = (0..set.l + set.k)
+        .map(|r| rej_bounded_poly(set.eta, &[rho_p, &(r as u16).to_le_bytes()]))
+        .collect();
+    let s1_hat = all(&s[..set.l], ntt);
+    let product = matrix_product(set, rho, &s1_hat);
+    let (mut pk, mut t0_bytes) = (rho.to_vec(), Vec::new());
+    for (p, s2) in product.iter().zip(&s[set.l..]) {
+        let t = plus(&inverse_ntt(p), s2, 1);
+        pk.extend(bit_pack(&t, 10, |t| power_2_round(t).0));
+        let low = |t| (1 << (D - 1)) - power_2_round(t).1;
+        t0_bytes.extend(bit_pack(&t, 13, low));
     }
-
-    /// Algorithm 6: public and private key.
-    pub(crate) fn keygen(&self, xi: &[u8]) -> (Vec<u8>, Vec<u8>) {
-        let seed = h(&[xi, &[self.k as u8, self.l as u8]], 128);
-        let (rho, rho_p, key) = (&seed[..32], &seed[32..96], &seed[96..]);
-        // Algorithm 33.
-        let s: Vec<Poly> = (0..self.l + self.k)
-            .map(|r| rej_bounded_poly(self.eta, &[rho_p, &(r as u16).to_le_bytes()]))
-            .collect();
-        let s1_hat = all(&s[..self.l], ntt);
-        let product = matrix_product(self, rho, &s1_hat);
-        let (mut pk, mut t0_bytes) = (rho.to_vec(), Vec::new());
-        for (p, s2) in product.iter().zip(&s[self.l..]) {
-            let t = plus(&inverse_ntt(p), s2, 1);
-            let halves: Vec<_> = t.iter().map(|&t| power_2_round(t)).collect();
-            pk.extend(bit_pack(halves.iter().map(|t| t.0), 10));
-            t0_bytes.extend(bit_pack(halves.iter().map(|t| (1 << (D - 1)) - t.1), 13));
-        }
-        let tr = h(&[&pk], 64);
-        // Algorithm 24.
-        let mut sk = [rho, key, &tr].concat();
-        for s in &s {
-            sk.extend(pack_below(s, self.eta, self.eta_width()));
-        }
-        sk.extend(t0_bytes);
-        (pk, sk)
+    let tr = h(&[&pk], 64);
+    // Algorithm 24.
+    let mut sk = [rho, key, &tr].concat();
+    for s in &s {
+        sk.extend(bit_pack(s, eta_width(set), |s| set.eta - centred(s)));
     }
+    sk.extend(t0_bytes);
+    (pk, sk)
+}
 
-    pub(crate) fn private_key_len(&self) -> usize {
-        128 + 32 * (self.eta_width() * (self.k + self.l) + 13 * self.k)
-    }
-
-    fn public_key_len(&self) -> usize {
-        32 + 320 * self.k
-    }
-
-    fn signature_len(&self) -> usize {
-        self.lambda / 4 + 32 * (self.gamma1_bits + 1) * self.l + self.omega + self.k
-    }
-
-    /// Whether each field of s1 and s2 of a private key is in its range (algorithm 25).
-    pub(crate) fn is_valid(&self, sk: &[u8]) -> bool {
-        let len = 32 * self.eta_width();
-        sk.len() == self.private_key_len()
-            && sk[128..]
-                .chunks(len)
-                .take(self.k + self.l)
-                .flat_map(|bytes| bit_unpack(bytes, self.eta_width()))
-                .all(|field| field <= 2 * self.eta)
-    }
-
-    /// Algorithm 7 with mu, without the bound on the number of attempts.
-    pub(crate) fn sign(&self, sk: &[u8], mu: &[u8], rnd: &[u8]) -> Vec<u8> {
-        // Algorithm 25.
-        let (rho, key) = (&sk[..32], &sk[32..64]);
-        let small = 32 * self.eta_width();
-        let (s, t0) = sk[128..].split_at(small * (self.k + self.l));
-        let s_hat: Vec<Poly> = s
-            .chunks(small)
-            .map(|bytes| ntt(&unpack_below(bytes, self.eta, self.eta_width())))
-            .collect();
-        let (s1_hat, s2_hat) = s_hat.split_at(self.l);
-        let t0_hat: Vec<Poly> = t0
-            .chunks(416)
-            .map(|bytes| ntt(&unpack_below(bytes, 1 << (D - 1), 13)))
-            .collect();
-        let rho_pp = h(&[key, rnd, mu], 64);
-        let (gamma1, width) = (1i64 << self.gamma1_bits, self.gamma1_bits + 1);
-        let norm = |p: &[u32]| p.iter().map(|&a| centred(a).abs()).max().unwrap_or(0);
-        let mut kappa = 0u16;
-        loop {
-            // Algorithm 34.
-            let y: Vec<Poly> = (0..self.l as u16)
-                .map(|r| {
-                    let bytes = h(&[&rho_pp, &(kappa + r).to_le_bytes()], 32 * width);
-                    unpack_below(&bytes, gamma1, width)
-                })
-                .collect();
-            kappa += self.l as u16;
-            let w = all(&matrix_product(self, rho, &all(&y, ntt)), |p| {
-                inverse_ntt(p)
-            });
-            let c_tilde = h(&[mu, &self.w1_encode(&w)], self.lambda / 4);
-            let c_hat = ntt(&sample_in_ball(self, &c_tilde));
-            let times_c = |p: &[u32]| inverse_ntt(&multiply(&c_hat, p));
-            let z: Vec<Poly> = y
-                .iter()
-                .zip(s1_hat)
-                .map(|(y, s)| plus(y, &times_c(s), 1))
-                .collect();
-            let r: Vec<Poly> = w
-                .iter()
-                .zip(s2_hat)
-                .map(|(w, s)| plus(w, &times_c(s), Q - 1))
-                .collect();
-            let low = |r: &u32| decompose(*r, self.gamma2).1.abs();
-            if z.iter().any(|z| norm(z) >= gamma1 - self.beta())
-                || r.iter().flatten().map(low).max() >= Some(self.gamma2 - self.beta())
-            {
-                continue;
-            }
-            let ct0 = all(&t0_hat, times_c);
-            let hints: Vec<Vec<bool>> = ct0
-                .iter()
-                .zip(&r)
-                .map(|(ct0, r)| {
-                    let pairs = ct0.iter().zip(r);
-                    pairs
-                        .map(|(&ct0, &r)| {
-                            make_hint((Q - ct0) % Q, r.add_scaled(&ct0, 1), self.gamma2)
-                        })
-                        .collect()
-                })
-                .collect();
-            if ct0.iter().any(|p| norm(p) >= self.gamma2)
-                || hints.iter().flatten().filter(|&&hint| hint).count() > self.omega
-            {
-                continue;
-            }
-            // Algorithms 26 and 20.
-            let mut sig = c_tilde;
-            z.iter()
-                .for_each(|z| sig.extend(pack_below(z, gamma1, width)));
-            let mut places = vec![0; self.omega + self.k];
-            let mut index = 0;
-            for (i, row) in hints.iter().enumerate() {
-                for (j, _) in row.iter().enumerate().filter(|(_, hint)| **hint) {
-                    places[index] = j as u8;
-                    index += 1;
-                }
-                places[self.omega + i] = index as u8;
-            }
-            sig.extend(places);
-            return sig;
-        }
-    }
-
-    /// Algorithm 21: the positions of each row.
-    pub(crate) fn hint_bit_unpack(&self, y: &[u8]) -> Option<Vec<Vec<u8>>> {
-        let (mut rows, mut index) = (Vec::new(), 0);
-        for i in 0..self.k {
-            let end = usize::from(y[self.omega + i]);
-            if end < index || end > self.omega {
-                return None;
-            }
-            let row = y[index..end].to_vec();
-            if row.windows(2).any(|pair| pair[0] >= pair[1]) {
-                return None;
-            }
-            rows.push(row);
-            index = end;
-        }
-        y[index..self.omega].iter().all(|&b| b == 0).then_some(rows)
-    }
-
-    /// Algorithm 8 with mu.
-    pub(crate) fn verify(&self, pk: &[u8], mu: &[u8], sig: &[u8]) -> bool {
-        if pk.len() != self.public_key_len() || sig.len() != self.signature_len() {
-            return false;
-        }
-        let width = self.gamma1_bits + 1;
-        let gamma1 = 1i64 << self.gamma1_bits;
-        let (c_tilde, rest) = sig.split_at(self.lambda / 4);
-        let (z_bytes, hint) = rest.split_at(32 * width * self.l);
-        let Some(hint) = self.hint_bit_unpack(hint) else {
-            return false;
-        };
-        let z: Vec<Poly> = z_bytes
+/// Whether each field of s1 and s2 of a private key is in its range (algorithm 25).
+pub(crate) fn in_range(set: &Set, sk: &[u8]) -> bool {
+    let width = eta_width(set);
+    sk.len() == set.sk_len
+        && sk[128..]
             .chunks(32 * width)
-            .map(|bytes| unpack_below(bytes, gamma1, width))
+            .take(set.k + set.l)
+            .flat_map(|bytes| unpack(width, bytes))
+            .all(|field| field <= 2 * set.eta)
+}
+
+/// Algorithm 7 with mu, without the bound on the number of attempts.
+pub(crate) fn sign(set: &Set, sk: &[u8], mu: &[u8], rnd: &[u8]) -> Vec<u8> {
+    // Algorithm 25.
+    let (rho, key) = (&sk[..32], &sk[32..64]);
+    let small = 32 * eta_width(set);
+    let (s, t0) = sk[128..].split_at(small * (set.k + set.l));
+    let s_hat: Vec<Poly> = s
+        .chunks(small)
+        .map(|bytes| ntt(&unpack_below(bytes, set.eta, eta_width(set))))
+        .collect();
+    let (s1_hat, s2_hat) = s_hat.split_at(set.l);
+    let t0_hat: Vec<Poly> = t0
+        .chunks(416)
+        .map(|bytes| ntt(&unpack_below(bytes, 1 << (D - 1), 13)))
+        .collect();
+    let rho_pp = h(&[key, rnd, mu], 64);
+    let (width, beta) = (set.gamma1_bits + 1, set.tau as i64 * set.eta);
+    let norm = |p: &[u32]| p.iter().map(|&a| centred(a).abs()).max().unwrap_or(0);
+    let mut kappa = 0u16;
+    loop {
+        // Algorithm 34.
+        let y: Vec<Poly> = (0..set.l as u16)
+            .map(|r| {
+                let bytes = h(&[&rho_pp, &(kappa + r).to_le_bytes()], 32 * width);
+                unpack_below(&bytes, set.gamma1(), width)
+            })
             .collect();
-        if z.iter()
-            .flatten()
-            .any(|&z| centred(z).abs() >= gamma1 - self.beta())
+        kappa += set.l as u16;
+        let w = all(&matrix_product(set, rho, &all(&y, ntt)), inverse_ntt);
+        // Algorithm 28.
+        let high = |w: &Poly| bit_pack(w, w1_width(set), |w| decompose(w, set.gamma2).0);
+        let w1: Vec<u8> = w.iter().flat_map(high).collect();
+        let c_tilde = h(&[mu, &w1], set.c_tilde_len());
+        let c_hat = ntt(&sample_in_ball(set, &c_tilde));
+        let times_c = |p: &[u32]| inverse_ntt(&multiply(&c_hat, p));
+        let z: Vec<Poly> = y
+            .iter()
+            .zip(s1_hat)
+            .map(|(y, s)| plus(y, &times_c(s), 1))
+            .collect();
+        let r: Vec<Poly> = w
+            .iter()
+            .zip(s2_hat)
+            .map(|(w, s)| plus(w, &times_c(s), Q - 1))
+            .collect();
+        let low = |r: &u32| decompose(*r, set.gamma2).1.abs();
+        if z.iter().any(|z| norm(z) > set.z_max())
+            || r.iter().flatten().map(low).max() >= Some(set.gamma2 - beta)
         {
-            return false;
+            continue;
         }
-        let c_hat = ntt(&sample_in_ball(self, c_tilde));
-        let product = matrix_product(self, &pk[..32], &all(&z, ntt));
-        let width = if self.gamma2 == 95_232 { 6 } else { 4 };
-        let mut w1 = Vec::new();
-        for (i, row) in product.iter().enumerate() {
-            let t1 = bit_unpack(&pk[32 + 320 * i..352 + 320 * i], 10);
-            let t1: Poly = t1.iter().map(|&t| residue(t << D)).collect();
-            let w = inverse_ntt(&plus(row, &multiply(&c_hat, &ntt(&t1)), Q - 1));
-            let high = w.iter().enumerate().map(|(n, &w)| {
-                let hinted = hint[i].iter().any(|&place| usize::from(place) == n);
-                use_hint(hinted, w, self.gamma2)
-            });
-            w1.extend(bit_pack(high, width));
+        let ct0 = all(&t0_hat, times_c);
+        let hint = |ct0: u32, r: u32| make_hint((Q - ct0) % Q, r.add_scaled(&ct0, 1), set.gamma2);
+        let row = |(ct0, r): (&Poly, &Poly)| core::array::from_fn(|n| hint(ct0[n], r[n]));
+        let hints: Vec<[bool; 256]> = ct0.iter().zip(&r).map(row).collect();
+        if ct0.iter().any(|p| norm(p) >= set.gamma2)
+            || hints.iter().flatten().filter(|&&hint| hint).count() > set.omega
+        {
+            continue;
         }
-        h(&[mu, &w1], self.lambda / 4) == c_tilde
+        // Algorithms 26 and 20.
+        let centred = |z: &Poly| core::array::from_fn(|n| centred(z[n]));
+        let z = z.iter().map(centred).collect();
+        let hint = hint_bit_pack(set, &hints);
+        return encode(set, &Parts { c_tilde, z, hint });
     }
+}
+
+/// Algorithm 8 with mu.
+pub(crate) fn verify(set: &Set, pk: &[u8], mu: &[u8], sig: &[u8]) -> bool {
+    if pk.len() != set.pk_len || sig.len() != set.sig_len {
+        return false;
+    }
+    let Parts { c_tilde, z, hint } = decode(set, sig);
+    let Some(hint) = hint_bit_unpack(set, &hint) else {
+        return false;
+    };
+    if z.iter().flatten().any(|z| z.abs() > set.z_max()) {
+        return false;
+    }
+    let z_hat: Vec<_> = z.iter().map(|z| ntt(&z.map(residue))).collect();
+    let c_hat = ntt(&sample_in_ball(set, &c_tilde));
+    let (rho, t1) = pk.split_at(32);
+    let product = matrix_product(set, rho, &z_hat);
+    let mut w1 = Vec::new();
+    for ((row, t1), hint) in product.iter().zip(t1.chunks(320)).zip(&hint) {
+        let t1 = unpack(10, t1).map(|t| residue(t << D));
+        let w = inverse_ntt(&plus(row, &multiply(&c_hat, &ntt(&t1)), Q - 1));
+        let high = core::array::from_fn(|n| use_hint(hint[n], w[n], set.gamma2));
+        w1.extend(pack(w1_width(set), &high));
+    }
+    h(&[mu, &w1], set.c_tilde_len()) == c_tilde
 }
 
 /// Lines 6 and 7 of algorithm 7: mu of a formatted message.
