@@ -60,7 +60,7 @@ const SLOW: [&str; 5] = [
     "respond_row",
 ];
 const USAGE: &str =
-    "usage: mldsa-proofs [aarch64] quick | all | rows TEXT | semantics | faults [CODE TABLES]
+    "usage: mldsa-proofs [aarch64] quick | all | rows TEXT | semantics [TEXT] | faults [CODE TABLES]
        mldsa-proofs all --write | reference | hints | mutants | operations [TEXT] | --elf PATH [KERNEL LEFT OUT ..]";
 /// The exit status if a tool or a target is missing.
 const NOT_RUN: u8 = 77;
@@ -146,21 +146,15 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
         }
         ["all"] => all(program),
         ["rows", text] => {
-            let reports = reports(
-                program,
-                &|backend, kernel, parameter| {
-                    format!("{backend}::{kernel} {parameter}").contains(text)
-                },
-                1,
-            )?;
+            let reports = named(program, text)?;
             if reports.is_empty() {
                 return Err(format!("no row has `{text}` in its name"));
             }
             Ok(reports.iter().all(Report::is_proved))
         }
-        ["semantics"] => {
-            let reports = reports(program, &|_, _, _| true, 1)?;
-            semantics(program, &reports, whole(program, "")?.1)
+        ["semantics", text @ ..] => {
+            let reports = named(program, &text.concat())?;
+            semantics(program, &reports, whole(program, &text.concat())?.1)
         }
         ["faults"] => faults::run(program, [1000, 200]),
         ["faults", code, tables] => {
@@ -169,6 +163,14 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
         }
         _ => Err(USAGE.into()),
     }
+}
+
+/// The rows whose names contain a text.
+fn named(program: &Path, text: &str) -> Result<Vec<Report>, String> {
+    let is_named = |backend: &str, kernel: &str, parameter: &str| {
+        format!("{backend}::{kernel} {parameter}").contains(text)
+    };
+    reports(program, &is_named, 1)
 }
 
 /// All rows as the ledger has them, and all forms of instructions.
