@@ -156,7 +156,7 @@ impl<'a> Machine<'a> {
         self.memory.read_value(at, 8)
     }
 
-    /// The address in the program that a jump, a call or a return goes to.
+    /// The address of the target of a jump, a call or a return.
     pub(crate) fn code_at(&self, target: Value) -> Step<u64> {
         match self.memory.pointer(target) {
             Value::Pointer(PROGRAM, target) => Ok(target as u64),
@@ -165,7 +165,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Where a branch goes.
+    /// The address after a branch.
     pub(crate) fn branch(&self, taken: Lit, target: u64, next: u64) -> Step<u64> {
         match taken {
             0 => Ok(next),

@@ -40,14 +40,14 @@ pub(crate) enum Source {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Base {
     pub(crate) register: usize,
-    /// Where it points to, so that the access is at the begin of the memory.
+    /// Its offset, with which the access is at the begin of the memory.
     pub(crate) offset: i64,
     /// Whether the instruction adds to it, and whether it loads another value.
     pub(crate) is_updated: bool,
     pub(crate) is_overwritten: bool,
 }
 
-/// What an instruction reads and writes.
+/// The sources and results of an instruction.
 #[derive(Clone, Default)]
 pub(crate) struct Named {
     pub(crate) sources: Vec<Source>,
@@ -67,7 +67,7 @@ impl Named {
     }
 }
 
-/// What executes the instructions.
+/// A CPU or its emulator.
 pub(crate) struct Cpu {
     pub(crate) compiler: &'static str,
     /// A command that runs a program.
