@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
+use tempfile::TempDir;
+
 /// The values of `--engine`.
 pub(crate) const ENGINES: [&str; 5] = [
     "core",
@@ -87,15 +89,15 @@ fn run_in(directory: &Path, args: &[&str], input: &[u8]) -> Run {
     })
 }
 
-/// An empty folder of its own for a test.
-pub(crate) struct Folder(pub(crate) PathBuf);
+/// An empty folder of its own for a test in this process, deleted at the end of the test.
+pub(crate) struct Folder(pub(crate) PathBuf, #[expect(dead_code)] TempDir);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+        let mut folder = tempfile::Builder::new();
+        let folder = folder.prefix(name).tempdir_in(env!("CARGO_TARGET_TMPDIR"));
+        let folder = folder.unwrap();
+        Self(folder.path().to_owned(), folder)
     }
 
     /// The path of a file, as an argument.

@@ -7,6 +7,7 @@ use super::*;
 fn no_stream_takes_two_results() {
     let folder = Folder::new("outputs-two");
     folder.mkfifo("pipe");
+    fs::create_dir(folder.0.join("directory")).unwrap();
     link(&folder, "/dev/stdout", "link");
     for names in [
         "--out - --pub /dev/stdout",
@@ -16,7 +17,7 @@ fn no_stream_takes_two_results() {
         "--out /dev/fd/3 --pub /dev/stdout",
         "--out link --pub /dev/fd/1",
         "--out pipe --pub pipe",
-        "--out new --pub ../outputs-two/new",
+        "--out new --pub directory/../new",
     ] {
         let run = shell(
             &folder,
