@@ -9,7 +9,7 @@ use mladsa_aggregate::steps::{Combiner, CommitmentSet, Round};
 use mladsa_aggregate::test_util::{Commitment, Response};
 use mladsa_aggregate::{
     Aggregate, AgreedRoots, EpochPlan, Error, MasterSeed, Member, MemberId, MemoryWriteOnceStore,
-    OneTimeKeyJournal, PinnedRoots, QuorumRule, Registry, SigningTask, TaskId,
+    OneTimeKeyJournal, PinnedRoots, Registry, SigningTask, TaskId, Threshold,
 };
 use mldsa_core::{MlDsa87, ParameterSet as _, Randomness};
 
@@ -59,7 +59,7 @@ impl Committee {
             .iter()
             .map(|member| member.register(Randomness::Deterministic))
             .collect();
-        let registry = Registry::new(&[0x4d; 32], entries?, &QuorumRule::TwoThirds)?;
+        let registry = Registry::new(&[0x4d; 32], entries?, &Threshold::TwoThirds)?;
         let task = task(b"payload")?;
         let plan = EpochPlan::new(1, vec![task.id().clone()])?;
         let mut journals = members

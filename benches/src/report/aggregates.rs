@@ -9,7 +9,7 @@ use mladsa_aggregate::errors::RoundError;
 use mladsa_aggregate::test_util::Matrix;
 use mladsa_aggregate::{
     AgreedRoots, EpochPlan, Error as AggregateError, MemoryWriteOnceStore, OneTimeKeyJournal,
-    PinnedRoots, QuorumRule, Registry, TaskId,
+    PinnedRoots, Registry, TaskId, Threshold,
 };
 use mldsa_core::{MlDsa87, ParameterSet as _, Randomness};
 
@@ -148,7 +148,7 @@ fn parts(table: &mut Table) -> Result<(), AggregateError> {
     let registry = Registry::new(
         &[7; 32],
         [one.register(Randomness::Deterministic)?],
-        &QuorumRule::TwoThirds,
+        &Threshold::TwoThirds,
     )?;
     for (name, attempts) in [
         ("ContentKeyDerive, leaf", 1),
@@ -197,7 +197,7 @@ fn journal() -> Result<Table, Box<dyn Error>> {
     let registry = Registry::new(
         &[7; 32],
         [one.register(Randomness::Deterministic)?],
-        &QuorumRule::TwoThirds,
+        &Threshold::TwoThirds,
     )?;
     let plan = EpochPlan::with_attempts(1, labels.clone(), 8)?;
     let tree = one.epoch_tree(&registry, &plan)?;

@@ -1,7 +1,7 @@
 //! Batch verification: items are resolved once, planned by key, and verified in lanes.
 
 mod builder;
-mod engine;
+mod scheduler;
 mod lanes;
 mod options;
 mod plan;
@@ -9,11 +9,11 @@ mod resolve;
 mod verifier;
 
 pub use builder::BatchVerifierBuilder;
-pub(crate) use engine::{Engine, Request};
 pub(crate) use lanes::Lanes;
 pub use options::Mode;
 pub(crate) use options::Options;
 pub(crate) use resolve::Resolved;
+pub(crate) use scheduler::{Request, Scheduler};
 pub use verifier::{BatchVerifier, CommitteeVerifier};
 
 /// Items whose hashes share permutations: the width of the widest lanes.

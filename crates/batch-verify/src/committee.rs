@@ -289,7 +289,7 @@ impl<P: ParameterSet> Committee<P> {
         &self.0.context
     }
 
-    /// Rule for quorums.
+    /// Threshold of quorums.
     #[must_use]
     pub fn threshold(&self) -> Threshold {
         self.0.threshold

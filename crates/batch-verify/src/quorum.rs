@@ -123,7 +123,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
             committee: self.committee(),
             votes,
             threshold,
-            workers: self.engine.pool.workers(),
+            workers: self.scheduler.pool.workers(),
         };
         quorum.verify(rule, &|mode, indices| {
             let votes = indices.iter().map(|&index| votes[index]);

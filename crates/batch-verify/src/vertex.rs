@@ -95,7 +95,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
                 let _ = sender.send(report);
             });
         };
-        self.engine.pool.spawn(Box::new(work));
+        self.scheduler.pool.spawn(Box::new(work));
         VerifyVertices { batch, receiver }
     }
 }
@@ -124,7 +124,7 @@ impl<V, F: Fn(&V) -> Vote<'_>, P: ParameterSet> Future for VerifyVertices<V, F, 
     type Output = Report;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Report> {
-        if self.batch.verifier.engine.pool.is_forked() {
+        if self.batch.verifier.scheduler.pool.is_forked() {
             return Poll::Ready(self.batch.verify(None));
         }
         match Pin::new(&mut self.receiver).poll(context) {

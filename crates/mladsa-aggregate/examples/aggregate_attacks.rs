@@ -304,7 +304,7 @@ fn registry(members: &[Member]) -> Result<Arc<Registry>, mladsa_aggregate::Error
         .iter()
         .map(|member| member.register(Randomness::Deterministic))
         .collect();
-    Ok(Registry::new(RHO, entries?, &QuorumRule::TwoThirds)?)
+    Ok(Registry::new(RHO, entries?, &Threshold::TwoThirds)?)
 }
 
 type Agreed = (Vec<EpochTree>, AgreedRoots, Vec<OneTimeKeyJournal>);

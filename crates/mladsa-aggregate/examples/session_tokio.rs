@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use mladsa_aggregate::{
     AgreedRoots, Certificate, EpochPlan, EpochTree, MasterSeed, Member, MemberId,
-    MemoryWriteOnceStore, OneTimeKeyJournal, PinnedRoots, QuorumRule, Registry, Session,
-    SessionEvent, SigningTask, TaskId,
+    MemoryWriteOnceStore, OneTimeKeyJournal, PinnedRoots, Registry, Session, SessionEvent,
+    SigningTask, TaskId, Threshold,
 };
 use mldsa_core::Randomness::Deterministic;
 use tokio::sync::{broadcast, mpsc};
@@ -89,7 +89,7 @@ fn committee(n: u8) -> Result<(Vec<Signer>, AgreedRoots)> {
     let members: Vec<Member> = (0..n).map(member).collect::<Result<_>>()?;
     let entries = members.iter().map(|member| member.register(Deterministic));
     let entries = entries.collect::<core::result::Result<Vec<_>, _>>()?;
-    let registry = Registry::new(&[7; 32], entries, &QuorumRule::TwoThirds)?;
+    let registry = Registry::new(&[7; 32], entries, &Threshold::TwoThirds)?;
     let plan = EpochPlan::with_attempts(1, vec![TaskId::new(b"block 77")?], 16)?;
     let (mut signers, mut roots, mut acknowledgements) = (Vec::new(), Vec::new(), Vec::new());
     for member in members {

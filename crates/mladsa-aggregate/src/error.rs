@@ -86,7 +86,7 @@ error_enum! {
         DuplicateMember = "duplicate member",
         UnknownMember = "unknown member",
         InvalidProof = "proof of possession does not verify",
-        Threshold = "threshold of the quorum rule out of range",
+        Threshold = "threshold out of range",
         SigningFault = "signing failed: fault",
     }
     members {}
@@ -170,7 +170,7 @@ error_enum! {
     VerifyError {
         OtherTask = "aggregate is about another task",
         OtherEpoch = "aggregate is of another epoch",
-        QuorumMissed = "signers are too few for the quorum rule",
+        QuorumMissed = "signers do not reach the threshold",
         MissingKey = "one-time key of a signer is missing",
         OpenCommitments = "aggregate was made with open commitments",
         InvalidSignature = "signature does not verify",

@@ -29,7 +29,7 @@ pub use crate::epoch::agreed::AgreedRoots;
 pub use crate::epoch::equivocation::EpochEquivocation;
 pub use crate::epoch::pinned::PinnedRoots;
 pub use crate::epoch::plan::EpochPlan;
-pub use crate::epoch::quorum::QuorumRule;
+pub use crate::epoch::quorum::Threshold;
 pub use crate::epoch::registry::{Registration, Registry};
 pub use crate::epoch::statement::{Acknowledgement, Endorsement, RootAnnouncement};
 pub use crate::epoch::tree::EpochTree;

@@ -11,7 +11,7 @@ mod pins;
 mod plan;
 mod plan_file;
 mod registrations;
-mod rule;
+mod threshold;
 mod settings;
 mod sign;
 mod steps;
@@ -231,8 +231,8 @@ fn run_step(args: &Step) -> io::Result<Status> {
             Ok(Status::Good)
         }
         Step::Plan(args) => {
-            let rule = rule::rule(&args.plan)?;
-            let planned = Committee::plan(&args.committee, args.epoch, &args.plan, &rule)?;
+            let threshold = threshold::threshold(&args.plan)?;
+            let planned = Committee::plan(&args.committee, args.epoch, &args.plan, &threshold)?;
             print(planned.describe())?;
             Ok(Status::Good)
         }

@@ -13,7 +13,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::input;
 use crate::jsonl::{Fields, LineError, LineReader};
 use crate::paths::Files;
-use crate::signer::Engine;
+use crate::signer::Implementation;
 use crate::terminal::{output_error, standard_output};
 
 #[derive(clap::Args)]
@@ -31,8 +31,8 @@ pub(crate) struct BatchArgs {
     pub(crate) allow_weak_prehash: bool,
 
     /// Implementation; results do not depend on it
-    #[arg(long, value_enum, default_value_t = Engine::Core)]
-    pub(crate) engine: Engine,
+    #[arg(long, alias = "engine", value_enum, default_value_t = Implementation::Core)]
+    pub(crate) implementation: Implementation,
 
     /// Lines with more bytes than this are errors; bounds the memory
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20,

@@ -14,7 +14,7 @@ use crate::json_request::{Request, Set, with_set};
 use crate::jsonl::{Fields, LineError};
 use crate::paths::Files;
 use crate::random::random;
-use crate::signer::{Answer, Engine, Job, Order, PrivateKey};
+use crate::signer::{Answer, Implementation, Job, Order, PrivateKey};
 
 /// Sign messages from JSON lines
 #[derive(clap::Args)]
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         FIELDS,
         // Moves of keys leave copies on the stack.
         |fields| zeroize_stack::<LINE_STACK, _>(|| fields.and_then(|fields| job(&fields, args))),
-        |jobs| answers(&pool, args.batch.engine, jobs),
+        |jobs| answers(&pool, args.batch.implementation, jobs),
         |output, answer| match answer {
             Ok(Answer { pk, sig: Some(sig) }) => {
                 signed += 1;
@@ -125,15 +125,15 @@ fn job(fields: &Fields<'_>, args: &Args) -> Result<(Set, Job), LineError> {
     Ok((set, Job { key, order }))
 }
 
-/// One answer for each line. Workers get groups of lines of one set, as large as the engine takes
-/// but small enough for every worker to have one.
+/// One answer for each line. Workers get groups of lines of one set, as large as the
+/// implementation takes but small enough for every worker to have one.
 fn answers(
     pool: &ThreadPool,
-    engine: Engine,
+    implementation: Implementation,
     lines: Vec<Result<(Set, Job), LineError>>,
 ) -> Vec<Result<Answer, LineError>> {
     let size = lines.len().div_ceil(pool.current_num_threads());
-    let size = size.clamp(1, engine.group());
+    let size = size.clamp(1, implementation.group());
     let mut groups = Vec::new();
     for set in Set::ALL {
         let of_set = lines.iter().enumerate().filter_map(|(n, line)| match line {
@@ -145,8 +145,9 @@ fn answers(
     }
     let sign = |(set, group): (Set, Vec<(usize, &Job)>)| {
         let (numbers, jobs): (Vec<_>, Vec<_>) = group.into_iter().unzip();
-        let answers =
-            zeroize_stack::<ANSWER_STACK, _>(|| with_set!(set, P => engine.sign::<P>(&jobs)));
+        let answers = zeroize_stack::<ANSWER_STACK, _>(
+            || with_set!(set, P => implementation.sign::<P>(&jobs)),
+        );
         numbers.into_iter().zip(answers)
     };
     let groups = groups.into_par_iter();

@@ -19,7 +19,7 @@ use crate::certificate::Certificate;
 use crate::json_request::{self, Request, Set};
 use crate::jsonl::{Fields, LineError};
 use crate::paths::Files;
-use crate::signer::Engine;
+use crate::signer::Implementation;
 
 /// Verify signatures from JSON lines
 #[derive(clap::Args)]
@@ -236,7 +236,7 @@ impl From<Result<(), RejectReason>> for Verdict {
 /// One verifier per set, on the same workers.
 struct Verifiers {
     mode: ModeArg,
-    engine: Engine,
+    implementation: Implementation,
     pool: Arc<ThreadPool>,
     ml_dsa_44: BatchVerifier<MlDsa44>,
     ml_dsa_65: BatchVerifier<MlDsa65>,
@@ -260,7 +260,7 @@ impl Verifiers {
         }
         Ok(Self {
             mode: args.mode,
-            engine: args.batch.engine,
+            implementation: args.batch.implementation,
             pool: batch.pool.clone(),
             ml_dsa_44: build(args, batch)?,
             ml_dsa_65: build(args, batch)?,
@@ -322,8 +322,8 @@ impl Verifiers {
                 _ => None,
             })
             .unzip();
-        let outcomes = match self.engine {
-            Engine::Core => verifier.verify(batch.iter().copied()).into_verdicts(),
+        let outcomes = match self.implementation {
+            Implementation::Core => verifier.verify(batch.iter().copied()).into_verdicts(),
             _ => self.verify_lowmem::<P>(&indices, jobs),
         };
         for (index, outcome) in indices.into_iter().zip(outcomes) {

@@ -1,4 +1,4 @@
-//! Implementations of `--engine`. Results do not depend on the choice.
+//! Values of `--implementation`. Results do not depend on the choice.
 
 use base16ct::lower::encode_string;
 use clap::ValueEnum;
@@ -19,7 +19,7 @@ use crate::json_request::{Message, Request};
 use crate::jsonl::LineError;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Engine {
+pub(crate) enum Implementation {
     /// mldsa-core, on the SIMD backend of this CPU
     Core,
     /// mldsa-lowmem in its smallest tier, as on a device
@@ -90,7 +90,7 @@ pub(crate) struct Answer {
     pub(crate) sig: Option<String>,
 }
 
-impl Engine {
+impl Implementation {
     /// Greatest number of jobs that are faster together.
     pub(crate) fn group(self) -> usize {
         match self {

@@ -12,7 +12,7 @@ use mladsa_aggregate::test_util::{Commitment, Opening, Response, SignerSet};
 use mladsa_aggregate::{
     Acknowledgement, Aggregate, AgreedRoots, Certificate, EpochEquivocation, EpochPlan, EpochTree,
     Error, MasterSeed, Member, MemberId, MemoryWriteOnceStore, OneTimeKeyJournal, PinnedRoots,
-    QuorumRule, Registration, Registry, RootAnnouncement, SigningTask, TaskId, WriteOnceStore,
+    Registration, Registry, RootAnnouncement, SigningTask, TaskId, Threshold, WriteOnceStore,
 };
 use mldsa_core::Randomness;
 
@@ -53,7 +53,7 @@ impl Committee {
         let members = [member(0)?, member(1)?];
         let entries = [members[0].register(hedge)?, members[1].register(hedge)?];
         let registration = entries[0].to_bytes();
-        let registry = Registry::new(&[7; 32], entries, &QuorumRule::TwoThirds)?;
+        let registry = Registry::new(&[7; 32], entries, &Threshold::TwoThirds)?;
         let task = SigningTask::decision(TaskId::new(b"label")?, b"FUZZ", b"payload")?;
         let plan = EpochPlan::new(1, vec![task.id().clone()])?;
         let mut journals = [

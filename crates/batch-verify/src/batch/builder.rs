@@ -5,9 +5,9 @@ use core::num::NonZeroUsize;
 
 use mldsa_core::{Backend, ParameterSet};
 
-use super::engine::Engine;
 use super::lanes::Lanes;
 use super::options::{Mode, Options};
+use super::scheduler::Scheduler;
 use super::verifier::{BatchVerifier, CommitteeVerifier};
 use crate::executor::Pool;
 use crate::{BuildError, Committee, Threads};
@@ -93,7 +93,7 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
     /// [`BuildError::ThreadPool`] when the pool has zero threads or cannot be started.
     pub fn build(self) -> Result<BatchVerifier<P>, BuildError> {
         Ok(BatchVerifier {
-            engine: self.engine()?,
+            scheduler: self.scheduler()?,
         })
     }
 
@@ -102,13 +102,13 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
     /// # Errors
     /// As [`build`](Self::build).
     pub fn build_for(self, committee: Committee<P>) -> Result<CommitteeVerifier<P>, BuildError> {
-        let engine = self.key_cache_bytes(0).engine()?;
-        Ok(CommitteeVerifier::new(engine, committee))
+        let scheduler = self.key_cache_bytes(0).scheduler()?;
+        Ok(CommitteeVerifier::new(scheduler, committee))
     }
 
-    fn engine(self) -> Result<Engine<P>, BuildError> {
+    fn scheduler(self) -> Result<Scheduler<P>, BuildError> {
         let pool = Pool::new(self.threads).ok_or(BuildError::ThreadPool)?;
         let lanes = Lanes::new(self.key_cache_bytes, self.backend);
-        Ok(Engine::new(self.options, pool, lanes))
+        Ok(Scheduler::new(self.options, pool, lanes))
     }
 }

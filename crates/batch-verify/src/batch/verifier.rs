@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use mldsa_core::ParameterSet;
 
-use super::engine::{Engine, Request};
 use super::lanes::Lanes;
 use super::options::{Mode, Options};
 use super::resolve::Resolved;
+use super::scheduler::{Request, Scheduler};
 use crate::committee::KeyTable;
 use crate::executor::Pool;
 use crate::{Committee, Item, RejectReason, Rejection, Report, Vote};
@@ -41,7 +41,7 @@ use crate::{Committee, Item, RejectReason, Rejection, Report, Vote};
 /// ```
 #[derive(Clone, Debug)]
 pub struct BatchVerifier<P: ParameterSet> {
-    pub(crate) engine: Engine<P>,
+    pub(crate) scheduler: Scheduler<P>,
 }
 
 /// Verifies votes of the members of a [`Committee`], under its context.
@@ -72,7 +72,7 @@ pub struct BatchVerifier<P: ParameterSet> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct CommitteeVerifier<P: ParameterSet> {
-    pub(crate) engine: Engine<P>,
+    pub(crate) scheduler: Scheduler<P>,
     /// The committee of quorums first.
     pub(crate) committees: Arc<[Committee<P>]>,
 }
@@ -83,8 +83,8 @@ impl<P: ParameterSet> BatchVerifier<P> {
     /// # Errors
     /// The reason of the rejection.
     pub fn verify_one(&self, item: &Item<'_>) -> Result<(), RejectReason> {
-        let item = Resolved::item(item, self.engine.options.allow_weak_prehash)?;
-        self.engine.lanes.verify_one(&item)
+        let item = Resolved::item(item, self.scheduler.options.allow_weak_prehash)?;
+        self.scheduler.lanes.verify_one(&item)
     }
 
     /// Verifies `items`; the report has one verdict per item, in input order. The iterator
@@ -104,9 +104,9 @@ impl<P: ParameterSet> BatchVerifier<P> {
         items: impl IntoIterator<Item = Item<'a>>,
         report: &'r mut Report,
     ) -> &'r Report {
-        let request = self.engine.options.mode.into();
-        self.engine.run(request, items, self.resolve(), report);
-        if let Some(cache) = &self.engine.lanes.key_cache {
+        let request = self.scheduler.options.mode.into();
+        self.scheduler.run(request, items, self.resolve(), report);
+        if let Some(cache) = &self.scheduler.lanes.key_cache {
             (report.cache_hits, report.cache_misses) = cache.hits_and_misses();
             report.cache_bytes = cache.memory_bytes();
         }
@@ -122,12 +122,12 @@ impl<P: ParameterSet> BatchVerifier<P> {
         items: impl IntoIterator<Item = Item<'a>>,
     ) -> Result<(), Rejection> {
         let mode = Mode::FirstInvalid;
-        let report = self.engine.report(mode, items, self.resolve());
+        let report = self.scheduler.report(mode, items, self.resolve());
         report.require_all()
     }
 
     fn resolve<'a>(&self) -> impl Fn(Item<'a>) -> Result<Resolved<'a, P>, RejectReason> {
-        let weak = self.engine.options.allow_weak_prehash;
+        let weak = self.scheduler.options.allow_weak_prehash;
         move |item| Resolved::item(&item, weak)
     }
 }
@@ -136,8 +136,8 @@ impl<P: ParameterSet> Committee<P> {
     /// A verifier of votes with default options: all threads of rayon's current pool.
     #[must_use]
     pub fn verifier(&self) -> CommitteeVerifier<P> {
-        let engine = Engine::new(Options::DEFAULT, Pool::Shared, Lanes::without_cache());
-        CommitteeVerifier::new(engine, self.clone())
+        let scheduler = Scheduler::new(Options::DEFAULT, Pool::Shared, Lanes::without_cache());
+        CommitteeVerifier::new(scheduler, self.clone())
     }
 
     /// Verifies one vote on this thread, without batch machinery and without allocation.
@@ -151,9 +151,9 @@ impl<P: ParameterSet> Committee<P> {
 }
 
 impl<P: ParameterSet> CommitteeVerifier<P> {
-    pub(crate) fn new(engine: Engine<P>, committee: Committee<P>) -> Self {
+    pub(crate) fn new(scheduler: Scheduler<P>, committee: Committee<P>) -> Self {
         Self {
-            engine,
+            scheduler,
             committees: Arc::new([committee]),
         }
     }
@@ -167,7 +167,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     /// A verifier with the same options for another committee, such as the next epoch's.
     #[must_use]
     pub fn for_committee(&self, committee: Committee<P>) -> Self {
-        Self::new(self.engine.clone(), committee)
+        Self::new(self.scheduler.clone(), committee)
     }
 
     /// Also verifies votes of members of `other`: the same validators under another context,
@@ -177,7 +177,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     pub fn with_committee(&self, other: Committee<P>) -> Self {
         let committees = self.committees.iter().cloned();
         Self {
-            engine: self.engine.clone(),
+            scheduler: self.scheduler.clone(),
             committees: committees.chain([other]).collect(),
         }
     }
@@ -190,9 +190,9 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         let vote = Resolved::vote(
             &self.committees,
             vote,
-            self.engine.options.allow_weak_prehash,
+            self.scheduler.options.allow_weak_prehash,
         )?;
-        self.engine.lanes.verify_one(&vote)
+        self.scheduler.lanes.verify_one(&vote)
     }
 
     /// Verifies `votes`; the report has one verdict per vote, in input order. The iterator
@@ -213,8 +213,8 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         votes: impl IntoIterator<Item = Vote<'a>>,
         report: &'r mut Report,
     ) -> &'r Report {
-        let request = self.engine.options.mode.into();
-        self.engine.run(request, votes, self.resolve(), report);
+        let request = self.scheduler.options.mode.into();
+        self.scheduler.run(request, votes, self.resolve(), report);
         (report.cache_bytes, report.cache_hits, report.cache_misses) = (0, 0, 0);
         let tables = self.committees.iter().map(Committee::table);
         for cache in tables.filter_map(KeyTable::cache) {
@@ -242,18 +242,18 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         request: impl Into<Request<'r>>,
         votes: impl IntoIterator<Item = Vote<'a>>,
     ) -> Report {
-        self.engine.report(request, votes, self.resolve())
+        self.scheduler.report(request, votes, self.resolve())
     }
 
     fn resolve<'s, 'a: 's>(&'s self) -> impl Fn(Vote<'a>) -> Result<Resolved<'s, P>, RejectReason> {
-        let weak = self.engine.options.allow_weak_prehash;
+        let weak = self.scheduler.options.allow_weak_prehash;
         move |vote| Resolved::vote(&self.committees, &vote, weak)
     }
 }
 
-impl<P: ParameterSet> fmt::Debug for Engine<P> {
+impl<P: ParameterSet> fmt::Debug for Scheduler<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine")
+        f.debug_struct("Scheduler")
             .field("set", &P::NAME)
             .field("pool", &self.pool)
             .field("options", &self.options)

@@ -41,7 +41,7 @@ impl<P: ParameterSet> CommitteeBuilder<P> {
         Self { epoch, ..self }
     }
 
-    /// Rule for quorums.
+    /// Threshold of quorums.
     pub fn threshold(self, threshold: Threshold) -> Self {
         Self { threshold, ..self }
     }

@@ -1,6 +1,6 @@
 //! Quorum thresholds as fractions of the total weight.
 
-/// A quorum rule: more than a fraction of the total weight of a committee.
+/// Threshold of a quorum: more than a fraction of the total weight of a committee.
 ///
 /// The weight itself comes from the committee ([`Committee::required_weight`]), so that a
 /// threshold cannot be combined with the weights of another epoch. Never zero, and never above

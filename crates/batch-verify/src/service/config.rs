@@ -7,7 +7,7 @@ use mldsa_core::ParameterSet;
 
 use super::VerificationService;
 use super::worker::Shared;
-use crate::batch::{Engine, Lanes, Options};
+use crate::batch::{Lanes, Options, Scheduler};
 use crate::executor::{Pool, catch};
 use crate::{BuildError, Committee, RejectReason, Threads};
 
@@ -177,10 +177,10 @@ impl<P: ParameterSet> ServiceBuilder<P> {
             _ => Pool::new(core::mem::take(&mut self.batch_threads)),
         };
         let pool = pool.ok_or(BuildError::ThreadPool)?;
-        let engine = Engine::new(Options::DEFAULT, pool, Lanes::without_cache());
+        let scheduler = Scheduler::new(Options::DEFAULT, pool, Lanes::without_cache());
         let (threads, spawn) = (self.threads, self.spawn.take());
         let committee = self.committee.clone();
-        let service = VerificationService::new(Shared::new(self, engine, committee, threads));
+        let service = VerificationService::new(Shared::new(self, scheduler, committee, threads));
         for n in 0..threads {
             let worker = service.worker();
             match &spawn {

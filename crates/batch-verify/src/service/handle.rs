@@ -240,7 +240,7 @@ impl<P: ParameterSet> VerificationService<P> {
         shared.votes.fetch_add(1, Ordering::Relaxed);
         let committees = shared.committees();
         let resolved = Resolved::vote(&committees, vote, false);
-        let verdict = resolved.and_then(|vote| shared.engine.lanes.verify_one(&vote));
+        let verdict = resolved.and_then(|vote| shared.scheduler.lanes.verify_one(&vote));
         if verdict.is_ok() {
             shared.cache.insert(&committees, vote);
         }
@@ -283,7 +283,7 @@ impl<P: ParameterSet> VerificationService<P> {
             };
         }
         let resolve = |&index: &usize| Resolved::vote(committees, &votes[index], false);
-        let mut report = shared.engine.report(mode, &fresh, resolve);
+        let mut report = shared.scheduler.report(mode, &fresh, resolve);
         shared.count_verified(fresh.len() - report.skipped(), report.rejected().count());
         let mut verdicts = vec![Ok(()); votes.len()];
         for (&index, &verdict) in fresh.iter().zip(&report.verdicts) {

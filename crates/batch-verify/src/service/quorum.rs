@@ -70,7 +70,7 @@ impl<P: ParameterSet> VerificationService<P> {
             committee,
             votes,
             threshold,
-            workers: self.shared().engine.pool.workers(),
+            workers: self.shared().scheduler.pool.workers(),
         };
         let at_once = after_batch.map_or(usize::MAX, |_| self.shared().batch);
         let answer = quorum.verify(rule, &|mode, indices| {

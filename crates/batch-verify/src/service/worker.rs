@@ -15,12 +15,12 @@ use super::state::{Entry, Job, State};
 use super::sync::{AtomicU64, Condvar, Mutex, MutexGuard, RwLock};
 use super::{Pending, RateLimiter, ServiceBuilder, ServiceError, ServiceStats};
 use crate::Committee;
-use crate::batch::{Engine, Mode, Request, Resolved};
+use crate::batch::{Mode, Request, Resolved, Scheduler};
 use crate::executor::catch;
 
 /// State that handles and workers share.
 pub(super) struct Shared<P: ParameterSet> {
-    pub(super) engine: Engine<P>,
+    pub(super) scheduler: Scheduler<P>,
     /// The current committee first.
     pub(super) committees: RwLock<Arc<[Committee<P>]>>,
     pub(super) retained: usize,
@@ -53,13 +53,13 @@ enum Planned {
 impl<P: ParameterSet> Shared<P> {
     pub(super) fn new(
         builder: ServiceBuilder<P>,
-        engine: Engine<P>,
+        scheduler: Scheduler<P>,
         committee: Committee<P>,
         workers: usize,
     ) -> Self {
         let committees: Arc<[_]> = Arc::new([committee]);
         Self {
-            engine,
+            scheduler,
             cache: VerdictCache::new(builder.cache_bytes, Arc::clone(&committees)),
             committees: RwLock::new(committees),
             retained: builder.retained_committees,
@@ -241,7 +241,7 @@ impl<P: ParameterSet> Shared<P> {
         let plan: Vec<Planned> = entries.iter().map(|entry| self.plan(entry)).collect();
         let fresh = entries.iter().zip(&plan);
         let fresh = fresh.filter(|(_, planned)| **planned == Planned::Fresh);
-        let report = self.engine.report(request, fresh, |(entry, _)| {
+        let report = self.scheduler.report(request, fresh, |(entry, _)| {
             let committee = core::slice::from_ref(&entry.committee);
             Resolved::vote(committee, &entry.vote.as_vote(), false)
         });

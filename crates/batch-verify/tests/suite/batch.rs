@@ -217,11 +217,7 @@ fn every_size_with_one_failure() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 48,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(48),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn equal_to_one_by_one(picks in proptest::collection::vec(

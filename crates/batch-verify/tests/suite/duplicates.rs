@@ -268,11 +268,7 @@ fn crowd() -> impl Strategy<Value = Vec<Pick>> {
 const CASES: u32 = 32;
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: CASES,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(96),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
 
     #[test]
     fn verdicts_follow_the_documentation(picks in crowd()) {

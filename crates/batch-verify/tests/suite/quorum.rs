@@ -208,11 +208,7 @@ fn pick() -> impl Strategy<Value = Pick> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 400,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(400),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     /// Random lists through every rule, threshold and entry point.
     #[test]

@@ -1,14 +1,14 @@
-//! Quorum rule of a committee.
+//! Threshold of a committee.
 
 use alloc::vec::Vec;
 
 use crate::error::RegistrationError;
 use crate::member_id::MemberId;
 
-/// Rule that the signers of an aggregate must meet. It is part of the committee's identity, so
-/// that a verifier of a pinned committee applies no other rule.
+/// Threshold that the signers of an aggregate must reach. It is part of the committee's identity, so
+/// that a verifier of a pinned committee applies no other one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum QuorumRule {
+pub enum Threshold {
     /// More than two thirds of the members.
     #[default]
     TwoThirds,
@@ -24,7 +24,7 @@ pub enum QuorumRule {
     },
 }
 
-/// A rule with the weights in the order of the registry.
+/// A threshold with the weights in the order of the registry.
 pub(crate) struct Quorum {
     // by position in the registry; `None`: one each
     weights: Option<Vec<u64>>,
@@ -32,11 +32,11 @@ pub(crate) struct Quorum {
 }
 
 impl Quorum {
-    pub(crate) fn new(rule: &QuorumRule, ids: &[&MemberId]) -> Result<Self, RegistrationError> {
-        let (weights, sum, threshold) = match rule {
-            QuorumRule::TwoThirds => (None, ids.len() as u64, two_thirds(ids.len()) as u64),
-            QuorumRule::Count(count) => (None, ids.len() as u64, *count as u64),
-            QuorumRule::Weights { weights, threshold } => {
+    pub(crate) fn new(threshold: &Threshold, ids: &[&MemberId]) -> Result<Self, RegistrationError> {
+        let (weights, sum, threshold) = match threshold {
+            Threshold::TwoThirds => (None, ids.len() as u64, two_thirds(ids.len()) as u64),
+            Threshold::Count(count) => (None, ids.len() as u64, *count as u64),
+            Threshold::Weights { weights, threshold } => {
                 let mut known = alloc::vec![None; ids.len()];
                 for (id, weight) in weights {
                     let at = ids.binary_search(&id).ok();
@@ -60,7 +60,7 @@ impl Quorum {
             .ok_or(RegistrationError::Threshold)
     }
 
-    /// Whether the members at these positions, each named once, meet the rule.
+    /// Whether the members at these positions, each named once, reach the threshold.
     pub(crate) fn is_met(&self, positions: impl Iterator<Item = usize>) -> bool {
         let weight = |at: usize| match &self.weights {
             None => 1,

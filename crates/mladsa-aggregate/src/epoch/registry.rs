@@ -7,7 +7,7 @@ use core::fmt;
 use mldsa_core::{MlDsa87, ParameterSet, Randomness, Signature, VerifyingKey};
 
 use crate::epoch::merkle::{Node, leaves, root};
-use crate::epoch::quorum::{Quorum, QuorumRule};
+use crate::epoch::quorum::{Quorum, Threshold};
 use crate::error::{EncodingError, RegistrationError};
 use crate::keys::matrix::Matrix;
 use crate::keys::member::{Member, is_signed};
@@ -85,7 +85,7 @@ fn proof_message(id: &MemberId, key: &VerifyingKey<MlDsa87>) -> [u8; 64] {
 }
 
 /// Registered members of a committee in id order, with the matrix that they share and the
-/// quorum rule. All proofs of possession of a value of this type are verified.
+/// threshold. All proofs of possession of a value of this type are verified.
 pub struct Registry {
     matrix: Matrix,
     entries: Vec<(MemberId, VerifyingKey<MlDsa87>)>,
@@ -102,11 +102,11 @@ impl Registry {
     /// # Errors
     /// [`RegistrationError::NoMembers`], [`RegistrationError::TooManyMembers`],
     /// [`RegistrationError::InvalidProof`], [`RegistrationError::DuplicateMember`];
-    /// [`RegistrationError::Threshold`], [`RegistrationError::UnknownMember`] for the rule.
+    /// [`RegistrationError::Threshold`], [`RegistrationError::UnknownMember`] for the threshold.
     pub fn new(
         rho: &[u8; 32],
         registrations: impl IntoIterator<Item = Registration>,
-        rule: &QuorumRule,
+        threshold: &Threshold,
     ) -> Result<Arc<Self>, RegistrationError> {
         let mut entries = Vec::new();
         for Registration { id, key, proof } in registrations {
@@ -131,7 +131,7 @@ impl Registry {
             .collect();
         let root = root(&leaves(&parts)).ok_or(RegistrationError::NoMembers)?;
         let ids: Vec<_> = entries.iter().map(|(id, _)| id).collect();
-        let quorum = Quorum::new(rule, &ids)?;
+        let quorum = Quorum::new(threshold, &ids)?;
         Ok(Arc::new(Self {
             matrix: Matrix::expand(rho),
             entries,
@@ -156,7 +156,7 @@ impl Registry {
     }
 
     /// Identity of this committee in an epoch: digest of the scheme, the matrix, the names and
-    /// registration keys, the weights, the quorum rule and the epoch. A verifier pins it: see
+    /// registration keys, the weights, the threshold and the epoch. A verifier pins it: see
     /// [`AgreedRoots::from_pin`](crate::AgreedRoots::from_pin).
     #[must_use]
     pub fn identity(&self, epoch: u64) -> [u8; 32] {
@@ -169,7 +169,7 @@ impl Registry {
         hash_lp(b"MLADSA committee", &parts)
     }
 
-    /// Whether members of this registry, each named once, meet its quorum rule.
+    /// Whether members of this registry, each named once, reach its threshold.
     pub(crate) fn is_quorum<'a>(&self, signers: impl IntoIterator<Item = &'a MemberId>) -> bool {
         let positions = signers.into_iter().filter_map(|id| self.position(id));
         self.quorum.is_met(positions)

@@ -314,7 +314,7 @@ mod tests {
     use super::*;
     use crate::epoch::pinned::PinnedRoots;
     use crate::epoch::plan::EpochPlan;
-    use crate::epoch::quorum::QuorumRule;
+    use crate::epoch::quorum::Threshold;
     use crate::epoch::registry::Registry;
     use crate::epoch::write_once::MemoryWriteOnceStore;
     use crate::keys::matrix::L;
@@ -327,7 +327,7 @@ mod tests {
         let member = Member::new(id, MasterSeed::from_bytes(&[1; 32]), &[2; 32]);
         let mut journal = OneTimeKeyJournal::in_memory(&member.seed).unwrap();
         let entry = member.register(Randomness::Deterministic).unwrap();
-        let registry = Registry::new(&[3; 32], [entry], &QuorumRule::TwoThirds).unwrap();
+        let registry = Registry::new(&[3; 32], [entry], &Threshold::TwoThirds).unwrap();
         let id = TaskId::new(b"x").unwrap();
         let plan = EpochPlan::new(1, vec![id.clone()]).unwrap();
         let tree = member.epoch_tree(&registry, &plan).unwrap();

@@ -33,14 +33,14 @@ pub fn member(n: usize) -> Member {
 
 /// A registry in which every member is a quorum.
 pub fn registry(members: &[Member]) -> Arc<Registry> {
-    registry_with(members, &QuorumRule::Count(1))
+    registry_with(members, &Threshold::Count(1))
 }
 
-pub fn registry_with(members: &[Member], rule: &QuorumRule) -> Arc<Registry> {
+pub fn registry_with(members: &[Member], threshold: &Threshold) -> Arc<Registry> {
     let entries = members
         .iter()
         .map(|member| member.register(Randomness::Deterministic).unwrap());
-    Registry::new(&RHO, entries, rule).unwrap()
+    Registry::new(&RHO, entries, threshold).unwrap()
 }
 
 pub fn task_id(name: &str) -> TaskId {
@@ -122,11 +122,11 @@ impl Committee {
     }
 
     pub fn of(members: Vec<Member>, names: &[&str]) -> Self {
-        Self::with_rule(members, names, &QuorumRule::Count(1))
+        Self::with_threshold(members, names, &Threshold::Count(1))
     }
 
-    pub fn with_rule(members: Vec<Member>, names: &[&str], rule: &QuorumRule) -> Self {
-        let registry = registry_with(&members, rule);
+    pub fn with_threshold(members: Vec<Member>, names: &[&str], threshold: &Threshold) -> Self {
+        let registry = registry_with(&members, threshold);
         let mut journals: Vec<_> = members.iter().map(journal).collect();
         let (trees, agreed) = agree(&members, &mut journals, &registry, &plan(names));
         Self {
@@ -191,7 +191,7 @@ impl Committee {
         (set, commitments)
     }
 
-    /// Verifies `aggregate` by the rule of the registry.
+    /// Verifies `aggregate` with the threshold of the registry.
     pub fn verify(
         &self,
         aggregate: &Aggregate,

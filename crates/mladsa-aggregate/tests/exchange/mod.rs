@@ -12,8 +12,9 @@ use mladsa_aggregate::{Certificate, OneTimeKeyJournal, Session, SessionEvent};
 
 use crate::committee::bytes32;
 
-/// Timeout of an attempt: this number of looks at the directory.
-pub const TIMEOUT: u64 = 10_000;
+/// Timeout of an attempt: this number of reads of the directory, which take 600 s or longer. No
+/// attempt of a test lasts so long, unless it hangs.
+pub const TIMEOUT: u64 = 300_000;
 
 /// Runs a session until the task is signed. `staged` is a file of this member alone.
 pub fn run(

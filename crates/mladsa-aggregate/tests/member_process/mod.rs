@@ -172,7 +172,7 @@ impl Place {
             .into_iter()
             .map(|n| Registration::from_bytes(&self.read(n, "registration")))
             .collect();
-        Ok(Registry::new(&RHO, entries?, &QuorumRule::TwoThirds)?)
+        Ok(Registry::new(&RHO, entries?, &Threshold::TwoThirds)?)
     }
 
     fn pinned(&self, n: usize) -> Result<PinnedRoots, Error> {

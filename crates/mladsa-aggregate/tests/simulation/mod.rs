@@ -104,7 +104,7 @@ impl Simulation {
     pub fn for_payload(faults: &[Fault], loss: u64, payload: &[u8]) -> Self {
         let n = faults.len();
         let members: Vec<_> = (0..n).map(member).collect();
-        let registry = registry_with(&members, &QuorumRule::TwoThirds);
+        let registry = registry_with(&members, &Threshold::TwoThirds);
         let attempts = EpochPlan::attempts_for(n);
         let plan = EpochPlan::with_attempts(EPOCH, vec![task_id("x")], attempts).unwrap();
         let mut journals: Vec<_> = members.iter().map(journal).collect();

@@ -22,7 +22,7 @@ fn opened(
 ) -> (AgreedRoots, SignedMessage) {
     let members = [member(0)];
     let entry = members[0].register(Randomness::Deterministic).unwrap();
-    let registry = Registry::new(rho, [entry], &QuorumRule::TwoThirds).unwrap();
+    let registry = Registry::new(rho, [entry], &Threshold::TwoThirds).unwrap();
     let plan = EpochPlan::new(epoch, vec![task_id("x")]).unwrap();
     let (trees, agreed) = agree(&members, journal, &registry, &plan);
     let message = members[0].open(&agreed, &trees[0], &attempt_id("x", 0), &journal[0]);
@@ -58,7 +58,7 @@ fn seed_serves_one_plan_in_an_epoch() {
     let entry = members
         .each_ref()
         .map(|m| m.register(Randomness::Deterministic).unwrap());
-    let rematrixed = Registry::new(&[9; 32], entry, &QuorumRule::TwoThirds).unwrap();
+    let rematrixed = Registry::new(&[9; 32], entry, &Threshold::TwoThirds).unwrap();
     let mut journal = journal(&members[0]);
     let mut announce = |registry: &Arc<Registry>, names: &[&str]| {
         let tree = members[0].epoch_tree(registry, &plan(names)).unwrap();

@@ -110,7 +110,7 @@ fn signed_objects_are_strict() {
     let readers: [(&[u8], Read<'_>); 5] = [
         (&registration, &|bytes| {
             let registration = Registration::from_bytes(bytes)?;
-            Ok(Registry::new(&RHO, [registration], &QuorumRule::TwoThirds).map(drop)?)
+            Ok(Registry::new(&RHO, [registration], &Threshold::TwoThirds).map(drop)?)
         }),
         (&announcement, &|bytes| {
             Ok(RootAnnouncement::from_bytes(bytes)?.verify(registry, plan)?)

@@ -17,7 +17,7 @@ const HEDGE: Randomness<'static> = Randomness::Deterministic;
 fn registry_requires_proofs_of_possession() {
     let entries: Vec<Registration> = (0..3).map(|n| member(n).register(HEDGE).unwrap()).collect();
     let error = |entries: &[Registration]| {
-        Registry::new(&RHO, entries.to_vec(), &QuorumRule::TwoThirds).unwrap_err()
+        Registry::new(&RHO, entries.to_vec(), &Threshold::TwoThirds).unwrap_err()
     };
     assert_eq!(error(&[]), RegistrationError::NoMembers);
     let twice = [entries[0].clone(), entries[1].clone(), entries[0].clone()];
@@ -31,8 +31,8 @@ fn registry_requires_proofs_of_possession() {
         assert_eq!(error(&[changed]), RegistrationError::InvalidProof);
     }
     // The order of entries does not matter.
-    let forward = Registry::new(&RHO, entries.clone(), &QuorumRule::TwoThirds).unwrap();
-    let backward = Registry::new(&RHO, entries.into_iter().rev(), &QuorumRule::TwoThirds).unwrap();
+    let forward = Registry::new(&RHO, entries.clone(), &Threshold::TwoThirds).unwrap();
+    let backward = Registry::new(&RHO, entries.into_iter().rev(), &Threshold::TwoThirds).unwrap();
     assert_eq!(forward.root(), backward.root());
 }
 

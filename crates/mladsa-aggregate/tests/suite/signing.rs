@@ -282,25 +282,25 @@ fn verification_requires_the_expected_task_and_a_quorum() {
     }
 }
 
-/// The rule is part of the identity: a verifier of one committee cannot be made to apply the rule
+/// The threshold is part of the identity: a verifier of one committee cannot be made to apply that
 /// of another.
 #[test]
-fn quorum_rule_is_checked_and_part_of_the_identity() {
-    let weights = |weights: &[(usize, u64)], threshold| QuorumRule::Weights {
+fn threshold_is_checked_and_part_of_the_identity() {
+    let weights = |weights: &[(usize, u64)], threshold| Threshold::Weights {
         weights: weights.iter().map(|(n, w)| (id(*n), *w)).collect(),
         threshold,
     };
     let three = [(0, 10), (1, 3), (3, 4)];
     let mut identities = Vec::new();
     for (rule, is_quorum) in [
-        (QuorumRule::Count(2), true),
-        (QuorumRule::Count(4), false),
-        (QuorumRule::TwoThirds, false),
+        (Threshold::Count(2), true),
+        (Threshold::Count(4), false),
+        (Threshold::TwoThirds, false),
         (weights(&three, 7), true),
         (weights(&three, 8), false),
     ] {
         let members = (0..4).map(member).collect();
-        let mut committee = Committee::with_rule(members, &["quorum"], &rule);
+        let mut committee = Committee::with_threshold(members, &["quorum"], &rule);
         let (aggregate, round) = committee.sign(&[1, 3], "quorum", b"payload");
         let keys = committee.keys(&[1, 3], round.attempt_id());
         let result = committee.verify(&aggregate, &keys, &task("quorum", b"payload"));
@@ -318,8 +318,8 @@ fn quorum_rule_is_checked_and_part_of_the_identity() {
         .collect();
     let double = weights(&[(0, 1), (0, 1)], 1);
     for (rule, error) in [
-        (QuorumRule::Count(0), RegistrationError::Threshold),
-        (QuorumRule::Count(5), RegistrationError::Threshold),
+        (Threshold::Count(0), RegistrationError::Threshold),
+        (Threshold::Count(5), RegistrationError::Threshold),
         (weights(&three, 0), RegistrationError::Threshold),
         (weights(&three, 18), RegistrationError::Threshold),
         (double, RegistrationError::DuplicateMember),

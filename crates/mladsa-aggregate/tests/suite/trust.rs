@@ -11,7 +11,7 @@ const HEDGE: Randomness<'static> = Randomness::Deterministic;
 /// The list of an epoch with the acknowledgements of all members.
 fn epoch_of(
     members: &[Member],
-    rule: &QuorumRule,
+    rule: &Threshold,
     epoch: u64,
 ) -> (PinnedRoots, Vec<Acknowledgement>) {
     let registry = registry_with(members, rule);
@@ -38,7 +38,7 @@ fn members(range: impl IntoIterator<Item = usize>) -> Vec<Member> {
 /// keys, and the same members under another rule or in another epoch.
 #[test]
 fn committee_that_is_not_pinned_is_rejected() {
-    let two_thirds = QuorumRule::TwoThirds;
+    let two_thirds = Threshold::TwoThirds;
     let (honest, all) = epoch_of(&members(0..4), &two_thirds, 1);
     let pin = honest.registry().identity(1);
     assert!(AgreedRoots::from_pin(&pin, &honest, &all).is_ok());
@@ -51,7 +51,7 @@ fn committee_that_is_not_pinned_is_rejected() {
         (members(10..14), &two_thirds, 1),
         (members([3, 10, 11]), &two_thirds, 1),
         (same_names, &two_thirds, 1),
-        (members(0..4), &QuorumRule::Count(1), 1),
+        (members(0..4), &Threshold::Count(1), 1),
         (members(0..4), &two_thirds, 2),
     ] {
         let (pinned, all) = epoch_of(&members, rule, epoch);
@@ -63,10 +63,10 @@ fn committee_that_is_not_pinned_is_rejected() {
 #[test]
 fn successor_requires_a_quorum_of_the_previous_committee() {
     let old = members(0..4);
-    let (first, all) = epoch_of(&old, &QuorumRule::TwoThirds, 1);
+    let (first, all) = epoch_of(&old, &Threshold::TwoThirds, 1);
     let previous = AgreedRoots::from_pin(&first.registry().identity(1), &first, &all).unwrap();
     // One member is replaced, and an epoch is left out.
-    let (next, all) = epoch_of(&members([0, 1, 2, 7]), &QuorumRule::TwoThirds, 3);
+    let (next, all) = epoch_of(&members([0, 1, 2, 7]), &Threshold::TwoThirds, 3);
     let identity = next.registry().identity(3);
     let endorse = |member: &Member, epoch, identity: &[u8; 32]| {
         member.endorse(&previous, epoch, identity, &mut journal(member), HEDGE)
@@ -94,11 +94,11 @@ fn successor_requires_a_quorum_of_the_previous_committee() {
     let result = AgreedRoots::successor_of(&previous, &next, &all[..2], &endorsements);
     assert_eq!(result.unwrap_err(), RootsError::NotAgreed);
     // An endorsement refers to the whole previous committee: here one with another rule.
-    let (lax, acknowledged) = epoch_of(&old, &QuorumRule::Count(1), 1);
+    let (lax, acknowledged) = epoch_of(&old, &Threshold::Count(1), 1);
     let lax = AgreedRoots::from_pin(&lax.registry().identity(1), &lax, &acknowledged).unwrap();
     let result = AgreedRoots::successor_of(&lax, &next, &all, &endorsements);
     assert_eq!(result.unwrap_err(), RootsError::NotEndorsed);
-    // A quorum rule below two thirds does not let fewer members choose the next committee.
+    // A threshold below two thirds does not let fewer members choose the next committee.
     let by_one = old[0].endorse(&lax, 3, &identity, &mut journal(&old[0]), HEDGE);
     let result = AgreedRoots::successor_of(&lax, &next, &all, &[by_one.unwrap()]);
     assert_eq!(result.unwrap_err(), RootsError::NotEndorsed);
@@ -115,7 +115,7 @@ fn successor_requires_a_quorum_of_the_previous_committee() {
 #[test]
 fn seed_endorses_one_committee_for_each_epoch() {
     let old = members(0..4);
-    let (first, all) = epoch_of(&old, &QuorumRule::TwoThirds, 1);
+    let (first, all) = epoch_of(&old, &Threshold::TwoThirds, 1);
     let previous = AgreedRoots::from_pin(&first.registry().identity(1), &first, &all).unwrap();
     let mut journal = journal(&old[0]);
     let mut endorse = |epoch, identity: [u8; 32]| {

@@ -45,7 +45,7 @@ fn aggregate(file: &Value) {
     let entries = members
         .iter()
         .map(|member| member.register(Randomness::Deterministic).unwrap());
-    let registry = Registry::new(&rho, entries, &QuorumRule::TwoThirds).unwrap();
+    let registry = Registry::new(&rho, entries, &Threshold::TwoThirds).unwrap();
     assert_eq!(registry.root().to_vec(), file.bytes("reg_root"));
 
     let id = TaskId::new(file.text("content").as_bytes()).unwrap();

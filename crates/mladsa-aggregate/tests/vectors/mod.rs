@@ -1,6 +1,6 @@
 //! Known answers: every file of `tests/kat/ml-adsa`, which are the published digests and vectors of
 //! this project. A module of the library, because the vectors need a plain label and a width above
-//! the rule, which the public interface does not admit.
+//! the bound, which the public interface does not admit.
 
 use alloc::vec::Vec;
 use std::path::Path;

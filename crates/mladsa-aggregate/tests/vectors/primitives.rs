@@ -163,7 +163,7 @@ pub(super) fn labels_trees_and_registration() {
     assert_eq!(message.to_vec(), registration.bytes("pop_msg"));
     let proof = &entry.to_bytes()[entry.to_bytes().len() - 4627..];
     registration.is_digest_of("pop_deterministic_sha256", proof);
-    let registry = Registry::new(&rho, [entry], &QuorumRule::TwoThirds).unwrap();
+    let registry = Registry::new(&rho, [entry], &Threshold::TwoThirds).unwrap();
     assert_eq!(registry.root().to_vec(), registration.bytes("reg_leaf"));
 
     let labels: Vec<AttemptId> = tree

@@ -64,7 +64,7 @@ impl Committee {
         }
     }
 
-    /// Identity, quorum rule, and the members with the SHA-256 of their keys.
+    /// Identity, threshold, and the members with the SHA-256 of their keys.
     pub(crate) fn describe(&self) -> String {
         let PlanFile {
             identity,
@@ -74,14 +74,14 @@ impl Committee {
             ..
         } = &self.file;
         let n = self.registry.len();
-        let rule = match weights {
+        let threshold = match weights {
             None => format!("{threshold} of {n} members"),
             Some(weights) => {
                 let sum: u64 = weights.iter().sum();
                 format!("weight {threshold} of {sum}")
             }
         };
-        let mut text = format!("committee: {identity}\nepoch: {epoch}\nquorum: {rule}\n");
+        let mut text = format!("committee: {identity}\nepoch: {epoch}\nquorum: {threshold}\n");
         for (at, id) in self.registry.ids().enumerate() {
             let key = self
                 .registry

@@ -7,9 +7,9 @@ use super::args::JoinArgs;
 use super::committee::Committee;
 use super::dirs::{file_name, member_id, named, wait};
 use super::registrations::{read_registration, registrations};
-use super::rule::rule;
 use super::settings::Settings;
 use super::store::Store;
+use super::threshold::threshold;
 use crate::terminal::print;
 
 /// It can be repeated after an interruption at any time.
@@ -24,7 +24,7 @@ pub(crate) fn join(args: &JoinArgs) -> io::Result<()> {
             "--members is required: the names of all members",
         ));
     }
-    let rule = rule(shape)?;
+    let threshold = threshold(shape)?;
     let path = &settings.committee;
     let store = if Store::is_complete(&epoch.store) {
         Store::open(&epoch.store)?
@@ -44,7 +44,7 @@ pub(crate) fn join(args: &JoinArgs) -> io::Result<()> {
     read_registration(&registrations(path).join(file_name(&id)))?;
     let mut journal = store.journal()?;
     let committee = wait(args.wait.timeout, || {
-        match Committee::join(path, settings.epoch, shape, &rule, &id) {
+        match Committee::join(path, settings.epoch, shape, &threshold, &id) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let mut missing = Vec::new();
                 for name in &shape.members {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use base16ct::lower::encode_string;
-use mladsa_aggregate::{EpochPlan, MemberId, QuorumRule, Registration, Registry, RootAnnouncement};
+use mladsa_aggregate::{EpochPlan, MemberId, Registration, Registry, RootAnnouncement, Threshold};
 use sha2::{Digest, Sha256};
 
 use super::args::PlanShape;
@@ -28,7 +28,7 @@ impl Committee {
         epoch: u64,
         shape: &PlanShape,
         ids: &[MemberId],
-        rule: &QuorumRule,
+        threshold: &Threshold,
     ) -> io::Result<Self> {
         if let Some(after) = shape.after.filter(|after| *after >= epoch) {
             return Err(io::Error::other(format!(
@@ -37,16 +37,16 @@ impl Committee {
         }
         let mut ids = ids.to_vec();
         ids.sort_unstable();
-        let (weights, threshold) = match rule {
-            QuorumRule::Weights { weights, threshold } => {
+        let (weights, needed) = match threshold {
+            Threshold::Weights { weights, threshold } => {
                 let weight = |id: &MemberId| weights.iter().find(|(other, _)| other == id);
                 let weights = ids
                     .iter()
                     .map(|id| weight(id).map_or(0, |(_, weight)| *weight));
                 (Some(weights.collect()), *threshold)
             }
-            QuorumRule::Count(count) => (None, *count as u64),
-            QuorumRule::TwoThirds => (None, 2 * ids.len() as u64 / 3 + 1),
+            Threshold::Count(count) => (None, *count as u64),
+            Threshold::TwoThirds => (None, 2 * ids.len() as u64 / 3 + 1),
         };
         let attempts = shape.attempts;
         let mut file = PlanFile {
@@ -56,13 +56,13 @@ impl Committee {
             contents: shape.contents.clone(),
             members: ids.iter().map(file_name).collect(),
             weights,
-            threshold,
+            threshold: needed,
             after: shape.after,
             identity: String::new(),
         };
         let members = read_registrations(&registrations(path), &ids)?;
         let rho = matrix_seed(&file, &members)?;
-        let registry = Registry::new(&rho, members, rule).map_err(refused)?;
+        let registry = Registry::new(&rho, members, threshold).map_err(refused)?;
         file.rho = encode_string(&rho);
         file.identity = encode_string(&registry.identity(epoch));
         Ok(Self {
@@ -87,7 +87,7 @@ impl Committee {
         path: &Path,
         epoch: u64,
         shape: &PlanShape,
-        rule: &QuorumRule,
+        threshold: &Threshold,
     ) -> io::Result<Self> {
         let mut ids = members(shape)?;
         if ids.is_empty() {
@@ -98,7 +98,7 @@ impl Committee {
                 }
             }
         }
-        let planned = Self::new(path, epoch, shape, &ids, rule)?;
+        let planned = Self::new(path, epoch, shape, &ids, threshold)?;
         let json = planned.to_json()?;
         let mut made = TempPaths::default();
         let published = made
@@ -115,11 +115,11 @@ impl Committee {
         path: &Path,
         epoch: u64,
         shape: &PlanShape,
-        rule: &QuorumRule,
+        threshold: &Threshold,
         owner: &MemberId,
     ) -> io::Result<Self> {
         let ids = members(shape)?;
-        let planned = Self::new(path, epoch, shape, &ids, rule);
+        let planned = Self::new(path, epoch, shape, &ids, threshold);
         let found = Self::open(path, epoch).ok();
         let is_planned = |found: &Self| planned.as_ref().is_ok_and(|own| own.file == found.file);
         if let Some(found) = found.filter(|found| !is_planned(found)) {
@@ -128,7 +128,7 @@ impl Committee {
                 let names: Vec<_> = joined.iter().map(ToString::to_string).collect();
                 let why = format!(
                     "is another plan than that of the arguments, and {} joined it: compare members, \
-                     contents, attempts and quorum rule, or join a later epoch",
+                     contents, attempts and threshold, or join a later epoch",
                     names.join(" ")
                 );
                 return Err(named(&found.epoch.join("plan.json"), why));
@@ -173,10 +173,10 @@ impl Committee {
             rho,
             plan,
             ids,
-            rule,
+            threshold,
         } = file.parse().map_err(|error| named(&name, error))?;
         let members = read_registrations(&registrations(path), &ids)?;
-        let registry = Registry::new(&rho, members, &rule).map_err(refused)?;
+        let registry = Registry::new(&rho, members, &threshold).map_err(refused)?;
         // In another order the weights would be shown with other names.
         if !registry.ids().eq(&ids) {
             return Err(named(&name, "the members are not in order"));

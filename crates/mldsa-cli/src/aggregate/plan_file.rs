@@ -1,8 +1,8 @@
-//! `plan.json` of an epoch: matrix, members, quorum rule and contents.
+//! `plan.json` of an epoch: matrix, members, quorum threshold and contents.
 
 use std::io;
 
-use mladsa_aggregate::{EpochPlan, MemberId, QuorumRule};
+use mladsa_aggregate::{EpochPlan, MemberId, Threshold};
 use serde::{Deserialize, Serialize};
 
 use super::dirs::{content_label, member_id, refused};
@@ -29,7 +29,7 @@ pub(super) struct Plan {
     pub(super) rho: [u8; 32],
     pub(super) plan: EpochPlan,
     pub(super) ids: Vec<MemberId>,
-    pub(super) rule: QuorumRule,
+    pub(super) threshold: Threshold,
 }
 
 impl PlanFile {
@@ -43,19 +43,19 @@ impl PlanFile {
         let ids = self.members.iter().map(|id| member_id(&unhex(id)?));
         let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
         let threshold = self.threshold;
-        let rule = match &self.weights {
-            Some(weights) if weights.len() == ids.len() => QuorumRule::Weights {
+        let threshold = match &self.weights {
+            Some(weights) if weights.len() == ids.len() => Threshold::Weights {
                 weights: ids.iter().copied().zip(weights.iter().copied()).collect(),
                 threshold,
             },
-            None if usize::try_from(threshold).is_ok() => QuorumRule::Count(threshold as usize),
+            None if usize::try_from(threshold).is_ok() => Threshold::Count(threshold as usize),
             _ => return Err(io::Error::other("not the weights of the members")),
         };
         Ok(Plan {
             rho,
             plan: plan.map_err(refused)?,
             ids,
-            rule,
+            threshold,
         })
     }
 }

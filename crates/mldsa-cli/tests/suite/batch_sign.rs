@@ -1,7 +1,7 @@
 //! `mldsa batch-sign`: the same bytes as the peer, round trips, rejected lines.
 
 use crate::peer::{Form, HASHES, SETS, Set, bytes, message_fields, object, seed};
-use crate::tool::{ENGINES, args, mldsa};
+use crate::tool::{IMPLEMENTATIONS, args, mldsa};
 
 /// One request and what the peer makes of it.
 struct Case {
@@ -98,9 +98,15 @@ fn deterministic_signatures_equal_those_of_the_peer() {
         let again = mldsa(&args![..args, threads], input.as_bytes());
         assert_eq!(again.stdout, signed.stdout);
     }
-    for engine in &ENGINES[1..] {
-        let again = mldsa(&args![..args, "2 --engine", engine], input.as_bytes());
-        assert!(again.stdout == signed.stdout, "{engine} answers otherwise");
+    for implementation in &IMPLEMENTATIONS[1..] {
+        let again = mldsa(
+            &args![..args, "2 --implementation", implementation],
+            input.as_bytes(),
+        );
+        assert!(
+            again.stdout == signed.stdout,
+            "{implementation} answers otherwise"
+        );
         assert_eq!(again.code, 0);
     }
 
@@ -115,7 +121,7 @@ fn deterministic_signatures_equal_those_of_the_peer() {
 /// Without `rnd` and `--deterministic` every signature is another one, and valid.
 #[test]
 fn signing_is_hedged_by_default() {
-    for engine in ENGINES {
+    for implementation in IMPLEMENTATIONS {
         for set in SETS {
             let key = seed("hedged");
             let line = |rest: &str| {
@@ -125,7 +131,7 @@ fn signing_is_hedged_by_default() {
             let zeros = line(&format!(",\"rnd\":\"{}\"", "00".repeat(32)));
             let input = line("") + &line("") + &zeros + &zeros;
             let sign = |more: &[&str]| {
-                let args = args!["batch-sign - --engine", engine, ..more];
+                let args = args!["batch-sign - --implementation", implementation, ..more];
                 let run = mldsa(&args, input.as_bytes());
                 assert_eq!(run.code, 0, "{}", run.stderr);
                 let signatures = run.lines().into_iter().map(|line| {
@@ -139,10 +145,10 @@ fn signing_is_hedged_by_default() {
             let fixed = set.sign(&key, &[0; 32], &form, b"");
             let [a, b, given, again] = sign(&[]);
             for fresh in [&a, &b] {
-                assert!(set.verify(&pk, fresh, &form, b""), "{engine}");
-                assert_ne!(*fresh, fixed, "{engine}: no fresh randomness");
+                assert!(set.verify(&pk, fresh, &form, b""), "{implementation}");
+                assert_ne!(*fresh, fixed, "{implementation}: no fresh randomness");
             }
-            assert_ne!(a, b, "{engine}: one randomness for two lines");
+            assert_ne!(a, b, "{implementation}: one randomness for two lines");
             assert_eq!([given, again], [fixed.clone(), fixed.clone()]);
             assert_eq!(sign(&["--deterministic"]), [(); 4].map(|()| fixed.clone()));
         }
@@ -243,8 +249,11 @@ fn hostile_lines() {
             found => assert!(found.is_none() && error.is_empty(), "{line}\n{error}"),
         }
     }
-    for engine in ENGINES {
-        let again = mldsa(&args![..args, "--engine", engine], input.as_bytes());
+    for implementation in IMPLEMENTATIONS {
+        let again = mldsa(
+            &args![..args, "--implementation", implementation],
+            input.as_bytes(),
+        );
         assert_eq!((again.stdout, again.code), (run.stdout.clone(), 2));
     }
     // No answer and no summary repeats a private key, in any field.

@@ -5,7 +5,7 @@ mod hostile;
 use std::process::{Command, Stdio};
 
 use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, message_fields, object, seed};
-use crate::tool::{ENGINES, Run, args, mldsa};
+use crate::tool::{IMPLEMENTATIONS, Run, args, mldsa};
 
 /// A valid signature and its parts.
 struct Signed {
@@ -245,7 +245,7 @@ fn early_exit_modes() {
         let options = [
             args!["--threads 1"],
             args!["--threads 7"],
-            args!["--engine lowmem-minimal"],
+            args!["--implementation lowmem-minimal"],
         ];
         for option in &options {
             let run = verify(&args!["--mode first-invalid", ..option], &lines);
@@ -341,10 +341,10 @@ fn help_documents_the_contract() {
         "--max-line",
         "--threads",
         "--allow-weak-prehash",
-        "--engine",
+        "--implementation",
     ]
     .into_iter()
-    .chain(ENGINES)
+    .chain(IMPLEMENTATIONS)
     {
         assert!(help.contains(word), "{word}");
     }

@@ -96,9 +96,9 @@ fn certificate_key_verifies() {
         (line("ML-DSA-44", "\"ctx\":\"\"", "message"), "is missing"),
     ];
     let input: String = answers.iter().map(|(line, _)| line.as_str()).collect();
-    for engine in ["core", "lowmem-minimal"] {
+    for implementation in ["core", "lowmem-minimal"] {
         let run = folder.run(
-            &format!("batch-verify --engine {engine} -"),
+            &format!("batch-verify --implementation {implementation} -"),
             input.as_bytes(),
         );
         assert_eq!((run.code, run.lines().len()), (2, answers.len()));

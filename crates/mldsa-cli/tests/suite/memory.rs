@@ -157,7 +157,7 @@ fn no_command_leaves_a_private_key_in_memory() {
     let lines = folder.put("lines", (line("seed", &seed) + &line("sk", &sk)).as_bytes());
     command(&["batch-sign", &lines]);
     command(&args![
-        "batch-sign --deterministic --engine lowmem-balanced",
+        "batch-sign --deterministic --implementation lowmem-balanced",
         &lines
     ]);
 

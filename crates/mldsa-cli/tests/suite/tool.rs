@@ -9,8 +9,8 @@ use std::thread;
 
 use tempfile::TempDir;
 
-/// The values of `--engine`.
-pub(crate) const ENGINES: [&str; 5] = [
+/// The values of `--implementation`.
+pub(crate) const IMPLEMENTATIONS: [&str; 5] = [
     "core",
     "lowmem-minimal",
     "lowmem-cache-w0",

@@ -197,15 +197,15 @@ pub(crate) use secret_entry;
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) const UNOPTIMISED_FRAMES: usize = 192 * 1024;
 
-/// The entries that are written over the lanes of a backend, which `$engine` proves.
+/// The entries that are written over the lanes of a backend, which `$cpu` proves.
 /// They are compiled for its features: what they call is inlined into them.
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 macro_rules! lane_entries {
-    ($engine:ident, $features:literal) => {
+    ($cpu:ident, $features:literal) => {
         /// [`crate::lanes::sponge::shake256`] on this backend.
         #[target_feature(enable = $features)]
         pub(super) fn shake256(hashes: &mut dyn Iterator<Item = $crate::hash::xof::LaneHash<'_>>) {
-            $crate::lanes::sponge::shake256($engine::here(), hashes);
+            $crate::lanes::sponge::shake256($cpu::here(), hashes);
         }
 
         /// [`crate::lanes::verify::verify_lanes`] on this backend.
@@ -229,7 +229,7 @@ macro_rules! lane_entries {
             job: &dyn Fn(usize) -> $crate::lanes::job::Job<'a>,
             results: &mut [Result<(), $crate::error::VerifyError>],
         ) {
-            $crate::lanes::verify::verify_lanes::<_, LANES>($engine::here(), p, job, results);
+            $crate::lanes::verify::verify_lanes::<_, LANES>($cpu::here(), p, job, results);
         }
     };
 }

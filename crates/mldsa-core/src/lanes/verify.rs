@@ -1,5 +1,5 @@
 //! Verification of many signatures, hashing in lanes: algorithm 8 written over
-//! what an engine supplies. Everything here is public data.
+//! what a backend supplies. Everything here is public data.
 
 use crate::coding::encode::SignatureParts;
 use crate::error::VerifyError;
@@ -12,12 +12,12 @@ use crate::params::{CRH_LEN, Params};
 use crate::sample::Challenge;
 
 /// The parts of verification that a backend supplies.
-pub(crate) trait Engine: Widths {
+pub(crate) trait LaneBackend: Widths {
     /// Lines 9 and 10 of algorithm 8 and w1Encode: the commitment of the
     /// signature, k packed rows to where `side` wants them. False if a coefficient of z
     /// is too large.
     ///
-    /// `side` may be given one permutation with each of the engine's own.
+    /// `side` may be given one permutation with each of the backend's own.
     fn commitment(
         self,
         key: &JobKey<'_>,
@@ -43,17 +43,17 @@ struct Parsed<'a> {
 /// Jobs share permutations; a rejected one leaves its place to the next, so that
 /// bad signatures do not slow good ones.
 ///
-/// To be inlined into entries that have the engine's features, one for a lone
+/// To be inlined into entries that have the backend's features, one for a lone
 /// signature and one for several, so that a lone one does without the memory of
 /// eight.
 #[inline(always)]
-pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
-    engine: E,
+pub(crate) fn verify_lanes<'a, B: LaneBackend, const LANES: usize>(
+    backend: B,
     p: &Params,
     job: &dyn Fn(usize) -> Job<'a>,
     results: &mut [Result<(), VerifyError>],
 ) {
-    let width = LANES.min(E::Wide::LANES);
+    let width = LANES.min(B::Wide::LANES);
     let mut commitments = Commitments::<LANES>::new(p);
     let mut next = 0;
     while next < results.len() {
@@ -61,7 +61,7 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
         let mut count = 0;
         if LANES > 1 {
             for n in (next..results.len()).take(width) {
-                engine.announce(job(n).signature);
+                backend.announce(job(n).signature);
             }
         }
         while count < width && next < results.len() {
@@ -82,7 +82,7 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
         // The hashes of a single encoded key are interleaved with its matrix, those of several
         // keys run in lanes.
         let mu_interleaved = LANES == 1;
-        let hashes = hash_inputs(engine, &parsed, mu_interleaved);
+        let hashes = hash_inputs(backend, &parsed, mu_interleaved);
         for (parsed, (mu, ball)) in parsed.iter().flatten().zip(&hashes) {
             let c = Challenge::from_block(p.tau, ball).unwrap_or_else(|| {
                 Challenge::sample_in_ball_vartime(
@@ -102,29 +102,29 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
                 parts: &parsed.parts,
                 c: &c,
             };
-            if !engine.commitment(&parsed.job.key, &inputs, &mut interleaved) {
+            if !backend.commitment(&parsed.job.key, &inputs, &mut interleaved) {
                 results[parsed.index] = Err(VerifyError::ResponseNorm);
                 continue;
             }
-            let (hashed, state, absorbed) = interleaved.finish(&mut |state| engine.permute(state));
+            let (hashed, state, absorbed) = interleaved.finish(&mut |state| backend.permute(state));
             commitments.push(parsed.index, &hashed.unwrap_or(*mu), parsed.parts.c_tilde);
             commitments.begun = (state, absorbed);
             if commitments.count == width {
-                commitments.compare(engine, results);
+                commitments.compare(backend, results);
             }
         }
     }
-    commitments.compare(engine, results);
+    commitments.compare(backend, results);
 }
 
 /// `mu` and the first block for SampleInBall of every parsed signature.
-fn hash_inputs<'a, E: Engine, const LANES: usize>(
-    engine: E,
+fn hash_inputs<'a, B: LaneBackend, const LANES: usize>(
+    backend: B,
     parsed: &[Option<Parsed<'a>>; LANES],
     mu_interleaved: bool,
 ) -> [([u8; CRH_LEN], [u8; RATE]); LANES] {
     let mut tr = [[0; CRH_LEN]; LANES];
-    let mut queue = Queue::new(engine);
+    let mut queue = Queue::new(backend);
     for (parsed, tr) in parsed.iter().flatten().zip(&mut tr) {
         match parsed.job.key {
             JobKey::Prepared(_, known) | JobKey::Encoded(_, Some(known)) => *tr = *known,
@@ -136,7 +136,7 @@ fn hash_inputs<'a, E: Engine, const LANES: usize>(
     }
     queue.run();
     let mut hashes = [([0; CRH_LEN], [0; RATE]); LANES];
-    let mut queue = Queue::new(engine);
+    let mut queue = Queue::new(backend);
     for ((parsed, tr), (mu, ball)) in parsed.iter().flatten().zip(&tr).zip(&mut hashes) {
         match parsed.job.message {
             JobMessage::Mu(known) => *mu = *known.as_bytes(),
@@ -193,16 +193,16 @@ impl<'a, const LANES: usize> Commitments<'a, LANES> {
     }
 
     /// Lines 12 and 13 of algorithm 8 for all that wait.
-    fn compare<E: Engine>(&mut self, engine: E, results: &mut [Result<(), VerifyError>]) {
+    fn compare<B: LaneBackend>(&mut self, backend: B, results: &mut [Result<(), VerifyError>]) {
         match self.count {
             0 => {}
             1 => {
                 let (state, absorbed) = &self.begun;
                 let blocks = &self.inputs[0].as_chunks().0[*absorbed..=self.len / RATE];
-                self.decide(0, &engine.digest(state, blocks), results);
+                self.decide(0, &backend.digest(state, blocks), results);
             }
-            n if n > E::Narrow::LANES => self.compare_with(engine.wide(), results),
-            _ => self.compare_with(engine.narrow(), results),
+            n if n > B::Narrow::LANES => self.compare_with(backend.wide(), results),
+            _ => self.compare_with(backend.narrow(), results),
         }
         self.count = 0;
     }

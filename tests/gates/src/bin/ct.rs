@@ -368,7 +368,7 @@ mod check {
         let seed = MasterSeed::from_bytes(&secret([0x5a; 32]));
         let member = Member::new(id, seed, &[0xa5; 32]);
         let hedge = Randomness::Deterministic;
-        let registry = Registry::new(&[7; 32], [member.register(hedge)?], &QuorumRule::TwoThirds)?;
+        let registry = Registry::new(&[7; 32], [member.register(hedge)?], &Threshold::TwoThirds)?;
         let task = SigningTask::decision(TaskId::new(b"decision")?, b"context", b"payload")?;
         let attempt = task.id().attempt(0)?;
         let plan = EpochPlan::new(1, vec![task.id().clone()])?;

@@ -106,7 +106,7 @@ pub(crate) fn random<S: Strategy>(
         failure_persistence: None,
         ..Config::default()
     };
-    let ran = Cell::new(0);
+    let (ran, seed) = (Cell::new(0), config.rng_seed);
     let outcome = TestRunner::new(config).run(&strategy, |value| {
         ran.set(ran.get() + 1);
         check(value).map_err(TestCaseError::fail)
@@ -114,7 +114,10 @@ pub(crate) fn random<S: Strategy>(
     let mut tally = Tally::new(format!("{suite}, {}", set.name));
     match outcome {
         Ok(()) => tally.add(ran.get()),
-        Err(smallest) => tally.case("smallest input", Err(smallest.to_string())),
+        Err(smallest) => {
+            let name = format!("smallest input with PROPTEST_RNG_SEED={seed}");
+            tally.case(&name, Err(smallest.to_string()));
+        }
     }
     tally.finish(cases as usize);
 }

@@ -35,10 +35,13 @@ fn a_withdrawn_acknowledgement_changes_no_session() {
         .zip(&before)
         .any(|(now, before)| now == before)
     {
+        running.iter_mut().for_each(is_running);
         thread::sleep(Duration::from_millis(5));
     }
     let committed = logs();
     let published = format!("committee/epoch-1/acknowledgements/6d3{silent}");
+    // Sessions read the directory every 20 ms. One that does so later than these pauses allow can only
+    // miss a change.
     for _ in 0..3 {
         place.rename(&published, "withdrawn");
         thread::sleep(Duration::from_millis(300));
@@ -52,6 +55,12 @@ fn a_withdrawn_acknowledgement_changes_no_session() {
     };
     running.iter_mut().for_each(end);
     assert!(kept);
+}
+
+/// A command that has ended makes no further step.
+fn is_running(child: &mut Child) {
+    let status = child.try_wait().unwrap();
+    assert!(status.is_none(), "a command has ended: {status:?}");
 }
 
 /// The leader of the first attempt: see `Session` in `docs/ml-adsa.md`.

@@ -176,7 +176,7 @@ fn an_acknowledgement_in_place_of_another_file_is_read() {
     let expected = format!("--expect-roots {digest}");
     people.all(&[0, 1], "agree", &expected);
     place.put("committee/epoch-1/acknowledgements/6d32", b"of m2");
-    let sign = format!("{SIGN} --timeout 60 --out decision-{{n}}");
+    let sign = format!("{SIGN} --out decision-{{n}}");
     let mut early = people.start(0, "sign", &sign.replace("{n}", "0"));
     let shown = BufReader::new(early.stderr.take().unwrap()).lines();
     let is_waiting =

@@ -105,17 +105,17 @@ fn an_aggregate_can_be_written_to_a_pipe() {
     }
 }
 
-/// The rule is fixed by the plan.
+/// The plan fixes the threshold.
 #[test]
-fn plans_have_a_quorum_rule() {
-    let place = Place::new("rules");
+fn plans_have_a_threshold() {
+    let place = Place::new("thresholds");
     for n in 0..3 {
         place.good(&own("init", n, &format!("--id m{n}")));
     }
     let plan = |epoch: usize, more: &str| {
         format!("plan --committee committee --all-registered --content c --epoch {epoch} {more}")
     };
-    let range = "threshold of the quorum rule out of range";
+    let range = "threshold out of range";
     for (more, why) in [
         ("--quorum 0", range),
         ("--quorum 4", range),

@@ -70,8 +70,10 @@ impl Hosts {
     /// Three members sign, the first of which is ready before the others begin.
     fn decide(&self, is_ready: impl Fn() -> bool) {
         let sign = |n: usize| self.sign(n, &format!("--out decision-{n}"));
-        let first = sign(0);
+        let mut first = sign(0);
         while !is_ready() {
+            let status = first.try_wait().unwrap();
+            assert!(status.is_none(), "the first member has ended: {status:?}");
             thread::sleep(Duration::from_millis(1));
         }
         let running = [first, sign(1), sign(2)];

@@ -18,12 +18,12 @@ use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
 use crate::lanes::interleaved::InterleavedHash;
 use crate::lanes::job::{CommitmentInputs, JobKey};
-use crate::lanes::verify::Engine;
+use crate::lanes::verify::LaneBackend;
 use crate::memory::array::Zeroed;
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::ring::poly::NttPoly;
 
-impl Engine for Avx512 {
+impl LaneBackend for Avx512 {
     #[inline]
     fn commitment(
         self,

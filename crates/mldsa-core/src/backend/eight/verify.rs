@@ -15,12 +15,12 @@ use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
 use crate::lanes::interleaved::InterleavedHash;
 use crate::lanes::job::{CommitmentInputs, JobKey};
-use crate::lanes::verify::Engine;
+use crate::lanes::verify::LaneBackend;
 use crate::memory::array::{Element, Zeroed};
 use crate::params::{GAMMA2_88, N, Params, T1_POLY_LEN};
 use crate::ring::poly::NttPoly;
 
-impl<C: Cpu> Engine for C {
+impl<C: Cpu> LaneBackend for C {
     #[inline]
     fn commitment(
         self,

@@ -27,7 +27,7 @@ const SKIPPED: Verdict = Err(RejectReason::NotVerified);
 
 /// Everything that a verifier holds but the keys.
 #[derive(Clone)]
-pub(crate) struct Engine<P: ParameterSet> {
+pub(crate) struct Scheduler<P: ParameterSet> {
     pub(crate) lanes: Lanes<P>,
     pub(crate) pool: Pool,
     pub(crate) options: Options,
@@ -86,7 +86,7 @@ impl From<Mode> for Request<'static> {
     }
 }
 
-impl<P: ParameterSet> Engine<P> {
+impl<P: ParameterSet> Scheduler<P> {
     pub(crate) fn new(options: Options, pool: Pool, lanes: Lanes<P>) -> Self {
         Self {
             lanes,
@@ -126,7 +126,7 @@ impl<P: ParameterSet> Engine<P> {
         // A panic of the caller's iterator leaves no old verdict.
         report.verdicts.clear();
         let mut run = Run {
-            engine: self,
+            scheduler: self,
             request,
             lowest: AtomicUsize::new(usize::MAX),
             items: recycle(core::mem::take(&mut scratch.items)),
@@ -164,7 +164,7 @@ impl<P: ParameterSet> Engine<P> {
 
 /// One batch on its way.
 struct Run<'a, 'r, P: ParameterSet> {
-    engine: &'r Engine<P>,
+    scheduler: &'r Scheduler<P>,
     request: Request<'r>,
     /// Lowest failure found so far. `Relaxed` suffices: a worker that reads an old value does
     /// work it could have left out, and the last read follows the join of the workers.
@@ -196,14 +196,15 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
             if start == end || self.is_skippable(start) {
                 break;
             }
-            threads = if self.request.alone || self.items.len() < self.engine.options.inline_below {
-                1
-            } else {
-                self.engine.pool.workers()
-            };
+            threads =
+                if self.request.alone || self.items.len() < self.scheduler.options.inline_below {
+                    1
+                } else {
+                    self.scheduler.pool.workers()
+                };
             // Wakes while this thread plans.
             let woken = match threads > 1 && end - start > 1 {
-                true => self.engine.pool.wake(),
+                true => self.scheduler.pool.wake(),
                 false => None,
             };
             let before = self.duplicates.len();
@@ -256,14 +257,14 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         let items = &self.items;
         // Only planned items are asked for.
         let item = |index: usize| items[index].as_ref();
-        take_duplicates(&self.engine.hasher, plan, &mut self.duplicates, item);
+        take_duplicates(&self.scheduler.hasher, plan, &mut self.duplicates, item);
     }
 
     /// Divides the plan into one segment a worker, in whole chunks. The order being that of
     /// the keys, a worker meets the keys of the last round again. Returns the chunk size.
     fn divide(&mut self, threads: usize) -> usize {
         let count = self.scratch.plan.len();
-        let chunk = match (self.engine.options.batch_size, self.request.mode) {
+        let chunk = match (self.scheduler.options.batch_size, self.request.mode) {
             (Some(size), _) => size.get().min(count.max(1)),
             (None, Mode::Full) => (count / (4 * threads)).clamp(LANES, MAX_CALL) / LANES * LANES,
             (None, Mode::FirstInvalid | Mode::AnyInvalid) => LANES,
@@ -287,7 +288,7 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
             // Alone until a woken thread can help.
             let done = woken.is_some_and(|woken| self.work(LANES, 0, || woken.is_awake()));
             if !done {
-                self.engine.pool.run(segments, &|worker| {
+                self.scheduler.pool.run(segments, &|worker| {
                     self.work(chunk, worker, || false);
                 });
             }
@@ -339,7 +340,7 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
                 let item = self.items[planned.index].as_ref()?;
                 Some((planned.index, item))
             });
-            self.engine.lanes.verify(items, |index, verdict| {
+            self.scheduler.lanes.verify(items, |index, verdict| {
                 self.scratch.codes[index].store(reason::code(verdict), Ordering::Relaxed);
                 if verdict.is_err() {
                     self.lowest.fetch_min(index, Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! Quorum rule of a plan, from the arguments.
+//! Quorum threshold of a plan, from the arguments.
 
 use std::io;
 use std::path::Path;
 
-use mladsa_aggregate::{MemberId, QuorumRule};
+use mladsa_aggregate::{MemberId, Threshold};
 
 use super::args::PlanShape;
 use super::dirs::read_named;
@@ -12,16 +12,16 @@ use crate::input::{unusable, without_mark};
 /// 8,192 names of 64 bytes, each with a weight.
 const MAX_WEIGHTS: u64 = 1 << 20;
 
-/// The rule of a plan: a number of members, or weights and a threshold; more than two thirds of the
-/// members without either.
-pub(crate) fn rule(args: &PlanShape) -> io::Result<QuorumRule> {
+/// The threshold of a plan: a number of members, or a weight; without arguments more than two thirds of
+/// the members.
+pub(crate) fn threshold(args: &PlanShape) -> io::Result<Threshold> {
     Ok(match (&args.weights, args.threshold, args.quorum) {
-        (Some(path), Some(threshold), None) => QuorumRule::Weights {
+        (Some(path), Some(threshold), None) => Threshold::Weights {
             weights: read_weights(path)?,
             threshold,
         },
-        (None, None, Some(quorum)) => QuorumRule::Count(quorum),
-        _ => QuorumRule::TwoThirds,
+        (None, None, Some(quorum)) => Threshold::Count(quorum),
+        _ => Threshold::TwoThirds,
     })
 }
 
