@@ -4,7 +4,7 @@
 default:
     @just --list
 
-# The whole gate, or the named steps of it.
+# All steps of CI, or the named ones.
 ci *STEPS:
     bash .ci/run {{STEPS}}
 

@@ -39,7 +39,7 @@ LOGIC = re.compile(
 
 # The operation of theirs that one of ours is compared with.
 THEIRS = {"sign_prepared": "sign", "verify_prepared": "verify_cold"}
-# At most so many times theirs (issue 16).
+# Target: at most this many times the instructions of the peer.
 TARGETS = {
     "keygen": 1,
     "sign": 1,

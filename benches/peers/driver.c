@@ -73,7 +73,7 @@ static void load(void) {
         read_all(key[i].seed, sizeof key[i].seed);
         read_all(key[i].public, sizeof key[i].public);
         read_all(key[i].private, sizeof key[i].private);
-        require(peer_load(&key[i]), "a key is refused");
+        require(peer_load(&key[i]), "a key is rejected");
     }
     for (uint32_t i = 0; i < messages; i++) {
         message[i].key = read_u32();

@@ -1,5 +1,5 @@
-//! The language rules that can be searched for (`xtask/language-rules.txt`), over every Rust
-//! file and every Markdown page.
+//! The language rules that can be searched for (`xtask/language-rules.txt`), over every page and
+//! every source file, comments, texts and names alike.
 //!
 //! `xtask/language-allow.tsv` holds the findings that stay, each with a reason.
 
@@ -11,6 +11,9 @@ use crate::{files, root};
 const RULES: &str = "xtask/language-rules.txt";
 const ALLOWED: &str = "xtask/language-allow.tsv";
 const MOST_ALLOWED: usize = 40;
+const EXTENSIONS: [&str; 15] = [
+    "rs", "md", "c", "cpp", "cs", "go", "h", "java", "mjs", "py", "sh", "sol", "toml", "x", "yml",
+];
 
 /// One finding.
 struct Finding {
@@ -64,7 +67,7 @@ fn findings() -> Result<Vec<Finding>, String> {
     let rules = Rules::read()?;
     let mut exceptions = exceptions()?;
     let mut findings = Vec::new();
-    for file in files(&["rs", "md"]) {
+    for file in files(&EXTENSIONS) {
         let text = fs::read_to_string(root().join(&file))
             .map_err(|error| format!("{}: {error}", file.display()))?;
         rules.search(&file, &text, &mut findings);
@@ -180,9 +183,9 @@ fn first_word(text: &str) -> &str {
         .unwrap_or("")
 }
 
-/// Whether `text` has `word` as a whole word, in upper or lower case.
+/// Whether `text` has `word` as a whole word, in upper or lower case, alone or in a name.
 fn has_word(text: &str, word: &str) -> bool {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
+    text.split(|c: char| !c.is_alphanumeric() && c != '-')
         .any(|found| found.eq_ignore_ascii_case(word))
 }
 
@@ -239,7 +242,8 @@ mod tests {
     #[test]
     fn words_are_whole_words() {
         assert!(has_word("Upper, then", "upper"));
-        assert!(!has_word("lower-case and lower_case", "lower"));
+        assert!(has_word("fn a_lower_bound()", "lower"));
+        assert!(!has_word("lower-case and lowercase", "lower"));
         assert!(is_sentence("/// As before.", "As before."));
         assert!(!is_sentence("costs the same. More", "The same."));
     }

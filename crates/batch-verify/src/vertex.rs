@@ -100,7 +100,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     }
 }
 
-/// Vertices on their way.
+/// Vertices that are being verified.
 struct Batch<V, F, P: ParameterSet> {
     verifier: CommitteeVerifier<P>,
     vertices: Arc<[V]>,

@@ -31,7 +31,8 @@
 //! says which. Where secrets are handled every function is constant time in them;
 //! one whose name ends in `_vartime` is not, and takes public values only.
 //! Verification and all decoding of public keys and signatures see public data
-//! alone. Not audited, not formally verified, no FIPS certificate.
+//! alone. Not audited, no FIPS certificate. `docs/proofs.md` has what is proved on the machine code,
+//! and what is not.
 
 #![no_std]
 #![deny(missing_docs)]

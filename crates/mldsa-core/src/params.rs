@@ -14,8 +14,8 @@ pub const D: u32 = 13;
 pub const SEED_LEN: usize = 32;
 /// Bytes in `tr`, `mu` and `rho_pp`.
 pub const CRH_LEN: usize = 64;
-/// Attempts after which signing gives up: FIPS 204 appendix C asks for at
-/// least 814, which are all needed with probability below 2^-256.
+/// Limit of the attempts of a signature. FIPS 204 appendix C requires at least 814, which are all
+/// rejected with probability below 2^-256.
 pub const MAX_SIGN_ATTEMPTS: u16 = 814;
 
 /// The numbers of one parameter set, as a value: what functions that are not
@@ -195,8 +195,7 @@ macro_rules! parameter_set {
 #[cfg(test)]
 parameter_set!(
     /// ML-DSA-44 with a challenge of 120 signs, for which one block of SHAKE256 is
-    /// not enough: what SampleInBall does then, chance does not show in the real
-    /// sets.
+    /// not enough. In the real sets SampleInBall needs a second block too rarely for a test.
     #[allow(unreachable_pub, reason = "the macro makes published sets")]
     LongChallenge, "ml-dsa-44", "long challenge", category = 0,
     k = 4, l = 4, eta = 2, tau = 120, gamma1_bits = 17, gamma2 = GAMMA2_88, omega = 200, lambda = 128,

@@ -23,10 +23,10 @@ pub const fn coeff_from_three_bytes_vartime(bytes: [u8; 3]) -> Option<i32> {
 pub fn coeff_from_half_byte(eta: i32, b: i32) -> Option<i32> {
     if eta == 2 {
         // b mod 5 by a reciprocal: 205 / 2^10 is 1/5 from above, exact below 16.
-        let accepted = declassify(b < 15, "ExpandS: which half-bytes were refused");
+        let accepted = declassify(b < 15, "ExpandS: which half-bytes were rejected");
         accepted.then_some(2 - (b - ((b * 205) >> 10) * 5))
     } else {
-        let accepted = declassify(b < 9, "ExpandS: which half-bytes were refused");
+        let accepted = declassify(b < 9, "ExpandS: which half-bytes were rejected");
         accepted.then_some(4 - b)
     }
 }
@@ -259,7 +259,7 @@ impl Challenge {
     }
 
     /// The same from the first block that SHAKE256 squeezes after `c_tilde`;
-    /// `None` if 136 bytes are not enough, which chance does not bring about.
+    /// `None` if 136 bytes are not enough, which is too improbable to occur.
     pub(crate) fn from_block(tau: usize, block: &[u8; 136]) -> Option<Self> {
         let mut bytes = block.iter();
         let mut c = Self([0; N]);

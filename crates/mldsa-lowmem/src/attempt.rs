@@ -52,7 +52,7 @@ fn report(watch: &mut Watch<'_>, progress: Progress) -> Result<(), SignError> {
     }
 }
 
-/// Why an attempt gave no signature.
+/// Reason why an attempt gave no signature.
 enum AttemptError {
     Rejected(Rejection),
     Failed(SignError),

@@ -43,8 +43,8 @@ impl<P: ParameterSet> PublicKey<'_, P> {
     /// pieces of at most 640 bytes. `tr` is the hash of the key that `mu` was computed with,
     /// from trusted memory or from [`Self::tr_from`]; the key that is read must have it.
     ///
-    /// The z part of the signature is read once per row of A. Stack on a Cortex-M4: 3.7 kB,
-    /// 1.3 kB more than [`Self::verify_mu`].
+    /// The z part of the signature is read once per row of A. It takes 1.3 kB of stack more
+    /// than [`Self::verify_mu`].
     ///
     /// # Errors
     /// Every [`ReaderError`]. Only [`ReaderError::Invalid`] is a verdict on the signature.

@@ -162,7 +162,7 @@ impl<P: ParameterSet> Scheduler<P> {
     }
 }
 
-/// One batch on its way.
+/// A batch in progress.
 struct Run<'a, 'r, P: ParameterSet> {
     scheduler: &'r Scheduler<P>,
     request: Request<'r>,

@@ -19,7 +19,7 @@ pub enum ServiceError {
     Evicted,
     /// The message is longer than the limit.
     TooLarge,
-    /// The rate limiter refused it.
+    /// The rate limiter rejected it.
     PeerBudget,
     /// The rate limiter panicked.
     HookPanicked,

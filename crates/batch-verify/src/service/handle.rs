@@ -31,7 +31,7 @@ use crate::{Committee, RejectReason, Report, Vote};
 ///
 /// A child process made by `fork` has no workers: submissions, drains and earlier answers are
 /// [`ServiceError::Abandoned`] there at once, and synchronous calls work, unless at the fork
-/// another thread was in one of the calls of this handle, or a worker looked up a key of
+/// another thread was in [`set_committee`](Self::set_committee) or looked up a key of
 /// [`KeyStorage::Lru`](crate::KeyStorage). Build a new service in the child.
 ///
 /// Verdicts and order depend on no clock; a monotonic one measures the queued time.

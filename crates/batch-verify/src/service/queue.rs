@@ -119,7 +119,7 @@ impl<T> FairQueue<T> {
             false => self.max_bytes,
         };
         let excess = self.bytes.saturating_add(bytes).saturating_sub(most);
-        // Items that already lie in the reserve stay.
+        // Items that are in the reserve already stay.
         let excess = excess.min(bytes);
         if excess == 0 {
             return Some(Vec::new());

@@ -125,7 +125,7 @@ impl<P: ParameterSet> VerificationService<P> {
         let bytes = votes.iter().map(|(_, vote)| vote.len() + VOTE_BYTES);
         let bytes = bytes.sum::<usize>() + message.len() + QUORUM_BYTES;
         let run = move |after_batch: &dyn Fn()| {
-            // A service without handles has no one to answer.
+            // A service without handles has no receiver of an answer.
             let Some(service) = service() else {
                 return;
             };

@@ -232,7 +232,7 @@ proptest! {
 }
 
 #[test]
-fn builder_refuses() {
+fn a_pool_of_no_threads_is_rejected() {
     let build = |threads| BatchVerifier::<MlDsa44>::builder().threads(threads).build();
     assert!(build(Threads::Inline).is_ok());
     assert_eq!(

@@ -108,7 +108,7 @@ fn weights_follow_the_keys() {
 }
 
 #[test]
-fn refused_members() {
+fn invalid_members_are_rejected() {
     let [a, b] = [0, 1].map(|n| public(&KEYS[n]));
     let error = |members: &[(&[u8], u64)]| build(members).unwrap_err();
     assert_eq!(error(&[]), BuildError::Empty);

@@ -283,7 +283,7 @@ fn cancelled_quorums_are_not_verified() {
 }
 
 #[test]
-fn refused_at_once() {
+fn votes_that_are_rejected_at_once() {
     let (service, _worker) = held(|builder| builder.max_message_bytes(10));
     let submit = |vote: OwnedVote| service.submit(from_peer(3), &vote.as_vote()).map(drop);
     let vote = |message: &[u8], len: usize| OwnedVote::new(member(0), message, vec![0; len]);

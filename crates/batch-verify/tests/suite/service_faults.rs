@@ -15,7 +15,7 @@ use mldsa_core::MlDsa44;
 
 use crate::fixture::{COMMITTEE, VOTES, answer, from_peer, held, own, returns, service};
 
-/// Counts its calls, and panics or refuses now and then.
+/// Counts its calls, and panics or rejects now and then.
 #[derive(Default)]
 struct Moody {
     calls: AtomicUsize,

@@ -23,7 +23,7 @@ fn forged(n: u64) -> OwnedVote {
 
 /// Honest and own votes that are lost while `peers` peers each submit as many
 /// forgeries as the queue will take.
-fn lost_beside(peers: u64) -> (usize, usize) {
+fn lost_in_a_flood(peers: u64) -> (usize, usize) {
     let (service, worker) = held(|builder| builder.queue_bytes(400 * VOTE_BYTES));
     let mut n = 0;
     let mut pending = Vec::new();
@@ -59,16 +59,16 @@ fn lost_beside(peers: u64) -> (usize, usize) {
 }
 
 #[test]
-fn no_honest_vote_is_lost_beside_a_few_flooding_peers() {
-    assert_eq!(lost_beside(1), (0, 0));
-    assert_eq!(lost_beside(10), (0, 0));
+fn no_honest_vote_is_lost_in_a_flood_by_a_few_peers() {
+    assert_eq!(lost_in_a_flood(1), (0, 0));
+    assert_eq!(lost_in_a_flood(10), (0, 0));
 }
 
 /// More peers than votes fit: those with one vote each displace each other's second, the node
 /// itself loses nothing.
 #[test]
-fn the_node_loses_nothing_beside_a_thousand_peers() {
-    let (_, own) = lost_beside(1000);
+fn the_node_loses_nothing_in_a_flood_by_a_thousand_peers() {
+    let (_, own) = lost_in_a_flood(1000);
     assert_eq!(own, 0);
 }
 

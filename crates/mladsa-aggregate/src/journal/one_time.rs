@@ -20,7 +20,7 @@ use crate::keys::seed::MasterSeed;
 /// attempt, and attempts in order.
 ///
 /// Every entry survives a loss of power before anything is released. If recording fails,
-/// nothing is released, and the journal refuses every step until it is opened again. A journal
+/// nothing is released, and the journal rejects every step until it is opened again. A journal
 /// that was restored from a backup or copied with its machine is lost: retire the master seed.
 pub struct OneTimeKeyJournal {
     log: Box<dyn LogStorage>,

@@ -189,8 +189,8 @@ pub(crate) struct DecisionArgs {
 
     /// The participants, which the first `open` of the attempt fixes [default: all members that
     /// have acknowledged the roots]
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) cohort: Vec<String>,
+    #[arg(long, alias = "cohort", value_delimiter = ',')]
+    pub(crate) participants: Vec<String>,
 
     #[command(flatten)]
     pub(crate) subject: SubjectArgs,

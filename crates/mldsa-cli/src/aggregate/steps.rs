@@ -62,7 +62,7 @@ pub(crate) struct Attempt {
     payload: PathBuf,
     task: SigningTask,
     attempt: AttemptId,
-    cohort: Vec<MemberId>,
+    participants: Vec<MemberId>,
 }
 
 impl Attempt {
@@ -75,22 +75,22 @@ impl Attempt {
         let (agreed, pins) = committee.agreed(store, epoch)?;
         let attempt = task.id().attempt(args.attempt).map_err(refused)?;
         committee.plan.index(&attempt).map_err(refused)?;
-        let mut cohort = Vec::new();
-        for id in &args.cohort {
-            cohort.push(member_id(id.as_bytes())?);
+        let mut participants = Vec::new();
+        for id in &args.participants {
+            participants.push(member_id(id.as_bytes())?);
         }
-        cohort.sort_unstable();
-        match read(&args.round.join(COHORT)) {
+        participants.sort_unstable();
+        match read(&args.round.join(PARTICIPANTS)) {
             Ok(fixed) => {
-                let fixed = parse_cohort(&fixed, &args.round)?;
-                if !cohort.is_empty() && cohort != fixed {
+                let fixed = parse_participants(&fixed, &args.round)?;
+                if !participants.is_empty() && participants != fixed {
                     let why = "the first `open` of the attempt has fixed other participants";
                     return Err(named(&args.round, why));
                 }
-                cohort = fixed;
+                participants = fixed;
             }
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Err(_) if cohort.is_empty() => cohort.extend(agreed.ids()),
+            Err(_) if participants.is_empty() => participants.extend(agreed.ids()),
             Err(_) => {}
         }
         Ok(Self {
@@ -102,7 +102,7 @@ impl Attempt {
             pins,
             task,
             attempt,
-            cohort,
+            participants,
         })
     }
 
@@ -153,7 +153,7 @@ impl Attempt {
         let round = self.read_round()?;
         let challenge = self.read_challenge(&round)?;
         let mut combiner = Combiner::new(&challenge);
-        for id in &self.cohort {
+        for id in &self.participants {
             combiner.add(&receive(
                 &self.agreed,
                 &self.round,
@@ -182,7 +182,7 @@ impl Attempt {
             }
             Ok(opening)
         };
-        self.cohort.iter().map(opening).collect()
+        self.participants.iter().map(opening).collect()
     }
 
     fn read_round(&self) -> Result<Arc<Round>, StepError> {
@@ -206,12 +206,12 @@ impl Attempt {
 
     /// Adds the messages of all participants to a set.
     fn read_into(&self, set: &mut CommitmentSet, kind: MessageKind) -> Result<(), StepError> {
-        for id in &self.cohort {
+        for id in &self.participants {
             let message = receive(&self.agreed, &self.round, kind, id)?;
             set.add(&message).map_err(|error| match error {
                 RoundError::OtherRound => {
                     let why = "was made for something else than this step is asked for: compare \
-                               --payload, --ctx, --consensus and --cohort";
+                               --payload, --ctx, --consensus and --participants";
                     StepError::from(named(&path(&self.round, kind, id), why))
                 }
                 error => error.into(),
@@ -233,10 +233,10 @@ impl Attempt {
         let sent = made.directory(&self.round).and_then(|()| {
             self.pins.keep()?;
             sweep_of(id, &self.round);
-            let cohort: Vec<String> = self.cohort.iter().map(file_name).collect();
-            let fixed = self.round.join(COHORT);
-            if !publish_first_by(id, &fixed, cohort.join("\n").as_bytes())?
-                && parse_cohort(&read(&fixed)?, &self.round)? != self.cohort
+            let participants: Vec<String> = self.participants.iter().map(file_name).collect();
+            let fixed = self.round.join(PARTICIPANTS);
+            if !publish_first_by(id, &fixed, participants.join("\n").as_bytes())?
+                && parse_participants(&read(&fixed)?, &self.round)? != self.participants
             {
                 let why = "another member has fixed other participants just now";
                 return Err(named(&self.round, why));
@@ -248,13 +248,13 @@ impl Attempt {
 }
 
 /// Name of the file with the participants of an attempt: their names in hex, one a line.
-const COHORT: &str = "cohort";
+const PARTICIPANTS: &str = "cohort";
 
-fn parse_cohort(bytes: &[u8], round: &Path) -> io::Result<Vec<MemberId>> {
+fn parse_participants(bytes: &[u8], round: &Path) -> io::Result<Vec<MemberId>> {
     let parse = |line: &str| member_id(&base16ct::lower::decode_vec(line).ok()?).ok();
     let text = str::from_utf8(bytes).ok();
     let ids = text.and_then(|text| text.lines().map(parse).collect());
-    ids.ok_or_else(|| named(&round.join(COHORT), "no list of participants"))
+    ids.ok_or_else(|| named(&round.join(PARTICIPANTS), "no list of participants"))
 }
 
 fn path(round: &Path, kind: MessageKind, id: &MemberId) -> PathBuf {

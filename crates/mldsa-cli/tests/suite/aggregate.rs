@@ -196,12 +196,15 @@ impl Place {
         epoch: usize,
         out: &str,
     ) -> (String, String) {
-        let cohort = format!("--cohort {}", members.map(|n| format!("m{n}")).join(","));
+        let participants = format!(
+            "--participants {}",
+            members.map(|n| format!("m{n}")).join(",")
+        );
         for attempt in 0..4 {
             let round = format!("round-{epoch}-{attempt}");
             let of_attempt = format!("--epoch {epoch} --attempt {attempt} --content slot-7");
             let more =
-                format!("{of_attempt} --round {round} --ctx TEST --payload payload {cohort}");
+                format!("{of_attempt} --round {round} --ctx TEST --payload payload {participants}");
             for step in ["open", "commit", "reveal", "respond"] {
                 self.each(step, members, &more);
             }

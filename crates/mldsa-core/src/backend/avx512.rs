@@ -1,9 +1,9 @@
 //! AVX-512 (F, BW, DQ, VL, VBMI, IFMA): 512-bit kernels for verification.
 //!
-//! Functions carry their `#[target_feature]`, so that the compiler sees to it that one
-//! with fewer calls none with more. The ways in from elsewhere are the table, which is
-//! returned after detection only, and the traits of `lanes/`, whose methods take a
-//! proof: [`Avx512`] or a register, which only code for this CPU makes.
+//! Functions carry their `#[target_feature]`, so that the compiler rejects a call from one with
+//! fewer features to one with more. Other code reaches them through the table, which is returned
+//! after detection only, and through the traits of `lanes/`, whose methods take a proof:
+//! [`Avx512`] or a register, which only code for this CPU makes.
 //! Derivations: `docs/simd.md`.
 #![allow(unsafe_code)]
 

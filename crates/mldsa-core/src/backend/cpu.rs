@@ -12,8 +12,7 @@ macro_rules! cpu {
         pub(super) struct $token(());
 
         impl $token {
-            /// The proof: the compiler lets only code that is compiled for the features
-            /// ask for it.
+            /// The proof, which only code that is compiled for the features can make.
             #[inline]
             #[target_feature($(enable = $feature),+)]
             pub(super) fn here() -> Self {
@@ -60,9 +59,9 @@ cpu!(
     NeonSha3 if has_sha3() => "sha3"
 );
 
-/// The standard library asks for all that these instructions belong to, on every system.
-/// Without it Linux and Android are asked by a crate, which on Apple's would panic where
-/// the answer is rejected.
+/// Whether the CPU has the instructions for SHA-3. The standard library detects them on every
+/// system. Without it the crate `cpufeatures` does so on Linux and Android; on Apple's systems it
+/// would panic where the system call is rejected.
 #[cfg(all(
     target_arch = "aarch64",
     target_feature = "neon",

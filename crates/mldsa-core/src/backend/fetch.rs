@@ -11,9 +11,9 @@ const LINE: usize = 64;
 /// Lines to prefetch per page; the hardware prefetcher covers the rest.
 const LINES: usize = 8;
 
-/// Asks for the beginning of every page of a key, which is read later and in one sweep: the
-/// first lines of a page, and its translation, would be waited for each time. All of a key
-/// would be more than there is room to ask for, and gains less.
+/// Prefetches the beginning of every page of a key, which is read later and in order: without it
+/// the first lines of each page, and its translation, are waited for. Prefetching the whole key
+/// exceeds the buffers of outstanding loads, and gains less.
 #[inline(always)]
 pub(super) fn fetch_pages(rows: Expansion<'_>) {
     let (mut at, end) = match rows {
@@ -34,7 +34,7 @@ const fn ends<T>(polys: &[T]) -> (*const i8, *const i8) {
     (ends.start.cast(), ends.end.cast())
 }
 
-/// Asks for challenge and hint of a signature, which lie at its ends.
+/// Prefetches challenge and hint of a signature, which are at its ends.
 #[inline(always)]
 pub(super) fn fetch_ends(signature: &[u8]) {
     let (start, end) = ends(signature);
@@ -45,7 +45,7 @@ pub(super) fn fetch_ends(signature: &[u8]) {
 
 #[inline(always)]
 fn prefetch(at: *const i8) {
-    // SAFETY: every x86-64 has the instruction, which reads nothing that the program sees and
+    // SAFETY: every x86-64 has the instruction, which has no visible effect and
     // ignores unmapped addresses.
     unsafe { _mm_prefetch::<_MM_HINT_T1>(at) };
 }

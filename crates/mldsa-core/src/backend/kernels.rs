@@ -171,8 +171,8 @@ macro_rules! entry {
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use entry;
 
-/// An entry that computes on secrets. Where nothing is optimised its registers live in
-/// its frames, which are overwritten.
+/// An entry that computes on secrets. In unoptimised builds its values are in its frames, which are
+/// overwritten.
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 macro_rules! secret_entry {
     (|$($argument:ident),*| $call:expr) => {
@@ -314,8 +314,8 @@ macro_rules! eight_kernels {
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use eight_kernels;
 
-/// Forces a frame aligned to 64 bytes. Without it the compiler, which decides
-/// before it knows of any spill, puts spilled vectors across cache lines.
+/// Forces a frame aligned to 64 bytes. Without it the compiler decides on the alignment before
+/// spills are known, and spilled vectors straddle cache lines.
 #[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
 macro_rules! align_frame {
     () => {

@@ -11,7 +11,7 @@ static KERNELS: Kernels = Kernels {
     ..portable::KERNELS
 };
 
-/// A backend that never comes to a verdict.
+/// A backend that writes no verdict.
 const SILENT: Backend = Backend(&KERNELS);
 
 mod tests {
@@ -20,7 +20,7 @@ mod tests {
     use crate::{Backend, Context, MlDsa44, Randomness, SigningKey};
 
     #[test]
-    fn what_is_not_decided_is_refused() {
+    fn what_is_not_decided_is_rejected() {
         let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
         let signature = key
             .sign(b"m", Context::EMPTY, Randomness::Deterministic)

@@ -16,7 +16,7 @@ use crate::ring::ntt;
 /// There is no safe way to a register but through code for a CPU that has them, so a
 /// register proves the features, and every method takes one.
 pub(super) trait Vector: Copy {
-    /// The factors, with quotients as [`Self::shoup`] wants them.
+    /// The factors, with quotients as [`Self::shoup`] takes them.
     const TABLES: &'static Tables;
 
     /// The same value in every lane, whatever is in this register.

@@ -253,7 +253,7 @@ pub const fn low_part_bits(gamma2: i32) -> usize {
     if gamma2 == GAMMA2_88 { 19 } else { 20 }
 }
 
-/// Packs what the second half of signing needs of w (see
+/// Packs the parts of w that the second half of signing needs (see
 /// [`rounding::low_and_flag`](crate::ring::rounding::low_and_flag)): 608 bytes a row
 /// for gamma2 = (q-1)/88, else 640.
 ///
@@ -464,7 +464,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn full_form_refuses_what_is_not_reduced() {
+    fn full_form_rejects_what_is_not_reduced() {
         let mut w = Poly(core::array::from_fn(|n| (n as i32 * 32_767) % Q));
         for (n, value, verdict) in [
             (0, Q - 1, true),

@@ -65,8 +65,8 @@ impl<const RATE: usize> Sponge<RATE> {
         self.finish_with(0x1f);
     }
 
-    /// The same with another domain byte than that of SHAKE: 0x01 is Keccak as
-    /// Ethereum knows it.
+    /// The same with another domain byte than that of SHAKE: 0x01 is the Keccak of
+    /// Ethereum.
     pub fn finish_with(&mut self, domain: u8) {
         self.state[self.position / 8] ^= u64::from(domain) << (self.position % 8 * 8);
         self.state[RATE / 8 - 1] ^= 1 << 63;

@@ -1,4 +1,4 @@
-//! Verification in lanes, as sibling crates ask for it.
+//! Verification in lanes, for sibling crates.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -81,7 +81,7 @@ impl<P> fmt::Debug for Verification<'_, P> {
 /// Any number, keys and message lengths in any mix; eight at a time share their
 /// hashing. A bad signature costs its neighbours nothing and does not change
 /// their results. `item` must return the same item for the same index; it may
-/// be asked more than once. No allocation.
+/// be called more than once for an index. No allocation.
 ///
 /// The keys' backend computes; keys of different backends are verified one by one.
 pub fn verify_lanes<'a, P: ParameterSet>(

@@ -280,7 +280,7 @@ mod tests {
     use std::vec;
 
     /// Signatures that do not verify are withheld, wherever they are in a batch and
-    /// whatever the other keys of the batch ask for.
+    /// whatever the settings of the other keys of the batch.
     fn only_valid_signatures_are_released<P: ParameterSet>() {
         let mut key = SigningKey::<P>::from_seed(&[1; 32]);
         let plain = key.prepare();

@@ -27,7 +27,7 @@ use crate::scheme::verify::verify_one;
 /// let key = VerifyingKey::<MlDsa44>::from_bytes(&encoded)?;
 /// key.verify(b"message", Context::EMPTY, &signature)?;
 ///
-/// // For a key that is asked often: A and t1 expanded once.
+/// // For a key that verifies often: A and t1 expanded once.
 /// let prepared = key.prepare();
 /// let verdict = prepared.verify(b"another", Context::EMPTY, &signature);
 /// assert_eq!(verdict, Err(VerifyError::ChallengeMismatch));
@@ -126,7 +126,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
 }
 
 impl<P: ParameterSet> VerifyingKey<P> {
-    /// The last step of signing: verifies if asked to, and wipes what fails.
+    /// The last step of signing: verifies if self-verification is on, and wipes a signature that fails.
     pub(crate) fn release(
         &self,
         verify: bool,

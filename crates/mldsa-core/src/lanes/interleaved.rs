@@ -48,7 +48,7 @@ impl<'a> InterleavedHash<'a> {
         }
     }
 
-    /// Blocks of a hash that has come to `state` and does not end with them.
+    /// Further blocks of a hash whose state is `state`, without its end.
     pub(crate) fn blocks(state: [u64; 25], blocks: &'a [Block]) -> Self {
         Self {
             state,
@@ -202,7 +202,7 @@ impl<'a> InterleavedHash<'a> {
     }
 }
 
-/// The digest of a hash that has come to `state` and ends with `rest`.
+/// The digest of a hash whose state is `state` and whose input ends with `rest`.
 pub(crate) fn finish_hash(
     mut state: [u64; 25],
     rest: &[u8],

@@ -99,7 +99,7 @@ pub(crate) trait Widths: Copy {
     }
 }
 
-/// An input of SHAKE256, handed out in padded blocks.
+/// An input of SHAKE256, returned in padded blocks.
 pub(crate) struct Input<'a> {
     // `tr` and the two bytes before the context
     head: Option<[u8; MU_HEAD_LEN]>,
@@ -131,12 +131,12 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Bytes of the strings that have not been handed out.
+    /// Bytes of the strings that have not been returned.
     pub(crate) fn len(&self) -> usize {
         self.parts.iter().map(|part| part.len()).sum()
     }
 
-    /// Whether the padded last block has been handed out.
+    /// Whether the padded last block has been returned.
     pub(crate) fn is_finished(&self) -> bool {
         self.finished
     }
@@ -172,16 +172,16 @@ pub(crate) fn pad(block: &mut [u8], filled: usize) {
     block[RATE - 1] |= 0x80;
 }
 
-/// An input on its way through a lane, and what is left to be filled.
+/// An input in a lane, and the rest of its output.
 struct Lane<'a, 'o> {
     input: Input<'a>,
     output: &'o mut [u8],
 }
 
-/// Inputs on their way to `Wide::LANES` lanes.
+/// Inputs for `Wide::LANES` lanes.
 ///
-/// `Wide` runs while more lanes are busy than `Narrow` has, and that while more
-/// than one is: a few long ones do not pay for empty lanes.
+/// `Wide` runs while more lanes are busy than `Narrow` has, and `Narrow` while more than one is
+/// busy, so that few long inputs take no time for empty lanes.
 pub(crate) struct Queue<'a, 'o, W> {
     // those that are done are taken out
     lanes: [Option<Lane<'a, 'o>>; MAX_LANES],

@@ -14,10 +14,10 @@ use crate::sample::Challenge;
 /// The parts of verification that a backend supplies.
 pub(crate) trait LaneBackend: Widths {
     /// Lines 9 and 10 of algorithm 8 and w1Encode: the commitment of the
-    /// signature, k packed rows to where `side` wants them. False if a coefficient of z
+    /// signature, k packed rows to the buffer of `interleaved`. False if a coefficient of z
     /// is too large.
     ///
-    /// `side` may be given one permutation with each of the backend's own.
+    /// `interleaved` may be given one permutation with each of the backend's own.
     fn commitment(
         self,
         key: &JobKey<'_>,
@@ -40,7 +40,7 @@ struct Parsed<'a> {
 /// Verifies jobs `0..results.len()`, in any number, up to `LANES` at a time, and
 /// writes every result.
 ///
-/// Jobs share permutations; a rejected one leaves its place to the next, so that
+/// Jobs share permutations; the next one takes the place of a rejected one, so that
 /// bad signatures do not slow good ones.
 ///
 /// To be inlined into entries that have the backend's features, one for a lone

@@ -8,7 +8,7 @@
 // The register occurs in a comment only.
 #![allow(asm_sub_register)]
 
-/// `a`, of which the compiler knows nothing but the type.
+/// `a`, of which the optimiser can assume nothing.
 ///
 /// An empty instruction in a register, so that it costs no memory access; where
 /// stable Rust has no inline assembler, the value passes through the stack.

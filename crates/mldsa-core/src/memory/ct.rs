@@ -44,7 +44,7 @@ pub fn abs(a: i32) -> i32 {
 }
 
 /// The bits in which two byte strings differ, joined by or: 0 if they are equal.
-/// Constant time in the bytes. To be joined with others by `|`, and judged once, by
+/// Constant time in the bytes. To be joined with others by `|`, and tested once, by
 /// [`is_zero`]. Bounds: `a` and `b` have the same length; more bytes of one are ignored.
 #[inline(always)]
 pub fn difference(a: &[u8], b: &[u8]) -> u8 {
@@ -54,7 +54,7 @@ pub fn difference(a: &[u8], b: &[u8]) -> u8 {
 
 /// Whether an accumulated [`difference`] is zero, passed through the value barrier on
 /// every target: the bool is still secret until it is declassified. A call, so that the value is
-/// judged in a register wherever it was accumulated.
+/// tested in a register wherever it was accumulated.
 #[inline(never)]
 pub fn is_zero(difference: u8) -> bool {
     value_barrier(i32::from(difference)) == 0

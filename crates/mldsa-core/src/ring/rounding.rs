@@ -13,7 +13,7 @@ pub const fn power2round(r: i32) -> (i32, i32) {
 }
 
 /// Algorithm 36 Decompose: `r = r1 2 gamma2 + r0` with -gamma2 < r0 <= gamma2,
-/// except that r1 = 0 and r0 - 1 stand for the topmost residues.
+/// except that the topmost residues have r1 = 0 and r0 - 1.
 /// Returns (r1, r0); -gamma2 <= r0 <= gamma2.
 ///
 /// Bounds: `gamma2` is one of the two of FIPS 204.

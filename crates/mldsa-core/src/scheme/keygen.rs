@@ -130,7 +130,7 @@ pub(super) fn public_rows<P: ParameterSet>(
 }
 
 /// One row of `Power2Round(A s1 + s2)`, packed. A function of its own, whose frame
-/// is gone while A is sampled.
+/// is released before A is sampled.
 #[inline(never)]
 fn public_row(
     kernels: &Kernels,
@@ -191,7 +191,7 @@ pub fn check_expanded<P: ParameterSet>(
     }
 }
 
-/// Whether s1 and s2 lie in [-eta, eta].
+/// Whether s1 and s2 are in [-eta, eta].
 ///
 /// # Errors
 /// [`KeyError::SecretRange`].

@@ -61,7 +61,7 @@ fn keygen_group<P: ParameterSet>(backend: Backend, keys: &mut [NewKey<'_, P>]) {
     shake256_lanes(backend, hashes);
 }
 
-/// Lines 3 and 5 to 8 for one key. A function of its own, whose frame is gone while the
+/// Lines 3 and 5 to 8 for one key. A function of its own, whose frame is released before the
 /// lanes hash.
 #[inline(never)]
 fn public_key<P: ParameterSet>(

@@ -92,8 +92,8 @@ pub(crate) struct Request<'a> {
 pub(crate) type Done<'f, P, T> =
     dyn FnMut(T, Result<&<P as ParameterSet>::SignatureBytes, SignError>) + 'f;
 
-/// Algorithm 7 on every request, at most [`MAX_SLOTS`] at once. Requests are asked for
-/// as there is room, a handful ahead; `done` hears of them as they are finished.
+/// Algorithm 7 on every request, at most [`MAX_SLOTS`] at once. Requests are taken
+/// as slots become free, a few ahead; `done` receives each one when it is finished.
 ///
 /// All of `slots` that were used are wiped, also when a caller's function panics.
 /// Bounds: `slots` is not empty.
@@ -180,7 +180,7 @@ impl<'a, T> Waiting<'a, T> {
         Some(message)
     }
 
-    /// Asks for as many requests as there are lanes and hashes them.
+    /// Takes as many requests as there are lanes and hashes them.
     #[inline(never)]
     fn fill(
         &mut self,

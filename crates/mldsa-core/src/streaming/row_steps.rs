@@ -200,7 +200,7 @@ pub fn absorb_w1_row(
     absorb_hinted(p, hint, acc, hash);
 }
 
-/// The product. A frame of its own, gone when the hash needs its own.
+/// The product. A frame of its own, released before that of the hash.
 #[inline(never)]
 fn subtract_ct1(c: &SparseChallenge, t1: &[u8], acc: &mut [i32; N]) {
     let mut row = [0; N];

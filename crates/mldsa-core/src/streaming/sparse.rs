@@ -42,7 +42,7 @@ impl SparseChallenge {
         };
         // A byte that always comes never runs out.
         let _ = sample_in_ball_steps_vartime(tau, next, |i, j, negative| {
-            // c[i] = c[j], then c[j] = +-1: what stood at j moves to i.
+            // c[i] = c[j], then c[j] = +-1: the value at j moves to i.
             let (taken, free) = unsorted.split_at_mut(count);
             if let Some(place) = taken.iter_mut().find(|place| **place == j) {
                 *place = i;

@@ -118,7 +118,7 @@ pub fn multiply_accumulate_compact(
     }
 }
 
-/// The products of one quarter. A frame of its own, gone while windows are filled.
+/// The products of one quarter. A frame of its own, released before windows are filled.
 #[inline(never)]
 fn add_quarter(acc: &mut [i32], window: &[i32; WINDOW], entry: &[u8]) {
     let mut group = [0; GROUP];

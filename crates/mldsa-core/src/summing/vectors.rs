@@ -91,7 +91,7 @@ pub fn add_ntt(sum: &mut [NttPoly], x: &[NttPoly]) {
 
 /// `sum + x` over the integers. Constant time.
 ///
-/// Bounds: |sum + x| < 2^31, the caller's to see to.
+/// Bounds: |sum + x| < 2^31, which the caller ensures.
 pub fn add_integers(sum: &mut [Poly], x: &[Poly]) {
     for (sum, x) in sum.iter_mut().zip(x) {
         for (sum, &x) in sum.0.iter_mut().zip(&x.0) {
@@ -254,8 +254,7 @@ pub fn norm(x: &[Poly]) -> i32 {
         .fold(0, |max, &a| max.max(abs(a)))
 }
 
-/// Why a summed response makes no signature: bad luck, to be met with another
-/// attempt.
+/// Reason why a summed response makes no signature. Another attempt may succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CombineError {
     /// ||z|| >= gamma1 - beta.
@@ -414,7 +413,7 @@ mod tests {
             assert!(distance <= r_max + P.beta());
             let distance = response_distance(B, &a_hat, &c_hat, &w, &t, &mut z);
             assert!(distance <= P.beta());
-            // Against another key the distance is as large as chance makes it.
+            // Against another key the distance is as large as between random values.
             let distance = response_distance(B, &a_hat, &c_hat, &w, &west, &mut z);
             assert!(distance > Q / 4);
 

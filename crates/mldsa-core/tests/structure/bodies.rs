@@ -7,7 +7,7 @@ use super::*;
 /// No function body of 15 lines or more occurs twice in the crates, whatever its
 /// indentation and its comments.
 #[test]
-fn no_long_body_stands_twice() {
+fn no_long_body_occurs_twice() {
     let mut seen = BTreeMap::<String, Vec<String>>::new();
     let crates = source().join("../..");
     for file in rust_files(&crates) {
@@ -63,7 +63,7 @@ fn long_bodies(text: &str) -> Vec<(usize, String)> {
 }
 
 #[test]
-fn a_body_that_stands_twice_is_noticed() {
+fn a_body_that_occurs_twice_is_detected() {
     let lines: Vec<String> = (0..15).map(|n| format!("let a{n} = {n};")).collect();
     let first = format!("pub(crate) fn f() {{\n    {}\n}}\n", lines.join("\n    "));
     let second = format!(

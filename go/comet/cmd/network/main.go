@@ -273,7 +273,7 @@ func atLeast(nodes []*node, height int64) (bool, error) {
 	return true, nil
 }
 
-// wait ends when done returns true. It fails after a time that is generous for any machine.
+// wait ends when done returns true. It fails after MLDSA_TEST_HANG_SECONDS, by default 600.
 func wait(what string, done func() (bool, error)) error {
 	limit := 600
 	if named, err := strconv.Atoi(os.Getenv("MLDSA_TEST_HANG_SECONDS")); err == nil {

@@ -1,6 +1,6 @@
 /* QEMU TCG plugin: the address of every instruction and of everything it loads
  * and stores, as 64-bit words in the order of execution, on standard output. The
- * layout of a word stands in record.rs. Debian ships no header of the plugin
+ * layout of a word is in record.rs. Debian ships no header of the plugin
  * interface, so what is used of its version 1 is declared here. */
 #include <stdbool.h>
 #include <stddef.h>

@@ -47,20 +47,20 @@ fn steps_make_an_aggregate() {
             place.refused(&member("reveal", 0, ""), "hash");
         }
     }
-    // Another cohort, or another payload, for the same label is another decision.
+    // Other participants, or another payload, for the same label are another decision.
     let fixed = "has fixed other participants";
-    place.refused(&member("commit", 0, "--cohort m0,m1"), fixed);
+    place.refused(&member("commit", 0, "--participants m0,m1"), fixed);
     let elsewhere = |step: &str, n: usize, more: &str| {
         member(step, n, more).replace("--round round", "--round elsewhere")
     };
     for n in 0..2 {
-        place.good(&elsewhere("open", n, "--cohort m0,m1"));
+        place.good(&elsewhere("open", n, "--participants m0,m1"));
     }
     place.refused(&elsewhere("commit", 0, ""), "already used");
     place.put("payload", b"block B");
     place.refused(&member("commit", 0, ""), "already used");
     fs::remove_dir_all(place.path("elsewhere")).unwrap();
-    place.good(&elsewhere("open", 0, "--attempt 1 --cohort m0"));
+    place.good(&elsewhere("open", 0, "--attempt 1 --participants m0"));
     place.refused(&elsewhere("commit", 0, "--attempt 1"), "already used");
     place.put("payload", b"what is decided");
     place.refused(&member("respond", 0, ""), "commitment");
@@ -162,7 +162,7 @@ fn large_and_irregular_files_are_rejected() {
     let endless = |name: &str| {
         std::os::unix::fs::symlink("/dev/zero", place.path(name)).unwrap();
     };
-    place.good(&member("open", 0, "--cohort m0,m1"));
+    place.good(&member("open", 0, "--participants m0,m1"));
     for name in [
         "committee/epoch-1/acknowledgements/6d31",
         &message(1, "opening"),
@@ -183,7 +183,7 @@ fn large_and_irregular_files_are_rejected() {
                 place.run("plan --committee committee --all-registered --epoch 9 --content a");
                 let _ = fs::remove_dir_all(place.path("committee/epoch-9"));
             } else {
-                let run = place.run(&member("commit", 0, "--cohort m0,m1"));
+                let run = place.run(&member("commit", 0, "--participants m0,m1"));
                 assert!(run.stderr.contains(why), "{name}: {}", run.stderr);
             }
         }
@@ -247,7 +247,7 @@ fn messages_of_an_old_epoch_are_rejected() {
 /// A late acknowledgement split the round: members after it committed with other participants.
 #[test]
 fn participants_are_fixed_by_the_first_opening() {
-    let place = Place::new("cohort");
+    let place = Place::new("participants");
     for n in 0..4 {
         place.good(&own("init", n, &format!("--id m{n}")));
     }
@@ -262,7 +262,7 @@ fn participants_are_fixed_by_the_first_opening() {
         place.each_member(step, [0, 1, 2]);
     }
     place.refused(
-        &member("open", 3, "--cohort m0,m1,m2,m3"),
+        &member("open", 3, "--participants m0,m1,m2,m3"),
         "other participants",
     );
     let combined = place.run(&member("combine", 3, "--out aggregate"));

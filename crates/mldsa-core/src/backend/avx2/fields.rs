@@ -38,7 +38,7 @@ pub(super) fn short_field<const BITS: usize>(bytes: &[u8], n: usize) -> __m256i 
     cut::<BITS>(_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(raw), index))
 }
 
-/// The fields from the double words that they lie in.
+/// The fields from the double words that contain them.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn cut<const BITS: usize>(dwords: __m256i) -> __m256i {

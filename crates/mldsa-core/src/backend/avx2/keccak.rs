@@ -158,7 +158,7 @@ pub(super) fn permute_x4_and_one(state: &mut [X4; 25], one: &mut [u64; 25]) {
     permute_interleaved!(state, one);
 }
 
-/// One permutation: `rorx` and `andn` are worth a sixth of the time.
+/// One permutation: `rorx` and `andn` save a sixth of the time.
 #[inline(never)]
 #[target_feature(enable = "bmi1,bmi2")]
 pub(super) fn permute_x1(state: &mut [u64; 25]) {

@@ -39,7 +39,7 @@ pub(super) fn expand_a<C: Cpu>(
     }
 }
 
-/// Entries in row order from `first` on, at most four. `side` gets one permutation with
+/// Entries in row order from `first` on, at most four. `interleaved` gets one permutation with
 /// each of ours.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]

@@ -104,7 +104,7 @@ pub(super) fn accept(eta: i32, stream: &[u8], out: &mut [i32; N]) -> usize {
         let halves = _mm_unpacklo_epi8(low, high);
         let accepted = declassify(
             _mm_movemask_epi8(_mm_cmpgt_epi8(_mm_set1_epi8(limit), halves)),
-            "ExpandS: which half-bytes were refused",
+            "ExpandS: which half-bytes were rejected",
         );
         let values = _mm_shuffle_epi8(values, halves);
         for (values, accepted) in [

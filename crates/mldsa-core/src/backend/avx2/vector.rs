@@ -1,4 +1,4 @@
-//! A register as the transforms want it.
+//! The register type of the transforms.
 
 use core::arch::x86_64::*;
 

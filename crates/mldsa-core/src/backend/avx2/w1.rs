@@ -111,7 +111,7 @@ fn rounded<const SIX_BITS: bool>(s: __m256i) -> __m256i {
 ///
 /// r0 is positive where s exceeds the multiple that r1 encodes. At the topmost
 /// residues r1 stays as it is before its wrap: r0 is at most zero there, as the special
-/// case of algorithm 36 wants.
+/// case of algorithm 36 requires.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn use_hint<const SIX_BITS: bool>(s: __m256i, hint: [i16; 16]) -> __m256i {

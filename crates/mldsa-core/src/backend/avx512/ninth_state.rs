@@ -9,14 +9,13 @@ use crate::lanes::sponge::RATE;
 /// The last lane.
 const LAST: __mmask8 = 0x80;
 
-/// A hash, and where it is while states are permuted: with `LANES` in the last lane if
-/// that is free, and otherwise, or without, in scalar registers. (What is not asked for
-/// takes no stack.)
+/// A hash, and its place while states are permuted: with `LANES` the last lane if that is free,
+/// otherwise scalar registers. Without `LANES` the lane takes no stack.
 pub(super) struct NinthState<'s, 'a, const LANES: bool> {
     interleaved: &'s mut InterleavedHash<'a>,
     /// Nothing else needs the last lane.
     lane_is_free: bool,
-    /// The state of the hash is in the last lane, not in `side`.
+    /// The state of the hash is in the last lane, not in `interleaved`.
     in_lane: bool,
 }
 
@@ -74,7 +73,7 @@ impl<'s, 'a, const LANES: bool> NinthState<'s, 'a, LANES> {
     }
 
     /// Takes the hash out of its lane, if it is in one: to be called before the states
-    /// are permuted by anyone else or given up.
+    /// are permuted by other code, or dropped.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn leave(&mut self, state: &[X8; 25]) {

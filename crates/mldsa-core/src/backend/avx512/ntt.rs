@@ -270,7 +270,7 @@ impl LaneRatio {
 }
 
 /// `zeta^brv(k)` and its quotient.
-// Not a static: of that the compiler knows no value in other codegen units.
+// Not a static, whose value the compiler does not know in other codegen units.
 const ZETAS: &[(i32, i32); 256] = &with_quotients(zetas(false));
 /// `-zeta^brv(3 2^m - 1 - k)` for `2^m <= k < 2^(m+1)` and its quotient: the factor
 /// the inverse uses where the forward transform used number `k`.

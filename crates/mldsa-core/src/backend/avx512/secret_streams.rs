@@ -174,7 +174,7 @@ fn accept(eta: i32, stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {
         );
         let accepted = declassify(
             _mm512_cmplt_epu32_mask(halves, limit),
-            "ExpandS: which half-bytes were refused",
+            "ExpandS: which half-bytes were rejected",
         );
         let values = _mm512_permutexvar_epi32(halves, values);
         let values = _mm512_maskz_compress_epi32(accepted, values);

@@ -3,7 +3,7 @@
 use core::arch::x86_64::__cpuid;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// The answer of [`prefer_spare_lane`], or [`UNKNOWN`].
+/// The result of [`prefer_spare_lane`], or [`UNKNOWN`].
 static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
 const UNKNOWN: u8 = 2;
 
@@ -24,7 +24,7 @@ pub(super) fn prefer_spare_lane() -> bool {
 
 /// The maker's name as CPUID gives it.
 fn vendor() -> [u8; 12] {
-    // SAFETY: a CPU with AVX-512 has the instruction. (Later compilers know.)
+    // SAFETY: a CPU with AVX-512 has the instruction. (For later compilers the call is safe.)
     #[allow(unused_unsafe)]
     let leaf = unsafe { __cpuid(0) };
     let mut name = [0; 12];

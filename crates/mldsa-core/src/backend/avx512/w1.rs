@@ -67,7 +67,7 @@ pub(super) fn encode<const SIX_BITS: bool>(v: &Registers, hint: &[u32; 8], out: 
 /// 2 gamma2 is a multiple of 128, so 16 bits are enough: with
 /// `s = ceil(r / 128)`, r1 is s over gamma2 / 64, rounded, and r0 is positive
 /// where s exceeds that multiple. At the topmost residues r1 stays as it is before
-/// its wrap: r0 is at most zero there, as the special case of algorithm 36 wants.
+/// its wrap: r0 is at most zero there, as the special case of algorithm 36 requires.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn use_hint<const SIX_BITS: bool>(r: [__m512i; 2], hint: u32) -> __m512i {

@@ -54,7 +54,7 @@ pub(super) fn eta_field(eta: i32, fields: &[u8], n: usize) -> Eight {
     Eight(four(0), four(4))
 }
 
-/// The fields from the double words that they lie in.
+/// The fields from the double words that contain them.
 #[inline]
 #[target_feature(enable = "neon")]
 fn cut<const BITS: usize>(low: uint8x16_t, high: uint8x16_t) -> Eight {

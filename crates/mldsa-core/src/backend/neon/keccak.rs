@@ -117,7 +117,7 @@ fn permute_x2(state: &mut [Pair<Neon>; 25]) {
 #[inline(never)]
 #[target_feature(enable = "neon")]
 fn permute_x2_and_two(state: &mut [Pair<Neon>; 25], first: &mut [u64; 25], second: &mut [u64; 25]) {
-    rounds::permute_beside(words(state), first, second);
+    rounds::permute_with_words(words(state), first, second);
 }
 
 #[inline(never)]
@@ -139,7 +139,7 @@ fn permute_x2_and_two_sha3(
     first: &mut [u64; 25],
     second: &mut [u64; 25],
 ) {
-    rounds::permute_beside_sha3(words(state), first, second);
+    rounds::permute_with_words_sha3(words(state), first, second);
 }
 
 /// One permutation.

@@ -13,8 +13,8 @@ use core::arch::asm;
 use super::scalar::constant;
 use crate::hash::keccak::ROUND_CONSTANTS;
 
-/// The texts of a round's parts, in their order, for another macro: between two of them
-/// other instructions may stand. Iota is not among them. Four steps of rho have a form of
+/// The texts of a round's parts, in their order, for another macro: other instructions
+/// may be placed between two of them. Iota is not among them. Four steps of rho have a form of
 /// their own.
 macro_rules! parts {
     (
@@ -268,7 +268,7 @@ static CONSTANTS: [[u64; 3]; 24] = {
 };
 
 /// A round on vectors in parallel with two on words: the parts of both, in turns.
-macro_rules! round_beside {
+macro_rules! round_with_words {
     ($($form:ident),*) => { parts!(with_words_of_rounds; $($form),*;) };
 }
 
@@ -292,7 +292,7 @@ macro_rules! woven {
     };
 }
 
-macro_rules! permute_beside {
+macro_rules! permute_with_words {
     ($state:ident, $first:ident, $second:ident, $round:expr, [$($name:tt $n:tt),*]) => {
         // Both scalar states take half the rounds of the vectors.
         let half = CONSTANTS.as_ptr_range().start.wrapping_add(12);
@@ -337,7 +337,7 @@ macro_rules! permute_beside {
         }
     };
     ($state:ident, $first:ident, $second:ident, $round:expr) => {
-        with_words!(permute_beside; $state, $first, $second, $round,);
+        with_words!(permute_with_words; $state, $first, $second, $round,);
     };
 }
 
@@ -345,16 +345,16 @@ macro_rules! permute_beside {
 /// Constant time.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn permute_beside(
+pub(super) fn permute_with_words(
     state: &mut [uint64x2_t; 25],
     first: &mut [u64; 25],
     second: &mut [u64; 25],
 ) {
-    permute_beside!(
+    permute_with_words!(
         state,
         first,
         second,
-        round_beside!(parity, effect, rho, rho, chi)
+        round_with_words!(parity, effect, rho, rho, chi)
     );
 }
 
@@ -362,15 +362,15 @@ pub(super) fn permute_beside(
 /// the other. Constant time.
 #[inline]
 #[target_feature(enable = "neon,sha3")]
-pub(super) fn permute_beside_sha3(
+pub(super) fn permute_with_words_sha3(
     state: &mut [uint64x2_t; 25],
     first: &mut [u64; 25],
     second: &mut [u64; 25],
 ) {
-    permute_beside!(
+    permute_with_words!(
         state,
         first,
         second,
-        round_beside!(parity, effect_sha3, rho_sha3, rho, chi)
+        round_with_words!(parity, effect_sha3, rho_sha3, rho, chi)
     );
 }

@@ -3,7 +3,7 @@
 //!
 //! Each word is kept rotated right by a constant, and what is added to it is rotated by
 //! the difference. Theta takes a word to the rotation of the effect, rho adds its own, and
-//! chi leaves the rotation of its second next word: [`kept!`] is what all rounds agree on.
+//! chi leaves the rotation of its second next word: [`kept!`] has these rotations, the same in all rounds.
 //!
 //! The text is written out because the compiler keeps twelve words of such a round in memory.
 //! Here there are 29 registers, all but x18 and x29, which systems reserve. Word x + 5 y is in
@@ -62,8 +62,8 @@ macro_rules! word_chi {
     };
 }
 
-/// The texts of a round's parts, in their order, for another macro: between two of them
-/// other instructions may stand. Iota is not among them.
+/// The texts of a round's parts, in their order, for another macro: other instructions
+/// may be placed between two of them. Iota is not among them.
 macro_rules! word_parts {
     ($each:ident; $($rest:tt)*) => {
         $each!($($rest)*

@@ -103,7 +103,7 @@ pub(super) fn accept(eta: i32, stream: &[u8], out: &mut [i32; N]) -> usize {
         let halves = vcombine_u8(vzip1_u8(low, high), vzip2_u8(low, high));
         let bits = vandq_u8(vcltq_u8(halves, vdupq_n_u8(limit)), weights);
         let accepted = [vaddv_u8(vget_low_u8(bits)), vaddv_u8(vget_high_u8(bits))];
-        let accepted = declassify(accepted, "ExpandS: which half-bytes were refused");
+        let accepted = declassify(accepted, "ExpandS: which half-bytes were rejected");
         let values = vqtbl1q_s8(values, halves);
         for (values, accepted) in [vget_low_s8(values), vget_high_s8(values)]
             .into_iter()

@@ -5,8 +5,8 @@ use core::sync::atomic::{AtomicU8, Ordering};
 /// Arm cores on which a state in scalar registers costs little in parallel with two in
 /// vectors, by the part number in MIDR_EL1: they have more scalar units than vector
 /// units, and the instructions for SHA-3, if at all, on one of these. The first four rest
-/// on LLVM's models (`tools/arm-cycles.py`), V3 on what AWS-LC says of its dispatch.
-const SCALAR_BESIDE: [u64; 5] = [
+/// on LLVM's models (`tools/arm-cycles.py`), V3 on the dispatch of AWS-LC.
+const SCALAR_IN_PARALLEL: [u64; 5] = [
     0xd0c, // Neoverse N1
     0xd40, // Neoverse V1
     0xd49, // Neoverse N2
@@ -14,10 +14,10 @@ const SCALAR_BESIDE: [u64; 5] = [
     0xd84, // Neoverse V3
 ];
 
-/// Whether this is such a core. Of all others, Apple's among them, and where the system
-/// does not tell: no, which is the form of the fewest instructions.
+/// Whether this is such a core. `false` for all others, Apple's among them, and where the system
+/// does not name the core: the form of the fewest instructions.
 ///
-/// Always the same answer in one process, whatever core of it runs.
+/// The result is the same in all calls of a process, on whichever core they run.
 pub(super) fn scalar_interleaved() -> bool {
     const UNKNOWN: u8 = 2;
     static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
@@ -36,7 +36,7 @@ pub(super) fn scalar_interleaved() -> bool {
 fn in_table(midr: u64) -> bool {
     const ARM: u64 = 0x41;
     let (implementer, part) = (midr >> 24 & 0xff, midr >> 4 & 0xfff);
-    implementer == ARM && SCALAR_BESIDE.contains(&part)
+    implementer == ARM && SCALAR_IN_PARALLEL.contains(&part)
 }
 
 /// MIDR_EL1, where the system lets a program read it.
@@ -53,7 +53,7 @@ fn midr() -> Option<u64> {
         return None;
     }
     let midr;
-    // SAFETY: reads a register, for which the kernel promises to stand in.
+    // SAFETY: reads a register, which the operating system emulates.
     unsafe {
         core::arch::asm!(
             "mrs {midr}, midr_el1",

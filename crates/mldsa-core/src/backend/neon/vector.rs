@@ -1,5 +1,5 @@
-//! Eight coefficients in two registers, as the transforms want them, and safe loads and
-//! stores of registers.
+//! Eight coefficients in two registers, for the transforms, and safe loads and stores of
+//! registers.
 
 use core::arch::aarch64::*;
 
