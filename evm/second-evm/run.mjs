@@ -93,7 +93,7 @@ for (const v of vectors.sets) {
   const stateless = await deploy(`Stateless${v.set}`, hex20(expand), hex20(core));
   if (prea(v.set, bytes(v.pk)) !== v.packed) { failed += 1; console.log(v.set, 'PreA form differs'); }
   if ((await call(registry, v.pk)).word !== v.commit) { failed += 1; console.log(v.set, 'commitment differs'); }
-  // Set, rho and tr as the PreA form has them, behind its tag.
+  // Set, rho and tr as the PreA form has them, after its tag.
   const [rho, tr] = [v.packed.slice(28, 92), v.packed.slice(92, 220)];
   let agreed = 0; let valid = 0; let gas = 0n;
   for (const c of v.cases) {

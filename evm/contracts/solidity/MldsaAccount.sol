@@ -38,7 +38,7 @@ contract MldsaAccount {
 
     receive() external payable {}
 
-    /// What the owner signs, under the context "ERC-1271", to approve `hash`.
+    /// Message that the owner signs, under the context "ERC-1271", to approve `hash`.
     function messageHash(bytes32 hash) public view returns (bytes32) {
         return keccak256(abi.encode(block.chainid, address(this), hash));
     }
@@ -48,8 +48,8 @@ contract MldsaAccount {
         return _valid("ERC-1271", messageHash(hash), signature) ? this.isValidSignature.selector : bytes4(0xffffffff);
     }
 
-    /// ERC-4337: 0 for a valid signature, 1 for another. The nonce is the entry
-    /// point's affair.
+    /// ERC-4337: 0 for a valid signature, 1 for another. The entry
+    /// point checks the nonce.
     function validateUserOp(PackedUserOperation calldata operation, bytes32 operationHash, uint256 missingFunds)
         external
         returns (uint256 invalid)

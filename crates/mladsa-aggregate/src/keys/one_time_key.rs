@@ -144,7 +144,7 @@ pub(crate) fn derive_each(
     }
 }
 
-/// Scratch memory for deriving keys in sequence. Zeroized on drop.
+/// Scratch memory for deriving keys in sequence. Wiped on drop.
 struct KeyMemory<'m> {
     matrix: &'m Matrix,
     s: Secret<Box<[Poly]>>,

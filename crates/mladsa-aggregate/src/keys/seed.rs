@@ -11,7 +11,7 @@ use crate::wire::framing::hash_lp;
 pub(crate) const KEYS_TOGETHER: usize = 8;
 
 /// Master seed: the 32-byte secret from which every one-time key, nonce and offset of a
-/// member is derived. Zeroized on drop; not `Clone`, not printable.
+/// member is derived. Wiped on drop; not `Clone`, not printable.
 ///
 /// It must be random, have one journal for its whole life, and be retired when that journal
 /// is lost or was restored from a copy.
@@ -22,7 +22,7 @@ pub struct MasterSeed {
 }
 
 impl MasterSeed {
-    /// A seed of 32 random bytes. The caller zeroizes its copy.
+    /// A seed of 32 random bytes. The caller wipes its copy.
     #[must_use]
     pub fn from_bytes(seed: &[u8; 32]) -> Self {
         let mut framed = Secret::new(*b"\0\0\0\x05F.prf\0\0\0\x20--------------------------------");

@@ -1,4 +1,4 @@
-//! The portable table with counters, for the tests of `cost` and of zeroization.
+//! The portable table with counters, for the tests of `cost` and of wiping.
 
 use core::cell::Cell;
 use std::thread_local;
