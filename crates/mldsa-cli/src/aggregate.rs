@@ -51,7 +51,7 @@ one decision; the journal in the store ensures it. A store that was lost, copied
 restored from a backup must never sign again.
 
 `--committee` is a directory that all members share, `--store` one member's own,
-made with mode 0700; its secrets and its journal have mode 0600. A store remembers
+made with mode 0700; its secrets and its journal have mode 0600. A store contains
 the committee, the epoch and the domain of `join`. A member runs, for an epoch:
 
   join      with the names of all members; the members make one plan
@@ -72,7 +72,7 @@ no directory: its store has pinned the committee's identity (`trust`), or an
 earlier committee that has endorsed it, or --identity gives it.
 
 EXIT CODE  0 done or valid, 1 invalid, not enough signers, another decision, not
-done in time, or to be retried with the next attempt, 2 unusable or refused.";
+done in time, or to be retried with the next attempt, 2 unusable or rejected.";
 
 #[derive(clap::Subcommand)]
 enum Command {

@@ -55,7 +55,7 @@ pub(super) struct Entry<P: ParameterSet> {
     pub(super) generation: u64,
 }
 
-/// Peers that are remembered as suspects.
+/// Most peers that are kept as suspects.
 const MAX_SUSPECTS: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 /// Bytes of a queued vote without message and signature.
 const ENTRY_BYTES: usize = 256;

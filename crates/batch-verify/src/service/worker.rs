@@ -304,7 +304,7 @@ impl<P: ParameterSet> Shared<P> {
         }
     }
 
-    /// Remembers whether the last vote or quorum of a peer was valid. A cached one does not
+    /// Records whether the last vote or quorum of a peer was valid. A cached one does not
     /// count: a replay must not clear its sender.
     pub(super) fn on_verified(&self, peer: Peer, is_valid: bool) {
         let Some(peer) = peer else { return };

@@ -2,6 +2,7 @@
 
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
+use std::sync::mpsc;
 use std::thread;
 
 use batch_verify::{QuorumError, QuorumRule, ServiceError, Source};
@@ -23,11 +24,16 @@ fn a_drain_ends_at_its_boundary() {
     // A peer that never stops: after each answer it submits two more. The drain ends all the
     // same, because they came later.
     let flooding = service.clone();
+    let (send, has_begun) = mpsc::channel();
     let flood = thread::spawn(move || {
         let mut answered = 0_u64;
         for n in 0_u64.. {
             let vote = forgery(member(1), &n.to_le_bytes());
-            match flooding.submit(Source::peer(9).catch_up(), &vote.as_vote()) {
+            let submitted = flooding.submit(Source::peer(9).catch_up(), &vote.as_vote());
+            if n == 0 {
+                send.send(()).unwrap();
+            }
+            match submitted {
                 Ok(pending) if n % 2 == 0 => answered += u64::from(pending.wait().is_err()),
                 Ok(pending) => pending.detach(),
                 Err(ServiceError::ShuttingDown) => return answered,
@@ -36,6 +42,7 @@ fn a_drain_ends_at_its_boundary() {
         }
         answered
     });
+    has_begun.recv().unwrap();
     worker.start();
     returns(move || drain.wait());
     assert_eq!(first.wait(), Ok(()));

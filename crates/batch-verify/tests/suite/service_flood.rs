@@ -295,9 +295,9 @@ fn honest_votes_get_their_verdicts_during_a_flood() {
     }
 }
 
-/// Thousands of other peers do not make the service forget that a peer forges.
+/// Thousands of other peers do not displace a suspect.
 #[test]
-fn suspects_are_remembered_beyond_thousands_of_others() {
+fn suspects_are_kept_beyond_thousands_of_others() {
     let (service, worker) = held(|builder| builder.batch(8));
     for peer in 0..5000 {
         let vote = OwnedVote::new(member(0), b"x", vec![0; 3]);

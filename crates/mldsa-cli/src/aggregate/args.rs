@@ -18,7 +18,7 @@ pub(crate) struct JoinArgs {
     #[command(flatten)]
     pub(crate) plan: PlanShape,
 
-    /// The domain, which the store remembers for `sign`
+    /// The domain, which is stored for `sign`
     #[arg(long)]
     pub(crate) ctx: Option<String>,
 
@@ -103,18 +103,18 @@ pub(crate) struct PlanShape {
     pub(crate) after: Option<u64>,
 }
 
-// Store and epoch. A store remembers the committee and the epoch of the last `join` or `trust`.
+// Store and epoch. A store has the committee and the epoch of the last `join` or `trust`.
 #[derive(clap::Args)]
 pub(crate) struct EpochArgs {
     /// The directory of this member or verifier alone
     #[arg(long, value_name = "DIR")]
     pub(crate) store: PathBuf,
 
-    /// The directory that the committee shares [default: as the store remembers]
+    /// The directory that the committee shares [default: as stored]
     #[arg(long, value_name = "DIR")]
     pub(crate) committee: Option<PathBuf>,
 
-    /// The epoch [default: as the store remembers, or 1]
+    /// The epoch [default: as stored, or 1]
     #[arg(long)]
     pub(crate) epoch: Option<u64>,
 
@@ -271,7 +271,7 @@ pub(crate) struct SubjectArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) payload: PathBuf,
 
-    /// The domain [default: as the store remembers, or empty]
+    /// The domain [default: as stored, or empty]
     #[arg(long)]
     pub(crate) ctx: Option<String>,
 

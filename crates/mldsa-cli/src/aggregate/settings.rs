@@ -1,4 +1,4 @@
-//! Settings that a store remembers: committee, epoch and domain.
+//! Settings in a store: committee, epoch and domain.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl Settings {
         }
     }
 
-    /// The committee and the epoch of the arguments, else those that the store remembers.
+    /// The committee and the epoch of the arguments, else those of the store.
     pub(crate) fn resolve(args: &EpochArgs) -> io::Result<Self> {
         let known = Self::of(&args.store)?;
         let (committee, epoch, ctx) = match known {
@@ -40,7 +40,7 @@ impl Settings {
             None => (None, None, String::new()),
         };
         let committee = args.committee.clone().or(committee).ok_or_else(|| {
-            let why = "the store remembers no committee: --committee is required";
+            let why = "the store has no committee: --committee is required";
             named(&args.store, why)
         })?;
         Ok(Self {
@@ -50,7 +50,7 @@ impl Settings {
         })
     }
 
-    /// Remembers the settings.
+    /// Stores the settings.
     pub(crate) fn keep(&self, store: &Path) -> io::Result<()> {
         let absolute = std::path::absolute(&self.committee);
         let settings = Self {

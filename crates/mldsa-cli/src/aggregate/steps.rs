@@ -31,7 +31,7 @@ use crate::output::{Content, Existing, Output, write_each_after};
 use crate::paths::Files;
 use crate::terminal::print;
 
-/// The signing task of the arguments, in the domain that the store remembers if they have none.
+/// The signing task of the arguments, in the stored domain if they have none.
 pub(crate) fn signing_task(args: &SubjectArgs, store: &Path) -> io::Result<SigningTask> {
     let id = content_label(&args.content)?;
     let payload = read_named(&args.payload, MAX_SHARED)?;

@@ -4,7 +4,7 @@ mod evidence;
 #[cfg(unix)]
 mod hostile;
 mod kills;
-mod people;
+mod members;
 mod pins;
 mod results;
 mod steps;

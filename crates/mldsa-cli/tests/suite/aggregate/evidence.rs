@@ -1,6 +1,6 @@
 //! Members that sign two roots or acknowledge two lists, and the epoch that replaces theirs.
 
-use super::people::line;
+use super::members::line;
 use super::stores::{make_incomplete, seal};
 use super::*;
 

@@ -6,17 +6,17 @@ use std::process::Child;
 use std::thread;
 
 use super::evidence::make_twin;
-use super::people::{People, SIGN, line};
+use super::members::{SIGN, TestCommittee, line};
 use super::*;
 
 /// A member removes its own acknowledgement and publishes it again, while it does not sign. Each time
 /// the sessions of the others began anew and retired an attempt, until they had no keys left.
 #[test]
 fn a_withdrawn_acknowledgement_changes_no_session() {
-    let people = People::new("withdrawn");
-    let place = &people.place;
-    people.join(&[0, 1, 2, 3]);
-    people.agree(&[0, 1, 2, 3], "");
+    let committee = TestCommittee::new("withdrawn");
+    let place = &committee.place;
+    committee.join(&[0, 1, 2, 3]);
+    committee.agree(&[0, 1, 2, 3], "");
     // One that does not lead the first attempt opens its key and does nothing more.
     let silent = (leader(place, "slot-7") + 1) % 4;
     let sign = SIGN.replace("-timeout 3", "-timeout 600");
@@ -27,7 +27,7 @@ fn a_withdrawn_acknowledgement_changes_no_session() {
     let others = [1, 2, 3].map(|at| (silent + at) % 4);
     let logs = || others.map(|n| place.get(&format!("member-{n}/guard-0.log")));
     let before = logs();
-    let start = |n: usize| people.start(n, "sign", &format!("{sign} --out decision-{n}"));
+    let start = |n: usize| committee.start(n, "sign", &format!("{sign} --out decision-{n}"));
     let mut running = others.map(start);
     // Until all have committed. The attempt waits for the silent one now.
     while logs()

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Child;
 use std::thread;
 
-use super::people::line;
+use super::members::line;
 use super::*;
 
 /// Names and lengths of all files.

@@ -11,7 +11,7 @@ use std::thread;
 
 use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket, sockopt};
 
-use super::people::{People, SIGN, good};
+use super::members::{SIGN, TestCommittee, good};
 use super::*;
 
 /// A port that stays reserved for listeners that allow a second socket on it, as those of `std` do.
@@ -35,25 +35,25 @@ impl Port {
 
 /// A committee of four with a copy of the shared directory for each member.
 struct Hosts {
-    people: People,
+    committee: TestCommittee,
     ports: [Port; 4],
 }
 
 impl Hosts {
     fn new(name: &str) -> Self {
-        let people = People::new(name);
-        people.join(&[0, 1, 2, 3]);
-        people.agree(&[0, 1, 2, 3], "");
+        let committee = TestCommittee::new(name);
+        committee.join(&[0, 1, 2, 3]);
+        committee.agree(&[0, 1, 2, 3], "");
         for n in 0..4 {
             let copied = Command::new("cp")
                 .arg("-r")
-                .arg(people.place.path("committee"))
-                .arg(people.place.path(&format!("committee-{n}")))
+                .arg(committee.place.path("committee"))
+                .arg(committee.place.path(&format!("committee-{n}")))
                 .status();
             assert!(copied.unwrap().success());
         }
         Self {
-            people,
+            committee,
             ports: [(); 4].map(|()| Port::new()),
         }
     }
@@ -64,7 +64,7 @@ impl Hosts {
             let option = if peer == n { "--listen" } else { "--peer" };
             more += &format!(" {option} {}", port.address);
         }
-        self.people.start(n, "sign", &more)
+        self.committee.start(n, "sign", &more)
     }
 
     /// Three members sign, the first of which is ready before the others begin.
@@ -78,9 +78,9 @@ impl Hosts {
         }
         let running = [first, sign(1), sign(2)];
         running.into_iter().for_each(|child| drop(good(child)));
-        let first = self.people.place.get("decision-0");
+        let first = self.committee.place.get("decision-0");
         for n in 1..3 {
-            assert_eq!(self.people.place.get(&format!("decision-{n}")), first);
+            assert_eq!(self.committee.place.get(&format!("decision-{n}")), first);
         }
     }
 }
@@ -91,7 +91,7 @@ fn members_on_other_hosts_sign_over_tcp() {
     hosts.decide(|| true);
     // A certificate was not written if the time was over while the member answered others.
     good(hosts.sign(0, "--out again --timeout 0"));
-    let place = &hosts.people.place;
+    let place = &hosts.committee.place;
     assert_eq!(place.get("again"), place.get("decision-0"));
 }
 

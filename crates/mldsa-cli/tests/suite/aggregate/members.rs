@@ -8,7 +8,7 @@ use std::process::Child;
 use super::*;
 
 /// A committee that counts the commands of each member.
-pub(super) struct People {
+pub(super) struct TestCommittee {
     pub(super) place: Place,
     commands: RefCell<BTreeMap<usize, usize>>,
 }
@@ -16,10 +16,10 @@ pub(super) struct People {
 /// Members whose names are in the plan: enough attempts for a slow machine.
 const PLAN: &str = "--members m0,m1,m2,m3 --content slot-7 --content slot-8 --attempts 64";
 
-/// A decision with the settings that the store remembers.
+/// A decision with the settings of the store.
 pub(super) const SIGN: &str = "--content slot-7 --payload payload --attempt-timeout 3";
 
-impl People {
+impl TestCommittee {
     pub(super) fn new(name: &str) -> Self {
         Self {
             place: Place::new(name),
@@ -48,7 +48,7 @@ impl People {
         self.all(members, "join", &join);
     }
 
-    /// All members look at the digest, which they compare, and agree.
+    /// All members print the digest, which is compared, and agree.
     pub(super) fn agree(&self, members: &[usize], more: &str) {
         let shown = self.all(members, "status", more);
         let digest = line(&shown[0], "roots");
@@ -71,21 +71,26 @@ pub(super) fn line(run: &Run, name: &str) -> String {
     found.next().unwrap().to_owned()
 }
 
-/// It took 27 commands of five to seven options each.
 #[test]
 fn a_fresh_committee_decides_with_four_commands_a_member() {
-    let people = People::new("four");
-    people.join(&[0, 1, 2, 3]);
-    people.agree(&[0, 1, 2, 3], "");
-    let runs = people.all(
+    let committee = TestCommittee::new("four");
+    committee.join(&[0, 1, 2, 3]);
+    committee.agree(&[0, 1, 2, 3], "");
+    let runs = committee.all(
         &[0, 1, 2, 3],
         "sign",
         &format!("{SIGN} --out decision-{{n}}"),
     );
-    assert!(people.commands.borrow().values().all(|count| *count == 4));
-    let first = people.place.get("decision-0");
+    assert!(
+        committee
+            .commands
+            .borrow()
+            .values()
+            .all(|count| *count == 4)
+    );
+    let first = committee.place.get("decision-0");
     for (n, run) in runs.iter().enumerate() {
-        assert_eq!(people.place.get(&format!("decision-{n}")), first);
+        assert_eq!(committee.place.get(&format!("decision-{n}")), first);
         assert_eq!(run.stdout, runs[0].stdout);
     }
     let identity = line(&runs[0], "committee");
@@ -93,30 +98,30 @@ fn a_fresh_committee_decides_with_four_commands_a_member() {
         format!("verify --committee committee --store verifier --certificate decision-0 {more}")
     };
     let expected = "--payload payload --ctx TEST --content slot-7";
-    people.place.refused(&verify(expected), "is not trusted");
+    committee.place.refused(&verify(expected), "is not trusted");
     let trust = format!("trust --committee committee --store verifier --identity {identity}");
-    people.place.good(&trust);
-    people.place.good(&verify(expected));
-    people.place.invalid(
+    committee.place.good(&trust);
+    committee.place.good(&verify(expected));
+    committee.place.invalid(
         &verify("--payload payload --content slot-7"),
         "another task",
     );
 
     // The next decision is one command of each member; a member can be late, and alone.
     let again = SIGN.replace("slot-7", "slot-8");
-    people.all(&[0, 1, 2], "sign", &format!("{again} --out next-{{n}}"));
+    committee.all(&[0, 1, 2], "sign", &format!("{again} --out next-{{n}}"));
     // Also one that has used up its attempts.
     let retire = "retire --store member-3 --content slot-8 --attempt 63";
-    people.place.good(retire);
-    people.all(&[3], "sign", &format!("{again} --out next-{{n}}"));
-    assert_eq!(people.place.get("next-3"), people.place.get("next-0"));
+    committee.place.good(retire);
+    committee.all(&[3], "sign", &format!("{again} --out next-{{n}}"));
+    assert_eq!(committee.place.get("next-3"), committee.place.get("next-0"));
     // Not the payload that was decided.
-    people.place.put("other", b"another");
+    committee.place.put("other", b"another");
     let other = "sign --store member-0 --content slot-8 --payload other --timeout 0 --out x";
-    people.place.invalid(other, "awaited");
-    assert!(!people.place.exists("x"));
+    committee.place.invalid(other, "awaited");
+    assert!(!committee.place.exists("x"));
     // Names of the version before.
-    people
+    committee
         .place
         .refused("initialise --store x", "aggregate step");
 }
@@ -142,65 +147,65 @@ fn a_decision_survives_a_killed_and_a_silent_member() {
 /// Without a quorum nothing is signed and no key is used up; what is awaited is shown.
 #[test]
 fn fewer_members_than_a_quorum_wait() {
-    let people = People::new("few");
-    people.join(&[0, 1, 2, 3]);
+    let committee = TestCommittee::new("few");
+    committee.join(&[0, 1, 2, 3]);
     // Not the plan of the others.
     let other = PLAN.replace("m3", "m4");
-    people
+    committee
         .place
         .refused(&format!("join --store member-0 {other}"), "another plan");
     // Of an epoch for which others are missing: the store keeps the one of its last success.
     let early = "join --store member-0 --epoch 2 --ctx OTHER --members m0,m4 --timeout 0";
-    people.place.invalid(early, "join of m4");
+    committee.place.invalid(early, "join of m4");
     // Before the agreement.
     let sign = |more: &str| format!("sign --store member-0 {SIGN} --out decision {more}");
-    people.place.refused(&sign(""), "run `agree` first");
-    people.agree(&[0, 1, 2, 3], "");
-    let log = people.place.get("member-0/guard-0.log");
-    people
+    committee.place.refused(&sign(""), "run `agree` first");
+    committee.agree(&[0, 1, 2, 3], "");
+    let log = committee.place.get("member-0/guard-0.log");
+    committee
         .place
         .invalid(&sign("--timeout 4"), "attempt 0: m1 m2 m3");
-    assert_eq!(people.place.get("member-0/guard-0.log"), log);
+    assert_eq!(committee.place.get("member-0/guard-0.log"), log);
     let alone = "join --committee committee --store member-9 --id m9 --members m8,m9 --timeout 0 \
                  --epoch 9";
-    people.place.invalid(alone, "join of m8");
+    committee.place.invalid(alone, "join of m8");
 }
 
 /// An acknowledgement that took the place of another file left their number as it was, and was not read.
 #[test]
 fn an_acknowledgement_in_place_of_another_file_is_read() {
-    let people = People::new("in-place");
-    let place = &people.place;
-    people.join(&[0, 1, 2, 3]);
+    let committee = TestCommittee::new("in-place");
+    let place = &committee.place;
+    committee.join(&[0, 1, 2, 3]);
     let digest = place.status(1, "roots");
     let expected = format!("--expect-roots {digest}");
-    people.all(&[0, 1], "agree", &expected);
+    committee.all(&[0, 1], "agree", &expected);
     place.put("committee/epoch-1/acknowledgements/6d32", b"of m2");
     let sign = format!("{SIGN} --out decision-{{n}}");
-    let mut early = people.start(0, "sign", &sign.replace("{n}", "0"));
+    let mut early = committee.start(0, "sign", &sign.replace("{n}", "0"));
     let shown = BufReader::new(early.stderr.take().unwrap()).lines();
     let is_waiting =
         |line: io::Result<String>| line.unwrap().ends_with("acknowledgements of a quorum");
     assert!({ shown }.any(is_waiting));
-    people.all(&[2], "agree", &expected);
-    people.all(&[1, 2], "sign", &sign);
+    committee.all(&[2], "agree", &expected);
+    committee.all(&[1, 2], "sign", &sign);
     good(early);
 }
 
 /// The first plan in the directory, also one of a stranger, ended the epoch for all.
 #[test]
 fn plans_of_others_stop_no_epoch() {
-    let people = People::new("foreign");
-    let place = &people.place;
+    let committee = TestCommittee::new("foreign");
+    let place = &committee.place;
     place.good("init --committee committee --store stranger --id x8");
     let evil = "plan --committee committee --members x8 --content evil";
     place.good(evil);
-    people.join(&[0, 1, 2, 3]);
+    committee.join(&[0, 1, 2, 3]);
     let plan = place.get("committee/epoch-1/plan.json");
     // Later ones too, until the members join again.
     place.put("committee/epoch-1/plan.json", b"{}");
     place.refused("status --store member-0", "not a plan");
-    let again = people.start(0, "join", PLAN);
+    let again = committee.start(0, "join", PLAN);
     let again = good(again);
     assert!(again.stderr.contains("is replaced"), "{}", again.stderr);
     assert_eq!(place.get("committee/epoch-1/plan.json"), plan);
@@ -209,7 +214,7 @@ fn plans_of_others_stop_no_epoch() {
     let of = |contents: &str| format!("--epoch 2 --members m0,m1,m2,m3 --content {contents}");
     let other = format!("join --store member-3 {}", of("slot-9"));
     place.good(&other);
-    people.all(&[0, 1, 2], "join", &of("slot-7"));
+    committee.all(&[0, 1, 2], "join", &of("slot-7"));
     let plan = place.get("committee/epoch-2/plan.json");
     let late = format!("join --store member-3 {}", of("slot-7"));
     place.refused(&late, "serves another plan");
@@ -221,8 +226,8 @@ fn plans_of_others_stop_no_epoch() {
     let status = place.good("status --store member-0");
     assert_eq!(line(&status, "missing roots"), "m3");
     let digest = line(&status, "roots");
-    people.all(&[0, 1, 2], "agree", &format!("--expect-roots {digest}"));
-    people.all(&[0, 1, 2], "sign", &format!("{SIGN} --out decision-{{n}}"));
+    committee.all(&[0, 1, 2], "agree", &format!("--expect-roots {digest}"));
+    committee.all(&[0, 1, 2], "sign", &format!("{SIGN} --out decision-{{n}}"));
     let identity = place.status(2, "committee");
     let more = format!("--content slot-7 --epoch 2 --identity {identity}");
     place.good(&verify("decision-1", &more));
