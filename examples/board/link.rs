@@ -1,4 +1,4 @@
-//! Build script of the programs: tells the linker where `memory.x` is.
+//! Build script of the programs: passes the path of `memory.x` to the linker.
 
 fn main() {
     let here = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");

@@ -1,4 +1,4 @@
-//! Tells the linker where `memory.x` is, and the program how it was built.
+//! Passes the path of `memory.x` to the linker, and the build settings to the program.
 
 fn main() {
     let here = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");

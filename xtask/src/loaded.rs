@@ -35,7 +35,7 @@ struct Runs {
     slowest: u64,
 }
 
-/// `--times N`: how often the crates of [`REPEATED`] run, 10 unless told. With names of packages
+/// `--times N`: number of runs of the crates of [`REPEATED`], by default 10. With names of packages
 /// only their tests run, all of them several times.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let (times, names) = match arguments {

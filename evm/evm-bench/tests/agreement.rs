@@ -15,7 +15,7 @@ fn cases() -> usize {
     std::env::var("MLDSA_EVM_CASES").map_or(200, |n| n.parse().expect("a number"))
 }
 
-/// A key as every variant wants it: in contract code, proven in the registry, encoded.
+/// A key in the form of every variant: in contract code, proven in the registry, encoded.
 struct Placed {
     pk: Vec<u8>,
     expanded: ExpandedKey,

@@ -23,7 +23,7 @@ const END: usize = NEXT + 128;
 const TABLE: usize = END + 128;
 /// Polynomials, four bytes a coefficient.
 const POLYS: usize = TABLE + TABLE_LEN;
-/// Bytes of one, and room for what a block may bring too much.
+/// Bytes of one, and room for the excess of a block.
 const SLOT: usize = 1024 + 256;
 
 /// t1 runs four rows at a time through the transform of ML-DSA-87.
@@ -224,7 +224,7 @@ fn words(layout: &Layout) -> String {
 /// Address at which `tr`, words, signature and the rest are assembled for the core.
 const CORE_INPUT: usize = 0xc00;
 
-/// The registry. Its input is told by its length:
+/// The registry. The length of its input selects the operation:
 /// - an encoded key: expands it, stores its commitment, answers the commitment;
 /// - 32 bytes: answers whether that commitment is stored;
 /// - commitment, rho, `tr`, words, signature, length of the context, context,

@@ -12,7 +12,7 @@
 //!
 //! `CommitA` binds the words that are multiplied, not this form: Keccak-256 of tag,
 //! set, rho, `tr` and the hashes of the word groups ([`ExpandedKey::commitment`]). A
-//! commitment says which matrix is meant. That it is ExpandA(rho) is another statement,
+//! commitment determines the matrix. That it is ExpandA(rho) is another statement,
 //! which the registry proves, and which [`ExpandedKey::is_expanded_from`] checks off chain.
 
 use mldsa_core::internals::{

@@ -13,7 +13,7 @@ use mldsa_lowmem::{
 
 use crate::{Bench, Input, miss};
 
-/// Every defence alone has to notice, and without them the signature is bad.
+/// Each check alone has to detect the fault; without them the signature is bad.
 pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
     bench.prepare(&Input::new(0));
     for (commitment_check, self_verification, expected) in [
@@ -64,8 +64,8 @@ fn sign_disturbed<P: ParameterSet>(
         // The first row of the second pass.
         if rows == P::K + 1 {
             rows += 1;
-            // SAFETY: memory of this program. That it is lent to the signer is the
-            // point: hardware does not ask.
+            // SAFETY: memory of this program. It is lent to the signer, as it would be when a
+            // fault changes it.
             unsafe { write_volatile(y, read_volatile(y) ^ 1) };
         }
         ControlFlow::Continue(())

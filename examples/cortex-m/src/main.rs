@@ -30,7 +30,7 @@ use meter::measure;
 /// Keys, messages and randomizers per row.
 const INPUTS: u8 = 16;
 
-/// One input; its parts are told apart by their last byte.
+/// One input; the last byte of each part differs.
 pub struct Input {
     pub xi: [u8; 32],
     pub message: [u8; 32],

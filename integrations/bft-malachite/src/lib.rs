@@ -1,6 +1,6 @@
 //! Malachite's consensus core (Tendermint) with ML-DSA votes.
 //!
-//! The core calls its host through effects: sign, send, verify. It asks about one vote at a time
+//! The core calls its host through effects: sign, send, verify. It requests one verdict at a time
 //! and waits, so each validator verifies arrived messages in one batch before the core sees them,
 //! and answers the questions of the core from the verdict cache of a
 //! [`VerificationService`](batch_verify::VerificationService). Certificates are verified in full,

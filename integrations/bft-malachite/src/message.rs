@@ -79,7 +79,7 @@ impl<P: ParameterSet> Message<P> {
     }
 }
 
-/// Signature that the engine asks about.
+/// Signature that the engine passes for verification.
 pub(crate) fn of_consensus<P: ParameterSet>(
     message: &ConsensusMsg<Chain<P>>,
     signature: &Signature,

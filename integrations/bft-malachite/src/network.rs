@@ -175,7 +175,7 @@ impl<P: ParameterSet> Network<P> {
     }
 
     /// Lost messages of a planned round failure: in the first round of some heights a value gets a
-    /// quorum of prevotes and none of precommits, and one validator sees neither. f validators
+    /// quorum of prevotes and none of precommits, and one validator receives neither. f validators
     /// miss the proposal; the last one misses prevotes of f and precommits of f + 1 others.
     fn is_lost(&self, from: usize, to: usize, message: &Message<P>) -> bool {
         let height = message.height();

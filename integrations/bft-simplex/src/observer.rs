@@ -71,7 +71,7 @@ impl Reports {
     }
 
     pub(crate) fn send(&self, event: Event) {
-        // Fails after the end of the run only, when the receiver is gone.
+        // Fails after the end of the run only, when the receiver was dropped.
         let _ = self.events.unbounded_send(event);
     }
 }

@@ -44,7 +44,7 @@ const ALL_LEVELS: &[&str] = &["s", "z", "2", "3"];
 /// Codegen units: cargo's default profile, and this workspace's.
 const ALL_UNITS: [&str; 2] = ["16", "1"];
 
-/// Every file of a crate of ours, and of those that work on our secrets.
+/// Every file of a crate of this workspace, and of those that work on its secrets.
 const CRATES: [&str; 6] = [
     "mladsa_aggregate-",
     "mldsa_core-",
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
             }
         }
     }
-    // Only a complete run can tell that an entry is of no use.
+    // Only a complete run can show that an entry is of no use.
     if all && !some && absent.is_empty() {
         complaints.extend(list::unused(&compiler, &used));
     }
@@ -126,7 +126,7 @@ pub(crate) fn compile(
         .args(["-p", "mldsa-gate-roots", "--features", features])
         .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", level)
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", units)
-        // Names that tell one instance of a generic function from another.
+        // Names that distinguish instances of a generic function.
         .env("RUSTFLAGS", "--emit=asm -Csymbol-mangling-version=v0");
     succeed(&mut cargo)?;
     let mut found = Found::default();
@@ -204,7 +204,7 @@ fn judge(what: &str, compiler: &str, found: &Found, used: &mut BTreeSet<list::Ke
 }
 
 /// A name without hashes, without the types of a function's parameters, and of a
-/// method of ours without those of its type: `mldsa_core::hash::xof::Sponge::absorb`.
+/// method of this workspace without those of its type: `mldsa_core::hash::xof::Sponge::absorb`.
 pub(crate) fn plain(mangled: &str) -> String {
     let name = format!("{:#}", rustc_demangle::demangle(mangled));
     let name = name.split(" (.llvm").next().unwrap_or(&name);

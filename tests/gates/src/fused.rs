@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::branches::{self, Dialect};
 use crate::{Verdict, installed, unknown};
 
-/// The functions that stand alone, by target and with the reason; names without `mldsa_core::`.
+/// The functions that are not inlined, by target and with the reason; names without `mldsa_core::`.
 const ALONE: &str = include_str!("../figures/fused.tsv");
 
 /// Target, its dialect, its features, and where its kernels are.

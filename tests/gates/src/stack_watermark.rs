@@ -1,4 +1,4 @@
-//! Threads whose stack is ours: painted before, readable afterwards. How deep an
+//! Threads on a stack of the gate: painted before, readable afterwards. How deep an
 //! operation went is where the paint ends; what it left is whatever is not paint.
 #![allow(unsafe_code, reason = "a thread on a given stack is a pthread")]
 
@@ -95,7 +95,7 @@ pub fn depth_of(size: usize, mut operation: impl FnMut() + Send) -> usize {
     stack.below(top)
 }
 
-/// Calls `operation` and tells from where.
+/// Calls `operation` and returns the position of the call on the stack.
 #[inline(never)]
 fn call(operation: &mut dyn FnMut()) -> usize {
     let here = 0u8;

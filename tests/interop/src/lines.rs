@@ -1,4 +1,4 @@
-//! Target `jsonl`: the line reader of the tool and what a line asks for.
+//! Target `jsonl`: the line reader of the tool and the request of a line.
 
 use crate::json_request::{Request, Set};
 use crate::jsonl::{Fields, LineReader};

@@ -26,7 +26,7 @@ macro_rules! set {
                     ml_dsa::VerifyingKey::<Theirs>::from_public_key_der(der.as_bytes()).unwrap();
                 assert_eq!(their_public, theirs.verifying_key());
 
-                // Theirs here.
+                // Their keys and signatures here.
                 let der = theirs.to_pkcs8_der().unwrap();
                 assert_eq!(
                     SigningKey::<Ours>::from_pkcs8_der(der.as_bytes()).unwrap(),

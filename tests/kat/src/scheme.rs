@@ -85,7 +85,7 @@ pub enum Reason {
     ChallengeMismatch,
     /// Another error of the implementation, or a rejection without a reason.
     Other,
-    /// The implementation has no such call. Ours never answer this.
+    /// The implementation has no such call. No implementation of this workspace returns this.
     Unsupported,
 }
 
@@ -106,7 +106,7 @@ pub trait Verifier {
     /// Verify.
     ///
     /// # Errors
-    /// The first rule that is broken, where the implementation tells.
+    /// The first rule that is broken, where the implementation reports it.
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason>;
 }
 

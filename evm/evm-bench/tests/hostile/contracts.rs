@@ -10,7 +10,7 @@ use revm::primitives::Address;
 
 use super::{Scene, answering, chain_with, first4, proxy};
 
-/// A verifier that does not exist, or returns something else than a word of one or zero.
+/// A verifier that does not exist, or returns anything but a word of one or zero.
 #[test]
 fn verifiers_that_answer_otherwise() {
     let mut scene = Scene::new(Layout::of(44));
@@ -130,7 +130,7 @@ fn accounts_that_look_like_keys() {
             let chain = &mut scene.deployed.chain;
             assert!(chain.rejects(key_verifier, input), "{} bytes", code.len());
         }
-        // Any contract of ours in the place of a key.
+        // Any contract of this repository in the place of a key.
         for address in [
             scene.deployed.tables,
             scene.deployed.key_verifier,

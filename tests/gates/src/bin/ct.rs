@@ -47,7 +47,7 @@ mod check {
         }
     }
 
-    /// Runs `section` and says how many reports it drew.
+    /// Runs `section` and returns the number of its reports.
     fn section(name: &str, section: impl FnOnce()) -> u64 {
         let before = valgrind::count_errors();
         section();

@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     ExitCode::from(if done.is_some() { 0 } else { 2 })
 }
 
-/// Begins or ends a part for a tracer that sees addresses and nothing else.
+/// Begins or ends a part for a tracer that records addresses and nothing else.
 #[inline(never)]
 fn boundary() {
     core::hint::black_box(());

@@ -40,7 +40,7 @@ pub(super) fn allowed(name: &str, kind: Kind, compiler: &str, used: &mut BTreeSe
     }
     let ours = name.contains("mldsa_") || name.contains("mladsa_");
     // Functions of the standard library are made for our types here. They run our
-    // code where they are given a closure; without one they see lengths and addresses.
+    // code where they are given a closure; without one they get lengths and addresses.
     let foreign = !is_ours(name);
     if !ours || (foreign && !name.contains("{closure")) {
         return if matches!(kind, Kind::Loaded | Kind::Division)

@@ -311,7 +311,7 @@ impl Dialect {
 
     /// Large frames are touched page by page, until the stack is there.
     fn probes_stack(self, before: &[Line<'_>], probing: &BTreeSet<&str>) -> bool {
-        // At opt-level z the comparison may stand in a function of its own.
+        // At opt-level z the comparison may be in a function of its own.
         if let Some(last) = before.last().filter(|line| self.is_call(line)) {
             return last.operands.iter().any(|to| probing.contains(*to));
         }

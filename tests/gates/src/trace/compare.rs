@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 use super::program::Program;
 use super::record::Record;
 
-/// Places where traces differ that are told apart in a report.
+/// Most places where traces differ that a report distinguishes.
 const REPORTED: usize = 20;
 
 /// One trace as it comes, without what is left out.

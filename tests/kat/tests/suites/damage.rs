@@ -216,7 +216,7 @@ fn seeds<P: ParameterSet>() {
     );
 }
 
-/// K, the second field, is all of an expanded key that no check can see.
+/// K, the second field, is the only part of an expanded key that no check covers.
 fn expanded_keys<P: ParameterSet>() {
     let key = key::<P>();
     let k = |head: usize| move |at: usize| Some((head + 32..head + 64).contains(&at));

@@ -154,7 +154,7 @@ struct InMemory<P>(Backend, PhantomData<P>);
 /// `Signature`, decoded before it is verified.
 struct Decoded<P>(PhantomData<P>);
 
-/// The functions of `bytes`, on the detected backend.
+/// The functions on encoded keys, on the detected backend.
 struct Encodings<P>(PhantomData<P>);
 
 fn name<P: ParameterSet>(form: &str, backend: Backend) -> String {
