@@ -165,9 +165,9 @@ func TestQuorum(t *testing.T) {
 		{committee, Certificate, []Vote{votes[3], short}, 0, 1, ErrInvalid},
 		{committee, Certificate, append([]Vote{{4, nil, nil}}, all...), 0, 0, ErrMember},
 		{committee, Certificate, []Vote{votes[3], votes[3], votes[2]}, 0, 1, ErrDuplicateVote},
-		{committee, CertificateWithRepeats, []Vote{votes[3], votes[3], votes[2]}, 12, 0, nil},
-		{committee, CertificateWithRepeats, []Vote{votes[3], votes[3]}, 0, -1, ErrInsufficientWeight},
-		{committee, CertificateWithRepeats, []Vote{votes[3], votes[2], votes[0], wrong}, 0, 3, ErrConflictingVotes},
+		{committee, CertificateWithDuplicates, []Vote{votes[3], votes[3], votes[2]}, 12, 0, nil},
+		{committee, CertificateWithDuplicates, []Vote{votes[3], votes[3]}, 0, -1, ErrInsufficientWeight},
+		{committee, CertificateWithDuplicates, []Vote{votes[3], votes[2], votes[0], wrong}, 0, 3, ErrConflictingVotes},
 		{committee, Certificate, []Vote{votes[3], votes[2], votes[0], wrong}, 0, 3, ErrConflictingVotes},
 		{committee, AnyValid, []Vote{wrong, short, votes[3], {9, nil, nil}, votes[3], votes[2]}, 12, 0, nil},
 		// Counted in order: a later vote that is valid carries no weight.

@@ -20,8 +20,8 @@ type QuorumRule int
 const (
 	// Certificate requires that all votes are valid, one for each member.
 	Certificate QuorumRule = iota
-	// CertificateWithRepeats allows votes that are repeated byte for byte; they count once.
-	CertificateWithRepeats
+	// CertificateWithDuplicates allows duplicates of votes, byte for byte; they count once.
+	CertificateWithDuplicates
 	// AnyValid counts the valid votes in order until they reach the threshold, and ignores the
 	// others.
 	AnyValid

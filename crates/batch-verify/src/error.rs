@@ -14,7 +14,7 @@ pub enum BuildError {
         /// Position in the list.
         index: usize,
     },
-    /// One public key is named twice.
+    /// A public key has a duplicate.
     DuplicateKey {
         /// The earlier position.
         first: usize,

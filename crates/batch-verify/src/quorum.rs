@@ -21,10 +21,10 @@ pub enum QuorumRule {
     /// For a certificate: every vote is valid, and each member has one. Ids, duplicates,
     /// conflicts and weight are checked before any cryptography. Stops early on failure.
     Certificate,
-    /// [`Certificate`](Self::Certificate) in which a vote may be repeated byte for byte; it
-    /// counts once.
-    CertificateWithRepeats,
-    /// For votes as they arrive: the valid ones suffice. Votes that are invalid, repeated or by
+    /// [`Certificate`](Self::Certificate) in which a vote may have duplicates, byte for byte;
+    /// it counts once.
+    CertificateWithDuplicates,
+    /// For votes as they arrive: the valid ones suffice. Votes that are invalid, duplicates or by
     /// unknown members do not count and do no harm: a forged vote in a member's name cannot
     /// silence that member. Votes are counted in order until the answer is known, so later ones
     /// may be valid and carry no weight in the report.
@@ -150,7 +150,7 @@ impl<P: ParameterSet> Quorum<'_, '_, P> {
     ) -> Result<QuorumReport, QuorumError> {
         match rule {
             QuorumRule::Certificate => self.certificate(false, verify),
-            QuorumRule::CertificateWithRepeats => self.certificate(true, verify),
+            QuorumRule::CertificateWithDuplicates => self.certificate(true, verify),
             QuorumRule::AnyValid => AnyValid::new(self).verify(verify),
         }
     }

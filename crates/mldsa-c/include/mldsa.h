@@ -15,8 +15,8 @@
 // All votes must be valid, one for each member.
 #define MLDSA_RULE_CERTIFICATE 0
 
-// As `MLDSA_RULE_CERTIFICATE`, but a vote may be repeated byte for byte; it counts once.
-#define MLDSA_RULE_CERTIFICATE_WITH_REPEATS 1
+// As `MLDSA_RULE_CERTIFICATE`, but a vote may have duplicates, byte for byte; it counts once.
+#define MLDSA_RULE_CERTIFICATE_WITH_DUPLICATES 1
 
 // The valid votes suffice; others do not count.
 #define MLDSA_RULE_ANY_VALID 2
@@ -119,7 +119,7 @@ enum mldsa_status
   MLDSA_STATUS_SELF_TEST = 12,
   // A committee without members.
   MLDSA_STATUS_EMPTY_COMMITTEE = 13,
-  // One public key with two weights, or twice in a new committee.
+  // One public key with two weights, or a duplicate in a new committee.
   MLDSA_STATUS_DUPLICATE_KEY = 14,
   // A member of a new committee has weight 0.
   MLDSA_STATUS_ZERO_WEIGHT = 15,
@@ -151,7 +151,7 @@ enum mldsa_status
   MLDSA_STATUS_OUT_OF_BOUNDS = 41,
   // The item was not verified because an earlier one was rejected.
   MLDSA_STATUS_NOT_VERIFIED = 42,
-  // A certificate has one vote twice.
+  // A vote of a certificate has a duplicate.
   MLDSA_STATUS_DUPLICATE_VOTE = 43,
   // A certificate has two different votes of one member.
   MLDSA_STATUS_CONFLICTING_VOTES = 44,

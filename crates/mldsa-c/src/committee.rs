@@ -14,8 +14,8 @@ use crate::set::{Numbered, with_set};
 
 /// All votes must be valid, one for each member.
 pub const RULE_CERTIFICATE: u32 = 0;
-/// As `MLDSA_RULE_CERTIFICATE`, but a vote may be repeated byte for byte; it counts once.
-pub const RULE_CERTIFICATE_WITH_REPEATS: u32 = 1;
+/// As `MLDSA_RULE_CERTIFICATE`, but a vote may have duplicates, byte for byte; it counts once.
+pub const RULE_CERTIFICATE_WITH_DUPLICATES: u32 = 1;
 /// The valid votes suffice; others do not count.
 pub const RULE_ANY_VALID: u32 = 2;
 
@@ -387,7 +387,7 @@ pub unsafe extern "C" fn mldsa_committee_verify_packed(
 fn rule(number: u32) -> Result<QuorumRule, Status> {
     match number {
         RULE_CERTIFICATE => Ok(QuorumRule::Certificate),
-        RULE_CERTIFICATE_WITH_REPEATS => Ok(QuorumRule::CertificateWithRepeats),
+        RULE_CERTIFICATE_WITH_DUPLICATES => Ok(QuorumRule::CertificateWithDuplicates),
         RULE_ANY_VALID => Ok(QuorumRule::AnyValid),
         _ => Err(Status::Argument),
     }

@@ -41,7 +41,7 @@ pub enum Status {
     SelfTest = 12,
     /// A committee without members.
     EmptyCommittee = 13,
-    /// One public key with two weights, or twice in a new committee.
+    /// One public key with two weights, or a duplicate in a new committee.
     DuplicateKey = 14,
     /// A member of a new committee has weight 0.
     ZeroWeight = 15,
@@ -73,7 +73,7 @@ pub enum Status {
     OutOfBounds = 41,
     /// The item was not verified because an earlier one was rejected.
     NotVerified = 42,
-    /// A certificate has one vote twice.
+    /// A vote of a certificate has a duplicate.
     DuplicateVote = 43,
     /// A certificate has two different votes of one member.
     ConflictingVotes = 44,

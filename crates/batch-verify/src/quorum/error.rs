@@ -13,7 +13,7 @@ pub enum QuorumError {
         /// Index of the vote.
         vote: usize,
     },
-    /// One vote is contained twice, byte for byte.
+    /// A vote has a duplicate, byte for byte.
     Duplicate {
         /// Index of the earlier.
         first: usize,

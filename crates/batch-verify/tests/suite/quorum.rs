@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use crate::fixture::{CONTEXT, KEYS, attestation, context, public, service, sign};
 
-use QuorumRule::{AnyValid, Certificate, CertificateWithRepeats};
+use QuorumRule::{AnyValid, Certificate, CertificateWithDuplicates};
 
 const BLOCK: &[u8] = b"block 9";
 
@@ -229,7 +229,7 @@ proptest! {
             .collect();
         let service = service();
         let verifiers = verifiers(&committee);
-        for rule in [Certificate, CertificateWithRepeats, AnyValid] {
+        for rule in [Certificate, CertificateWithDuplicates, AnyValid] {
             for threshold in [Threshold::TWO_THIRDS, Threshold::MAJORITY, Threshold::ONE_THIRD] {
                 let needed = committee.required_weight(threshold);
                 let expected = model(&weights, &picks, rule, needed);

@@ -389,7 +389,7 @@ static void committees(signer *s, signer *second) {
   IS(QUORUM(MLDSA_RULE_ANY_VALID, votes, 4), OK);
   votes[2] = votes[1];
   IS(QUORUM(MLDSA_RULE_CERTIFICATE, votes, 3), DUPLICATE_VOTE);
-  IS(QUORUM(MLDSA_RULE_CERTIFICATE_WITH_REPEATS, votes, 3), OK);
+  IS(QUORUM(MLDSA_RULE_CERTIFICATE_WITH_DUPLICATES, votes, 3), OK);
   votes[2].signature = s->signature;
   IS(QUORUM(MLDSA_RULE_CERTIFICATE, votes, 3), CONFLICTING_VOTES);
   votes[1].signature = s->signature;
