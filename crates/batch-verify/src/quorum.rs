@@ -25,8 +25,8 @@ pub enum QuorumRule {
     /// it counts once.
     CertificateWithDuplicates,
     /// For votes as they arrive: the valid ones suffice. Votes that are invalid, duplicates or by
-    /// unknown members do not count and do no harm: a forged vote in a member's name cannot
-    /// silence that member. Votes are counted in order until the answer is known, so later ones
+    /// unknown members do not count: a forged vote in a member's name does not exclude the vote
+    /// of that member. Votes are counted in order until the answer is known, so later ones
     /// may be valid and carry no weight in the report.
     AnyValid,
 }
