@@ -35,14 +35,6 @@ impl MasterSeed {
         }
     }
 
-    /// The secret bytes, for an encrypted backup. A restored seed must not sign without its
-    /// current journal.
-    #[must_use]
-    pub fn expose_for_backup(&self) -> &[u8; 32] {
-        let [_, _, _, _, _, _, _, _, _, _, _, _, _, seed @ ..] = self.framed.expose();
-        seed
-    }
-
     /// Public 32-byte hash of the seed, to which a journal is bound.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
