@@ -1,4 +1,4 @@
-# Convenience only: every recipe is one command that is also in CONTRIBUTING.md.
+# Convenience only: the commands are those of CONTRIBUTING.md and integrations/README.md.
 
 # Lists the recipes.
 default:
