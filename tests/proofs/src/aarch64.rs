@@ -14,28 +14,20 @@ mod widths;
 use std::rc::Rc;
 
 pub(crate) use decode::Instruction;
-pub(crate) use program::{build, lacking};
+pub(crate) use program::{build, emulator, lacking};
 pub(crate) use rows::{answers, rows};
 
 use crate::machine::Machine;
-use crate::memory::{LIBRARY, PROGRAM, Step, Value, access, unknown};
+use crate::memory::{LIBRARY, Step, Value, access, unknown};
 use decode::Operand;
 
 /// The stack pointer and the link register among the general registers.
 pub(crate) const SP: usize = 31;
 pub(crate) const LINK: usize = 30;
-/// Registers that a callee restores: general, and the lower halves of vectors.
-const SAVED: core::ops::RangeInclusive<usize> = 19..=29;
-const SAVED_VECTORS: core::ops::RangeInclusive<usize> = 8..=15;
+/// Vectors of which a callee restores the lower halves.
+pub(crate) const RESTORED_VECTORS: core::ops::RangeInclusive<usize> = 8..=15;
 
 impl Machine<'_> {
-    /// The values that a callee restores.
-    pub(crate) fn saved_aarch64(&self) -> Vec<Value> {
-        let general = SAVED.chain([SP]).map(|n| self.general[n].clone());
-        let vectors = SAVED_VECTORS.map(|n| Value::Bits(self.vectors[n][..64].to_vec()));
-        general.chain(vectors).collect()
-    }
-
     pub(crate) fn fetch(&mut self, at: u64) -> Step<Rc<Instruction>> {
         if let Some(known) = self.decoded_aarch64.get(&at) {
             return Ok(known.clone());
@@ -92,19 +84,19 @@ impl Machine<'_> {
             "nop" | "bti" | "paciasp" | "autiasp" => Ok(next),
             "b" => Ok(target),
             "bl" => {
-                self.general[LINK] = Value::Pointer(PROGRAM, next as i64);
+                self.return_to(next)?;
                 Ok(target)
             }
+            "ret" if i.operands.is_empty() => self.return_address(),
             "br" | "blr" | "ret" => {
-                let to = match i.operand(0) {
-                    Some(&Operand::General(n, 64)) => self.general_register(n, 64)?,
-                    None => self.general[LINK].clone(),
-                    _ => return unknown("a jump"),
+                let Some(&Operand::General(n, 64)) = i.operand(0) else {
+                    return unknown("a jump");
                 };
+                let to = self.general_register(n, 64)?;
                 if m == "blr" {
-                    self.general[LINK] = Value::Pointer(PROGRAM, next as i64);
+                    self.return_to(next)?;
                 }
-                match to {
+                match self.memory.pointer(to) {
                     Value::Pointer(LIBRARY, slot) => self.outside(slot),
                     to => self.code_at(to),
                 }
@@ -138,11 +130,11 @@ impl Machine<'_> {
         for n in 1..=18 {
             self.general[n] = Value::Bits(self.fresh(64));
         }
-        for n in (0..32).filter(|n| !SAVED_VECTORS.contains(n)) {
+        for n in (0..32).filter(|n| !RESTORED_VECTORS.contains(n)) {
             let bits = self.fresh(128);
             self.set_vector_register(n, bits);
         }
         self.general[0] = result;
-        self.code_at(self.general[LINK].clone())
+        self.return_address()
     }
 }

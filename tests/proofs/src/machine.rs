@@ -59,6 +59,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) memory: Memory<'a>,
     pub(crate) executed: usize,
     pub(crate) limit: usize,
+    /// The target of a branch on an unknown bit, for whole operations.
+    pub(crate) other: Option<u64>,
     decoded: FxHashMap<u64, Instruction>,
     /// Results of look-ups by data.
     pub(crate) looked_up: FxHashMap<(Bits, Bits), Bits>,
@@ -89,6 +91,7 @@ impl<'a> Machine<'a> {
             memory,
             executed: 0,
             limit: 400_000,
+            other: None,
             decoded: FxHashMap::default(),
             looked_up: FxHashMap::default(),
             decoded_aarch64: FxHashMap::default(),
@@ -123,11 +126,7 @@ impl<'a> Machine<'a> {
     /// The stack below the arguments, `16 step` bytes below a multiple of 64.
     pub(crate) fn set_stack(&mut self, step: i64, arguments: &[Value]) -> Step<()> {
         let top = self.memory.stack_top - 512 - 16 * step;
-        let register = if self.memory.image.is_aarch64() {
-            aarch64::SP
-        } else {
-            4
-        };
+        let register = if self.is_aarch64() { aarch64::SP } else { 4 };
         self.general[register] = self.memory.number(Value::Pointer(STACK, top));
         for (n, value) in arguments.iter().enumerate() {
             self.memory
@@ -165,15 +164,6 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The address after a branch.
-    pub(crate) fn branch(&self, taken: Lit, target: u64, next: u64) -> Step<u64> {
-        match taken {
-            0 => Ok(next),
-            1 => Ok(target),
-            _ => leak("a branch depends on data"),
-        }
-    }
-
     /// The frame of a call from `END`: registers that a callee restores hold pointers of their own.
     pub(crate) fn enter(&mut self) -> Step<()> {
         for register in [3, 5, 12, 13, 14, 15] {
@@ -181,7 +171,64 @@ impl<'a> Machine<'a> {
             self.general[register] = Value::Pointer(region, 0);
         }
         self.set_stack(0, &[])?;
-        self.push(&Value::Pointer(PROGRAM, END))
+        self.return_to(END as u64)
+    }
+
+    pub(crate) fn is_aarch64(&self) -> bool {
+        self.memory.image.is_aarch64()
+    }
+
+    /// Registers of the first arguments of a function.
+    pub(crate) fn arguments(&self) -> &'static [usize] {
+        if self.is_aarch64() {
+            &[0, 1, 2, 3, 4, 5, 6, 7]
+        } else {
+            // RDI, RSI, RDX, RCX, R8, R9.
+            &[7, 6, 2, 1, 8, 9]
+        }
+    }
+
+    /// Registers that a function restores.
+    pub(crate) fn restored(&self) -> &'static [usize] {
+        if self.is_aarch64() {
+            &[19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, aarch64::SP]
+        } else {
+            &[3, 4, 5, 12, 13, 14, 15]
+        }
+    }
+
+    /// Makes an address the one that the next function returns to.
+    pub(crate) fn return_to(&mut self, to: u64) -> Step<()> {
+        let to = self.memory.number(Value::Pointer(PROGRAM, to as i64));
+        if !self.is_aarch64() {
+            return self.push(&to);
+        }
+        self.general[aarch64::LINK] = to;
+        Ok(())
+    }
+
+    /// The address that a function returns to.
+    pub(crate) fn return_address(&mut self) -> Step<u64> {
+        let to = if self.is_aarch64() {
+            self.general[aarch64::LINK].clone()
+        } else {
+            self.pop()?
+        };
+        self.code_at(to)
+    }
+
+    /// Where a branch goes. On an unknown bit a row stops, and a whole operation has another
+    /// path.
+    pub(crate) fn branch(&mut self, taken: Lit, target: u64, next: u64) -> Step<u64> {
+        match taken {
+            0 => Ok(next),
+            1 => Ok(target),
+            _ if self.memory.placed => {
+                self.other = Some(target);
+                Ok(next)
+            }
+            _ => leak("a branch depends on data"),
+        }
     }
 
     /// Takes the values from all bits of registers and of the stack that are no constants.
@@ -199,38 +246,41 @@ impl<'a> Machine<'a> {
 
     /// Calls a function and runs until it returns.
     pub(crate) fn call(&mut self, entry: u64) -> Step<()> {
-        let saved = |m: &Self| match m.memory.image.is_aarch64() {
-            true => m.saved_aarch64(),
-            false => [3, 4, 5, 12, 13, 14, 15]
-                .map(|n| m.general[n].clone())
-                .to_vec(),
+        let saved = |m: &Self| -> Vec<Value> {
+            let general = m.restored().iter().map(|&n| m.general[n].clone());
+            let halves = aarch64::RESTORED_VECTORS.filter(|_| m.is_aarch64());
+            let halves = halves.map(|n| Value::Bits(m.vectors[n][..64].to_vec()));
+            general.chain(halves).collect()
         };
-        let (before, end) = (saved(self), Value::Pointer(PROGRAM, END));
-        if self.memory.image.is_aarch64() {
-            self.general[aarch64::LINK] = end;
-        } else {
-            self.push(&end)?;
-        }
+        let before = saved(self);
+        self.return_to(END as u64)?;
         let mut at = entry;
         while at != END as u64 {
-            self.executed += 1;
-            if self.executed > self.limit {
-                return unknown("too many instructions");
-            }
-            let (next, name) = if self.memory.image.is_aarch64() {
-                let i = self.fetch(at)?;
-                (self.step_aarch64(&i), i.mnemonic.clone())
-            } else {
-                let i = self.instruction(at)?;
-                (self.step(&i), format!("{:?}", i.mnemonic()))
-            };
-            let place = |stop: Stop| stop.at(&format!("{name} at {}", self.memory.image.name(at)));
-            at = next.map_err(place)?;
+            at = self.execute(at)?;
         }
         if saved(self) == before {
             Ok(())
         } else {
             access("a register of the caller is not restored")
+        }
+    }
+
+    /// Executes the instruction at an address; the address of the next.
+    pub(crate) fn execute(&mut self, at: u64) -> Step<u64> {
+        self.executed += 1;
+        if self.executed > self.limit {
+            return unknown("too many instructions");
+        }
+        let image = self.memory.image;
+        let place = |stop: Stop, name: &str| stop.at(&format!("{name} at {}", image.name(at)));
+        if self.is_aarch64() {
+            let i = self.fetch(at)?;
+            let next = self.step_aarch64(&i);
+            next.map_err(|stop| place(stop, &i.mnemonic))
+        } else {
+            let i = self.instruction(at)?;
+            let next = self.step(&i);
+            next.map_err(|stop| place(stop, &format!("{:?}", i.mnemonic())))
         }
     }
 

@@ -60,8 +60,9 @@ const SLOW: [&str; 5] = [
     "respond_row",
 ];
 const USAGE: &str =
-    "usage: mldsa-proofs [aarch64] quick | all | rows TEXT | semantics [TEXT] | faults [CODE TABLES]
-       mldsa-proofs all --write | reference | hints | mutants | operations [TEXT] | --elf PATH [KERNEL LEFT OUT ..]";
+    "usage: mldsa-proofs [aarch64] quick | all | rows TEXT | operations [TEXT] | semantics [TEXT]
+       mldsa-proofs [aarch64] faults [CODE TABLES]
+       mldsa-proofs all --write | reference | hints | mutants | --elf PATH [KERNEL LEFT OUT ..]";
 /// The exit status if a tool or a target is missing.
 const NOT_RUN: u8 = 77;
 
@@ -82,6 +83,9 @@ fn main() -> ExitCode {
 
 /// The result of a command; `None` if it could not run.
 fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
+    if arguments == [operations::LIST] {
+        return operations::print().map(|()| Some(true));
+    }
     // Links every backend into this program, which is the one that is checked.
     let here: Vec<_> = mldsa_core::Backend::available()
         .map(mldsa_core::Backend::name)
@@ -109,9 +113,6 @@ fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
             Ok(Some(true))
         }
         ["mutants"] => mutants::run(&own).map(Some),
-        ["operations", text @ ..] => {
-            operations::run(&own, &text.concat()).map(|result| Some(result.0))
-        }
         ["hints"] => hints::check(&Image::load(&own)?).map(Some),
         ["reference"] => reference_vectors::compare().map(Some),
         ["--elf", path, left_out @ ..] => of_user(Path::new(path), left_out).map(Some),
@@ -142,7 +143,7 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
             Ok(same_as_ledger(&reports)?
                 & complete(&reports, &SLOW)?
                 & bounds::check()
-                & whole(program, "ML-DSA-44")?.0)
+                & operations::run(program, "ML-DSA-44")?.0)
         }
         ["all"] => all(program),
         ["rows", text] => {
@@ -152,9 +153,10 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
             }
             Ok(reports.iter().all(Report::is_proved))
         }
+        ["operations", text @ ..] => Ok(operations::run(program, &text.concat())?.0),
         ["semantics", text @ ..] => {
             let reports = named(program, &text.concat())?;
-            semantics(program, &reports, whole(program, &text.concat())?.1)
+            semantics(program, &reports, operations::run(program, &text.concat())?.1)
         }
         ["faults"] => faults::run(program, [1000, 200]),
         ["faults", code, tables] => {
@@ -176,22 +178,12 @@ fn named(program: &Path, text: &str) -> Result<Vec<Report>, String> {
 /// All rows as the ledger has them, and all forms of instructions.
 fn all(program: &Path) -> Result<bool, String> {
     let reports = reports(program, &|_, _, _| true, 4)?;
-    let (whole, met) = whole(program, "")?;
+    let (whole, met) = operations::run(program, "")?;
     Ok(same_as_ledger(&reports)?
         & complete(&reports, &[])?
         & bounds::check()
         & whole
         & semantics(program, &reports, met)?)
-}
-
-/// The whole operations whose names contain a text, if the program is this one.
-fn whole(program: &Path, text: &str) -> Result<(bool, BTreeMap<Vec<u8>, u64>), String> {
-    let own = std::env::current_exe().map_err(|e| e.to_string())?;
-    if program == own {
-        operations::run(program, text)
-    } else {
-        Ok((true, BTreeMap::new()))
-    }
 }
 
 /// The rows of any program that links the library, but for those of some kernels.

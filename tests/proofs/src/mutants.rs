@@ -229,7 +229,7 @@ fn changes(image: &Image, report: &Report, mutant: &Mutant) -> Option<Change> {
 /// Runs all mutants; whether each of them was made and refused.
 pub(crate) fn run(program: &Path) -> Result<bool, String> {
     let image = Image::load(program)?;
-    let planted = operations::planted(&image)?;
+    let planted = operations::planted(program, &image)?;
     let count = planted.len();
     let mut refused = 0;
     for (name, entry) in planted {

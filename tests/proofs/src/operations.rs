@@ -13,20 +13,21 @@ mod paths;
 use core::hint::black_box;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::Command;
 
 use mldsa_core::internals::{self, SEED_LEN};
 use mldsa_core::no_alloc::PreparedSigningKeyStorage;
 use mldsa_core::{Backend, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SigningKey};
 
 use crate::image::Image;
-use crate::parallel;
-use crate::places::BACKENDS;
+use crate::places::{AARCH64_BACKENDS, BACKENDS};
+use crate::{aarch64, parallel};
 use paths::Run;
 
 enum What {
-    /// Not executed: writes anything at all to the memory that an argument points to. Numbers of
-    /// the registers of its address and its length, and the unit of the length.
-    Public(usize, Length),
+    /// Not executed: writes anything at all to the memory that an argument points to, or to the
+    /// place of a large result.
+    Public(Option<usize>, Length),
     /// Left out of the table.
     Absent,
     /// Not executed: answers with the backend of the operation.
@@ -37,23 +38,20 @@ enum What {
 
 enum Length {
     Fixed(usize),
-    Register(usize, usize),
+    /// An argument, and its unit.
+    Argument(usize, usize),
 }
-
-const RCX: usize = 1;
-const RDI: usize = 7;
-const R8: usize = 8;
 
 /// Functions that handle what is declassified: a part of the name (an entry of the kernel table, or
 /// a function), how they are handled, and why they may.
 #[rustfmt::skip] // One line for each entry.
 const LISTED: [(&str, What, &str); 13] = [
     ("mldsa_core..backend..Backend$u20$as$u20$core..default", What::Choice, "what the CPU has"),
-    ("expand_a", What::Public(RCX, Length::Register(R8, 1024)), "A and rho are public"),
+    ("expand_a", What::Public(Some(3), Length::Argument(4, 1024)), "A and rho are public"),
     ("expand_a_interleaved", What::Absent, "A and the public key are public: tr is hashed after A"),
-    ("expand_s", What::Public(RCX, Length::Register(R8, 1024)), "which half-bytes ExpandS refuses; the rest of it is not covered here"),
-    ("sample_in_ball_vartime", What::Public(RDI, Length::Fixed(256)), "the challenge of an attempt"),
-    ("hint_bit_pack_vartime", What::Public(RCX, Length::Register(R8, 1)), "the hints of a finished signature"),
+    ("expand_s", What::Public(Some(3), Length::Argument(4, 1024)), "which half-bytes ExpandS refuses; the rest of it is not covered here"),
+    ("sample_in_ball_vartime", What::Public(None, Length::Fixed(256)), "the challenge of an attempt"),
+    ("hint_bit_pack_vartime", What::Public(Some(3), Length::Argument(4, 1)), "the hints of a finished signature"),
     ("check_expanded", What::Branches(1), "the verdict on the ranges of an import"),
     ("from_expanded_bytes", What::Branches(1), "the verdict of an import"),
     // Some compilers inline `sign_expanded` into the function of the operation.
@@ -65,6 +63,9 @@ const LISTED: [(&str, What, &str); 13] = [
 ];
 
 const PLANTED: &str = "portable: planted";
+
+/// The command that prints the operations.
+pub(crate) const LIST: &str = "list-operations";
 
 /// The function that begins an attempt.
 const HEAD: &str = "next_masks";
@@ -175,22 +176,14 @@ fn leaks() -> [Operation; 4] {
     .map(|of| operation("planted", 1, of))
 }
 
-/// One operation: its function in this process, and the lengths of the arguments after the
-/// backend, all of which are references.
-struct Operation {
-    name: String,
-    function: usize,
-    arguments: Vec<usize>,
-    l: usize,
-}
+/// One operation: its name, the distance of its function from `operations_anchor`, the lengths of
+/// the arguments after the backend, all of which are references, and the number l of the set.
+type Operation = (String, usize, Vec<usize>, usize);
 
 fn operation(set: &str, l: usize, (name, function, lens): (&str, usize, &[usize])) -> Operation {
-    Operation {
-        name: format!("{set} {name}"),
-        function: black_box(function),
-        arguments: lens.to_vec(),
-        l,
-    }
+    let anchor = black_box(operations_anchor as *const () as usize);
+    let distance = black_box(function).wrapping_sub(anchor);
+    (format!("{set} {name}"), distance, lens.to_vec(), l)
 }
 
 fn of_set<P: ParameterSet>(l: usize) -> [Operation; 5] {
@@ -231,42 +224,101 @@ struct Found {
     met: BTreeMap<Vec<u8>, u64>,
 }
 
-/// The offset from the address of a function in this process.
-fn offset(image: &Image) -> Result<u64, String> {
+/// Prints the operations of this process, for the one that proves them.
+pub(crate) fn print() -> Result<(), String> {
+    let sets = of_set::<MlDsa44>(4)
+        .into_iter()
+        .chain(of_set::<MlDsa65>(5))
+        .chain(of_set::<MlDsa87>(7));
+    let all: Vec<Operation> = sets.chain(leaks()).collect();
+    serde_json::to_writer(std::io::stdout(), &all).map_err(|e| e.to_string())
+}
+
+/// The operations of a program, each with the address of its function.
+fn of_program(program: &Path, image: &Image) -> Result<Vec<Operation>, String> {
     let [anchor] = image.functions("operations_anchor")[..] else {
         return Err("the operations have no place in this program".into());
     };
-    Ok(anchor.wrapping_sub(black_box(operations_anchor as *const () as usize) as u64))
+    let mut command = if image.is_aarch64() {
+        aarch64::emulator(program)
+    } else {
+        Command::new(program)
+    };
+    let output = command.arg(LIST).output().map_err(|e| e.to_string())?;
+    let all: Vec<Operation> = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
+    let placed = all.into_iter().map(|(name, distance, lens, l)| {
+        let address = distance.wrapping_add(anchor as usize);
+        (name, address, lens, l)
+    });
+    Ok(placed.collect())
 }
 
 /// Names and addresses of functions that are not constant time.
-pub(crate) fn planted(image: &Image) -> Result<Vec<(String, u64)>, String> {
-    let offset = offset(image)?;
-    let named = leaks().map(|o| (o.name, (o.function as u64).wrapping_add(offset)));
-    Ok(named.into())
+pub(crate) fn planted(program: &Path, image: &Image) -> Result<Vec<(String, u64)>, String> {
+    let all = of_program(program, image)?.into_iter();
+    let leaks = all.filter(|(name, ..)| name.starts_with("planted"));
+    Ok(leaks.map(|(name, at, ..)| (name, at as u64)).collect())
+}
+
+/// Backends of the tables in a program.
+fn backends(image: &Image) -> Vec<&'static str> {
+    if image.is_aarch64() {
+        [&["portable"][..], &AARCH64_BACKENDS].concat()
+    } else {
+        BACKENDS.to_vec()
+    }
+}
+
+/// A backend, and the program with what is assumed about the core.
+struct Case {
+    name: String,
+    backend: &'static str,
+    image: Image,
+}
+
+fn cases(image: &Image) -> Result<Vec<Case>, String> {
+    let mut cases = Vec::new();
+    for backend in backends(image) {
+        let is_portable = backend == "portable";
+        let answers = if image.is_aarch64() && !is_portable {
+            aarch64::answers(image)?
+        } else {
+            vec![("", image.clone())]
+        };
+        cases.extend(answers.into_iter().map(|(answer, image)| {
+            let name = if answer.is_empty() {
+                backend.to_owned()
+            } else {
+                format!("{backend}, {answer}")
+            };
+            Case {
+                name,
+                backend,
+                image,
+            }
+        }));
+    }
+    Ok(cases)
 }
 
 /// Runs the operations whose names contain a text; the forms of instructions that they meet.
 pub(crate) fn run(program: &Path, text: &str) -> Result<(bool, BTreeMap<Vec<u8>, u64>), String> {
     let image = Image::load(program)?;
-    let offset = offset(&image)?;
-    let operations: Vec<_> = of_set::<MlDsa44>(4)
-        .into_iter()
-        .chain(of_set::<MlDsa65>(5))
-        .chain(of_set::<MlDsa87>(7))
-        .chain(leaks())
-        .collect();
+    let (operations, cases) = (of_program(program, &image)?, cases(&image)?);
     let all: Vec<_> = operations
         .iter()
-        .flat_map(|o| BACKENDS.map(|backend| (format!("{backend}: {}", o.name), backend, o)))
+        .flat_map(|o| {
+            cases
+                .iter()
+                .map(move |case| (format!("{}: {}", case.name, o.0), case, o))
+        })
         .filter(|(name, ..)| name.contains(PLANTED) || !name.contains("planted"))
         .filter(|(name, ..)| name.contains(text) || name.contains(PLANTED))
         .collect();
     let results = parallel::map(all.len(), |n| {
-        let (name, backend, o) = &all[n];
-        let entry = (o.function as u64).wrapping_add(offset);
+        let (name, case, (_, entry, lens, l)) = &all[n];
         let attempt = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-            Run::new(&image, backend, o.l)?.operation(entry, &o.arguments)
+            Run::new(case, *l)?.operation(*entry as u64, lens)
         }));
         let result = attempt.unwrap_or_else(|_| Err("the domain gave up".into()));
         match &result {

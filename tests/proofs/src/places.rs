@@ -24,7 +24,7 @@ pub(crate) fn backends(image: &Image) -> &'static [&'static str] {
 #[derive(Clone)]
 pub(crate) struct Program {
     pub(crate) image: Image,
-    answers: Vec<Image>,
+    answers: Vec<(&'static str, Image)>,
 }
 
 impl Program {
@@ -42,7 +42,7 @@ impl Program {
     }
 
     pub(crate) fn of(&self, row: &Row) -> &Image {
-        row.answer.map_or(&self.image, |n| &self.answers[n])
+        row.answer.map_or(&self.image, |n| &self.answers[n].1)
     }
 }
 

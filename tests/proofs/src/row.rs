@@ -165,12 +165,7 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
         values.extend(len.map(|len| number(len as u64)));
         regions.push((region, words));
     }
-    let registers: &[usize] = if machine.memory.image.is_aarch64() {
-        &[0, 1, 2, 3, 4, 5, 6, 7]
-    } else {
-        // RDI, RSI, RDX, RCX, R8, R9.
-        &[7, 6, 2, 1, 8, 9]
-    };
+    let registers = machine.arguments();
     let in_registers = values.len().min(registers.len());
     for (&register, value) in registers.iter().zip(&values) {
         machine.general[register] = value.clone();

@@ -4,7 +4,7 @@ use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic as M, Register}
 
 use crate::machine::{Flags, Machine};
 use crate::memory::{
-    LIBRARY, Memory, PROGRAM, Step, Stop, Value, access, as_number, constant_bits, leak, unknown,
+    LIBRARY, Memory, Step, Stop, Value, access, as_number, constant_bits, leak, unknown,
 };
 use crate::terms::Lit;
 
@@ -20,15 +20,13 @@ impl Machine<'_> {
                 return self.branch(taken, i.near_branch_target(), next).map(Some);
             }
             FlowControl::Call => {
-                self.push(&Value::Pointer(PROGRAM, next as i64))?;
+                self.return_to(next)?;
                 return Ok(Some(i.near_branch_target()));
             }
             FlowControl::IndirectBranch | FlowControl::IndirectCall => {
                 return self.indirect(i, next).map(Some);
             }
-            FlowControl::Return => {
-                return self.pop().and_then(|to| self.code_at(to)).map(Some);
-            }
+            FlowControl::Return => return self.return_address().map(Some),
             other => return unknown(format!("{other:?}")),
         }
         match i.mnemonic() {
@@ -77,12 +75,12 @@ impl Machine<'_> {
             // A tail call returns to the caller of this function.
             return match i.flow_control() {
                 FlowControl::IndirectCall => Ok(next),
-                _ => self.pop().and_then(|to| self.code_at(to)),
+                _ => self.return_address(),
             };
         }
         let target = self.code_at(target)?;
         if i.flow_control() == FlowControl::IndirectCall {
-            self.push(&Value::Pointer(PROGRAM, next as i64))?;
+            self.return_to(next)?;
         }
         Ok(target)
     }

@@ -18,7 +18,7 @@ impl Machine<'_> {
     /// Writes a general register and clears the bits above.
     pub(super) fn set_general_register(&mut self, number: Option<usize>, value: Value) {
         let Some(n) = number else { return };
-        self.general[n] = match value {
+        self.general[n] = match self.memory.number(value) {
             Value::Bits(mut bits) => {
                 bits.resize(64, 0);
                 Value::Bits(bits)

@@ -11,7 +11,8 @@ type Place = (u32, i64);
 impl Machine<'_> {
     /// The place of an access, and the new value of the base register.
     fn place(&mut self, address: &Address) -> Step<(Place, Option<Value>)> {
-        let Value::Pointer(region, base) = self.general_register(Some(address.base), 64)? else {
+        let base = self.general_register(Some(address.base), 64)?;
+        let Value::Pointer(region, base) = self.memory.pointer(base) else {
             return access("an address without a region");
         };
         let mut offset = address.offset;
@@ -104,7 +105,7 @@ impl Machine<'_> {
 
     fn update(&mut self, address: Option<&Operand>, value: Option<Value>) {
         if let (Some(Operand::Address(address)), Some(value)) = (address, value) {
-            self.general[address.base] = value;
+            self.set_general_register(Some(address.base), value);
         }
     }
 

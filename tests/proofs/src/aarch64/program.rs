@@ -1,4 +1,4 @@
-//! The program that is checked for AArch64: the shared library of the C interface.
+//! The program that is checked for AArch64: this one, built for it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,21 +26,29 @@ pub(crate) fn lacking() -> Option<String> {
     (!installed).then(|| format!("the target {TRIPLE} is not installed"))
 }
 
-/// Builds the library with the release profile.
+/// The program, run by the emulator.
+pub(crate) fn emulator(program: &Path) -> Command {
+    let mut command = Command::new(EMULATOR);
+    command.args(["-L", "/usr/aarch64-linux-gnu"]).arg(program);
+    command
+}
+
+/// Builds the program with the release profile.
 pub(crate) fn build() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = root.join("target/proofs");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .current_dir(&root)
-        .args(["build", "--locked", "--quiet", "--release", "-p", "mldsa-c"])
+        .args(["build", "--locked", "--quiet", "--release"])
+        .args(["-p", "mldsa-proofs"])
         .args(["--target", TRIPLE, "--target-dir"])
         .arg(&folder)
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", COMPILER)
         .status()
         .map_err(|e| format!("cargo: {e}"))?;
     if !status.success() {
-        return Err(format!("the library for {TRIPLE} does not build"));
+        return Err(format!("the program for {TRIPLE} does not build"));
     }
-    Ok(folder.join(TRIPLE).join("release/libmldsa_c.so"))
+    Ok(folder.join(TRIPLE).join("release/mldsa-proofs"))
 }

@@ -8,13 +8,11 @@ use crate::rows::Row;
 /// variable keeps. Rows exist for both answers.
 const ANSWERS: [(u8, &str); 2] = [(0, "other cores"), (1, "cores with more scalar units")];
 
-/// An image for each answer.
-pub(crate) fn answers(image: &Image) -> Result<Vec<Image>, String> {
+/// An image for each answer, with its name.
+pub(crate) fn answers(image: &Image) -> Result<Vec<(&'static str, Image)>, String> {
     let parts = ["scalar_interleaved", "ANSWER"];
-    ANSWERS
-        .iter()
-        .map(|(answer, _)| image.assuming(&parts, &[*answer]))
-        .collect()
+    let one = |(answer, name)| Ok((name, image.assuming(&parts, &[answer])?));
+    ANSWERS.into_iter().map(one).collect()
 }
 
 /// Rows of entries whose form the answer chooses.

@@ -2,15 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iced_x86::FlowControl;
-
-use super::{Found, HEAD, LISTED, Length, RDI, What};
+use super::{Case, Found, HEAD, LISTED, Length, What};
 use crate::image::Image;
 use crate::machine::{Flags, Machine};
-use crate::memory::{
-    END, Memory, PROGRAM, Step, Stop, Value, as_number, constant_bits, join_bits, unknown,
-};
-use crate::places::{BACKENDS, entries};
+use crate::memory::{END, Memory, Step, Stop, Value, as_number, constant_bits, join_bits, unknown};
+use crate::places::entries;
 use crate::terms::{ANY, Terms};
 
 const STACK: i64 = 1 << 19;
@@ -29,14 +25,14 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(image: &Image, backend: &str, l: usize) -> Result<Self, String> {
+    pub(super) fn new(case: &Case, l: usize) -> Result<Self, String> {
         let names = entries()?;
-        let mut image = image.clone();
+        let mut image = case.image.clone();
         let (mut public, mut used) = (BTreeMap::new(), BTreeMap::<_, BTreeSet<u64>>::new());
         let mut table = 0;
         let mut lanes = 1;
         // Keys are made on another backend than that of the operation.
-        for of in BACKENDS {
+        for of in super::backends(&image) {
             let [at] = image.table(of)[..] else {
                 return Err(format!("{of}: not one kernel table"));
             };
@@ -44,7 +40,7 @@ impl Run {
                 let n = names.iter().position(|entry| entry == name);
                 n.map(|n| at + 16 + 8 * n as u64)
             };
-            if of == backend {
+            if of == case.backend {
                 table = at;
                 let slot = slot("mask_lanes").ok_or("no number of lanes")?;
                 let bytes = image.constant_bytes(slot, 8).ok_or("no number of lanes")?;
@@ -95,14 +91,15 @@ impl Run {
         machine.vectors = vec![vec![ANY; 512]; 32];
         machine.masks = vec![vec![ANY; 64]; 8];
         machine.general = vec![Value::Bits(vec![ANY; 64]); 32];
-        machine.general[RDI] = Value::Bits(constant_bits(self.table, 64));
-        for (&len, register) in arguments.iter().zip([6, 2, 1, 8, 9]) {
+        let registers = machine.arguments();
+        machine.general[registers[0]] = Value::Bits(constant_bits(self.table, 64));
+        for (&len, &register) in arguments.iter().zip(&registers[1..]) {
             let region = machine.memory.region("an argument", len, true, 64);
             machine.general[register] = machine.memory.number(Value::Pointer(region, 0));
         }
         let text = |stop| format!("{stop:?}");
         machine.set_stack(0, &[]).map_err(text)?;
-        machine.push(&Value::Pointer(PROGRAM, END)).map_err(text)?;
+        machine.return_to(END as u64).map_err(text)?;
         // States at the begin of each attempt.
         let mut heads: Vec<Machine<'_>> = Vec::new();
         let (mut stable, mut arrivals) = (0, self.paths(machine, entry)?);
@@ -150,32 +147,24 @@ impl Run {
                     break;
                 }
                 is_first = false;
-                let stopped = |stop: Stop| format!("{:?}", stop.at(&self.image.name(at)));
-                machine.executed += 1;
-                if machine.executed > LIMIT {
-                    return Err("too many instructions".into());
-                }
+                let stopped = |stop: Stop| format!("{stop:?}");
                 if machine.terms.words.len() > 1 << 17 {
                     machine.terms = Terms::new();
                 }
                 if let Some(&n) = self.public.get(&at) {
                     self.found.used.entry(n).or_default().insert(at);
-                    at = returned(&mut machine, &LISTED[n].1, self.table).map_err(stopped)?;
+                    let next = returned(&mut machine, &LISTED[n].1, self.table);
+                    let stopped = |stop: Stop| stopped(stop.at(&self.image.name(at)));
+                    at = next.map_err(stopped)?;
                     continue;
                 }
-                let i = machine.instruction(at).map_err(stopped)?;
-                if i.flow_control() == FlowControl::ConditionalBranch {
-                    let lit = machine.condition(i.condition_code()).map_err(stopped)?;
-                    let (target, next) = (i.near_branch_target(), i.next_ip());
-                    if lit > 1 {
-                        self.branch(at)?;
-                        machine.terms = Terms::new();
-                        paths.push((target, machine.clone(), false));
-                    }
-                    at = if lit == 1 { target } else { next };
-                    continue;
+                let next = machine.execute(at).map_err(stopped)?;
+                if let Some(other) = machine.other.take() {
+                    self.branch(at)?;
+                    machine.terms = Terms::new();
+                    paths.push((other, machine.clone(), false));
                 }
-                at = machine.step(&i).map_err(stopped)?;
+                at = next;
             }
             self.found.executed += machine.executed;
             self.found.met.extend(machine.met);
@@ -206,17 +195,25 @@ impl Run {
 /// The state after a function on public data: anything at all in its output and in the
 /// registers that it need not restore.
 fn returned(machine: &mut Machine<'_>, what: &What, table: u64) -> Step<u64> {
-    let result = match what {
-        What::Choice => Value::Bits(constant_bits(table, 64)),
-        What::Public(address, length) => {
+    // On x86-64 the address of a large result is the first argument and the first result.
+    let is_x86 = !machine.is_aarch64();
+    let place = machine.general[if is_x86 { 7 } else { 8 }].clone();
+    let arguments = machine.arguments();
+    let mut first = Value::Bits(vec![ANY; 64]);
+    match what {
+        What::Choice => first = Value::Bits(constant_bits(table, 64)),
+        What::Public(output, length) => {
             let len = match *length {
                 Length::Fixed(len) => Some(len),
-                Length::Register(n, unit) => match &machine.general[n] {
+                Length::Argument(n, unit) => match &machine.general[arguments[n]] {
                     Value::Bits(bits) => as_number(bits).map(|n| n as usize * unit),
                     Value::Pointer(..) => None,
                 },
             };
-            let output = machine.general[*address].clone();
+            if output.is_none() && is_x86 {
+                first = place.clone();
+            }
+            let output = output.map_or(place, |n| machine.general[arguments[n]].clone());
             let (Value::Pointer(region, offset), Some(len)) = (machine.memory.pointer(output), len)
             else {
                 return Err(Stop::Leak(
@@ -226,22 +223,19 @@ fn returned(machine: &mut Machine<'_>, what: &What, table: u64) -> Step<u64> {
             machine
                 .memory
                 .write((region, offset), &vec![ANY; 8 * len])?;
-            machine.general[RDI].clone()
         }
         _ => return unknown("not a function"),
-    };
-    for n in [1, 2, 6, 7, 8, 9, 10, 11] {
+    }
+    let next = machine.return_address();
+    let restored = machine.restored();
+    for n in (0..32).filter(|n| !restored.contains(n)) {
         machine.general[n] = Value::Bits(vec![ANY; 64]);
     }
-    // The address of an output that the caller passes first is the result.
-    machine.general[0] = result;
+    machine.general[0] = first;
     machine.vectors = vec![vec![ANY; 512]; 32];
     machine.masks = vec![vec![ANY; 64]; 8];
     machine.flags = Flags::default();
-    match machine.pop().map(|to| machine.memory.pointer(to))? {
-        Value::Pointer(PROGRAM, target) => Ok(target as u64),
-        _ => unknown("a return to no code"),
-    }
+    next
 }
 
 /// Makes unknown what differs between two states; whether there was any.
