@@ -208,9 +208,10 @@ impl Image {
         }
     }
 
-    /// Addresses of the functions whose mangled names contain a text.
-    pub(crate) fn functions(&self, text: &str) -> Vec<u64> {
-        let named = self.names.iter().filter(|(_, name)| name.contains(text));
+    /// Addresses of the functions whose mangled names contain a text, or one of several.
+    pub(crate) fn functions(&self, texts: &str) -> Vec<u64> {
+        let fits = |name: &str| texts.split('|').any(|text| name.contains(text));
+        let named = self.names.iter().filter(|(_, name)| fits(name));
         named.map(|(&at, _)| at).collect()
     }
 

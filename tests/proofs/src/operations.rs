@@ -46,7 +46,7 @@ enum Length {
 /// a function), how they are handled, and why they may.
 #[rustfmt::skip] // One line for each entry.
 const LISTED: [(&str, What, &str); 13] = [
-    ("mldsa_core..backend..Backend$u20$as$u20$core..default", What::Choice, "what the CPU has"),
+    ("7Backend6detect|backend..Backend$u20$as$u20$core..default", What::Choice, "what the CPU has"),
     ("expand_a", What::Public(Some(3), Length::Argument(4, 1024)), "A and rho are public"),
     ("expand_a_interleaved", What::Absent, "A and the public key are public: tr is hashed after A"),
     ("expand_s", What::Public(Some(3), Length::Argument(4, 1024)), "which half-bytes ExpandS refuses; the rest of it is not covered here"),
@@ -352,11 +352,13 @@ pub(crate) fn run(program: &Path, text: &str) -> Result<(bool, BTreeMap<Vec<u8>,
         "operations proved to be constant time: {proved} of {count}; {refused} of {leaks} leaks refused"
     );
     let mut is_good = proved == count && refused == leaks;
-    for (n, (part, _, reason)) in LISTED.iter().enumerate() {
+    for (n, (part, what, reason)) in LISTED.iter().enumerate() {
         let places = used.get(&n).map_or(0, BTreeSet::len);
         println!("declassified, {part}: {reason}; {places} places");
-        // Only a complete run can tell that an entry is of no use.
-        is_good &= places > 0 || !text.is_empty();
+        // Only a complete run can tell that an entry is of no use. Tables for AArch64 have none
+        // that is left out.
+        is_good &=
+            places > 0 || !text.is_empty() || image.is_aarch64() && matches!(what, What::Absent);
     }
     Ok((is_good, met))
 }

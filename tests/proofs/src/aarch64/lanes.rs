@@ -131,6 +131,12 @@ impl Machine<'_> {
                 let bits = self.vector_operand(i, 1, 1)?;
                 self.put_vector(i, bits.iter().map(|bit| bit ^ 1).collect())
             }
+            "fneg" => {
+                let mut bits = self.vector_operand(i, 1, 1)?;
+                let signs = bits.iter_mut().skip(to.lane - 1).step_by(to.lane);
+                signs.for_each(|sign| *sign ^= 1);
+                self.put_vector(i, bits)
+            }
             "bsl" | "bif" => {
                 let (d, (a, b)) = (self.vector_operand(i, 0, 1)?, self.two_vectors(i)?);
                 let bits = if m == "bsl" {
