@@ -217,7 +217,7 @@ impl<'a> Machine<'a> {
         self.code_at(to)
     }
 
-    /// Where a branch goes. On an unknown bit a row stops, and a whole operation has another
+    /// The address after a branch. On an unknown bit a row stops, and a whole operation has another
     /// path.
     pub(crate) fn branch(&mut self, taken: Lit, target: u64, next: u64) -> Step<u64> {
         match taken {

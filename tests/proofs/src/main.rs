@@ -156,7 +156,11 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
         ["operations", text @ ..] => Ok(operations::run(program, &text.concat())?.0),
         ["semantics", text @ ..] => {
             let reports = named(program, &text.concat())?;
-            semantics(program, &reports, operations::run(program, &text.concat())?.1)
+            semantics(
+                program,
+                &reports,
+                operations::run(program, &text.concat())?.1,
+            )
         }
         ["faults"] => faults::run(program, [1000, 200]),
         ["faults", code, tables] => {
