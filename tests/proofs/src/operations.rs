@@ -248,9 +248,11 @@ fn of_program(program: &Path, image: &Image) -> Result<Vec<Operation>, String> {
     let all: Vec<Operation> = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
     let placed = all.into_iter().map(|(name, distance, lens, l)| {
         let address = distance.wrapping_add(anchor as usize);
-        (name, address, lens, l)
+        let is_function = image.names.contains_key(&(address as u64));
+        let placed = is_function.then_some((name, address, lens, l));
+        placed.ok_or_else(|| format!("no function begins at {address:#x}"))
     });
-    Ok(placed.collect())
+    placed.collect()
 }
 
 /// Names and addresses of functions that are not constant time.
