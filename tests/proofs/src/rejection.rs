@@ -58,8 +58,11 @@ struct Explorer<'a> {
     /// Functions that give the next bytes of the stream: lanes of the states that they permute, 0
     /// for a function that writes whole blocks.
     squeezes: BTreeMap<u64, usize>,
-    /// The function that starts again with the same stream, which has a row of its own.
+    /// The function that starts again with the same stream.
     fallback: Option<u64>,
+    /// The first function that is called with the arguments of a stream: of the portable entry
+    /// the one that the others fall back on.
+    sampler: Option<u64>,
     out: u32,
     candidates: Vec<WordId>,
     cuts: Cuts,
@@ -95,6 +98,7 @@ impl<'a> Explorer<'a> {
             machine,
             squeezes,
             fallback: None,
+            sampler: None,
             out,
             cuts: candidates.iter().map(|&w| (w, none.clone())).collect(),
             candidates,
@@ -164,6 +168,9 @@ impl<'a> Explorer<'a> {
             if !self.of_counted(&i)? {
                 let next = self.machine.step(&i);
                 place.4 = next.map_err(|stop| self.text(stop, at))?;
+                if i.flow_control() == FlowControl::Call && self.starts_stream() {
+                    self.sampler.get_or_insert(place.4);
+                }
             }
         }
         Err("too many instructions".into())

@@ -61,49 +61,50 @@ fn open(backend: &'static str, eta: Eta) -> Report {
     }
 }
 
-/// Runs a row, as far as `most` places; nothing if the program does not have its functions.
-pub(crate) fn prove(image: &Image, backend: &'static str, eta: Eta, most: usize) -> Option<Report> {
-    let mut report = open(backend, eta);
+/// Explores an entry, as far as `most` places; nothing if the program does not have its functions.
+fn explored<'a>(
+    image: &'a Image,
+    backend: &'static str,
+    eta: Eta,
+    most: usize,
+) -> Option<(Explorer<'a>, Result<bool, String>)> {
     let [table] = image.table(backend)[..] else {
         return None;
     };
-    let entry = places::entry(image, table, &report.kernel)?;
+    let entry = places::entry(image, table, &open(backend, eta).kernel)?;
     let mut squeezes = BTreeMap::new();
     for (name, lanes) in SQUEEZES {
         let ends = |at: &&u64| image.name(**at).contains(&format!("{name}17h"));
         let found = image.functions(name);
         squeezes.extend(found.iter().filter(ends).map(|&at| (at, lanes)));
     }
-    let fallback = match image.functions("sample16rej_bounded_poly")[..] {
-        [at] => Some(at).filter(|_| backend != "portable"),
-        _ if eta.is_some() => return None,
-        _ => None,
-    };
-    let attempt = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-        // A state costs as much as its stack.
-        let kib = if backend == "portable" { 3 } else { 16 };
-        let mut memory = Memory::new(image, kib << 10, false);
-        let seed = memory.region("a seed", 64, false, 1);
-        let out = memory.region("an output", 1024, true, 64);
-        let mut explorer = Explorer::new(memory, eta, out, squeezes);
-        explorer.fallback = fallback;
-        let bits = explorer.machine.fresh(512);
-        explorer.machine.memory.set_bits(seed, 0, &bits);
-        let number = |n: u64| Value::Bits(constant_bits(n, 64));
-        let (seed, out) = (Value::Pointer(seed, 0), Value::Pointer(out, 0));
-        let arguments = [
-            seed,
-            number(eta.unwrap_or(4)),
-            number(FIRST),
-            out,
-            number(1),
-        ];
-        let result = explorer.explore(entry, &arguments, most);
-        (explorer, result)
-    }));
-    let Ok((explorer, result)) = attempt else {
+    let is_portable = backend == "portable";
+    // A state costs as much as its stack.
+    let kib = if is_portable { 3 } else { 16 };
+    let mut memory = Memory::new(image, kib << 10, false);
+    let seed = memory.region("a seed", 64, false, 1);
+    let out = memory.region("an output", 1024, true, 64);
+    let mut explorer = Explorer::new(memory, eta, out, squeezes);
+    if eta.is_some() && !is_portable {
+        explorer.fallback = explored(image, "portable", eta, 0)?.0.sampler;
+    }
+    let bits = explorer.machine.fresh(512);
+    explorer.machine.memory.set_bits(seed, 0, &bits);
+    let number = |n: u64| Value::Bits(constant_bits(n, 64));
+    let (seed, out) = (Value::Pointer(seed, 0), Value::Pointer(out, 0));
+    let [eta, first, count] = [eta.unwrap_or(4), FIRST, 1].map(number);
+    let result = explorer.explore(entry, &[seed, eta, first, out, count], most);
+    Some((explorer, result))
+}
+
+/// Runs a row, as far as `most` places; nothing if the program does not have its functions.
+pub(crate) fn prove(image: &Image, backend: &'static str, eta: Eta, most: usize) -> Option<Report> {
+    let mut report = open(backend, eta);
+    let run = core::panic::AssertUnwindSafe(|| explored(image, backend, eta, most));
+    let Ok(attempt) = std::panic::catch_unwind(run) else {
         return Some(report);
     };
+    let (explorer, result) = attempt?;
     (report.executed, report.exhausted) = (explorer.outcomes, explorer.done.len());
     report.code = explorer.machine.code_executed();
     let read = &explorer.machine.memory.data_read;

@@ -65,19 +65,22 @@ impl<'a> Explorer<'a> {
         Ok(())
     }
 
-    /// A call of the function that starts again, with the arguments of this stream.
-    pub(super) fn falls_back(&mut self, place: Place) -> Result<(), String> {
+    /// Whether the arguments are those of the function that samples one polynomial.
+    pub(super) fn starts_stream(&self) -> bool {
         let general = &self.machine.general;
         let is_number = |n: usize, value: u64| matches!(&general[n], Value::Bits(bits) if bits[..16] == constant_bits(value, 16));
         let is_keccak = matches!(general[7], Value::Pointer(PROGRAM, at)
             if self.squeezes.contains_key(&(at as u64)));
-        let is_right = is_keccak
+        is_keccak
             && is_number(6, self.eta.unwrap_or(0))
             && general[2] == Value::Pointer(super::rows::SEED, 0)
             && is_number(1, super::rows::FIRST)
             && general[8] == Value::Pointer(self.out, 0)
-            && place.1 == place.2
-            && place.3 < N;
+    }
+
+    /// A call of the function that starts again, with the arguments of this stream.
+    pub(super) fn falls_back(&mut self, place: Place) -> Result<(), String> {
+        let is_right = self.starts_stream() && place.1 == place.2 && place.3 < N;
         is_right
             .then_some(())
             .ok_or("a stream starts again in another way".into())
