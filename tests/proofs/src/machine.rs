@@ -318,6 +318,12 @@ impl<'a> Machine<'a> {
         unknown(format!("no semantics of {:?}", i.mnemonic()))
     }
 
+    /// Counts what a copy executed and read.
+    pub(crate) fn take_code(&mut self, copy: Self) {
+        (self.decoded, self.met) = (copy.decoded, copy.met);
+        self.memory.data_read = copy.memory.data_read;
+    }
+
     /// Code addresses that were executed, with the lengths of the instructions.
     pub(crate) fn code_executed(&self) -> Vec<(u64, usize)> {
         let aarch64 = self.decoded_aarch64.keys().map(|&at| (at, 4));

@@ -202,6 +202,17 @@ impl<'a> Memory<'a> {
         changed
     }
 
+    /// Whether nothing but some bytes of the stack is another in `other`.
+    pub(crate) fn differs_only(&self, other: &Self, may_change: impl Fn(i64) -> bool) -> bool {
+        let mut all = self.regions.iter().zip(&other.regions).enumerate();
+        all.all(|(n, (a, b))| {
+            let counts = |at: i64| n != STACK as usize || !may_change(at);
+            let [p, r] = [a, b].map(|region| region.pointers.iter().filter(|p| counts(*p.0)));
+            let mut bytes = (0..).zip(a.bits.chunks(8).zip(b.bits.chunks(8)));
+            p.eq(r) && bytes.all(|(at, (a, b))| a == b || !counts(at))
+        })
+    }
+
     /// Gives a region these bits.
     pub(crate) fn share(&mut self, region: u32, bits: Rc<Vec<Lit>>) {
         self.regions[region as usize].bits = bits;

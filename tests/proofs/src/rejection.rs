@@ -168,8 +168,8 @@ impl<'a> Explorer<'a> {
             if !self.of_counted(&i)? {
                 let next = self.machine.step(&i);
                 place.4 = next.map_err(|stop| self.text(stop, at))?;
-                if i.flow_control() == FlowControl::Call && self.starts_stream() {
-                    self.sampler.get_or_insert(place.4);
+                if i.flow_control() == FlowControl::Call {
+                    self.called(place)?;
                 }
             }
         }

@@ -13,11 +13,10 @@ pub(super) const SEED: u32 = 3;
 pub(super) const FIRST: u64 = 5;
 
 /// Functions in the place of which bytes of a stream are unknown: end of the name, lanes.
-const SQUEEZES: [(&str, usize); 4] = [
+const SQUEEZES: [(&str, usize); 3] = [
     ("4hash6keccak8portable", 1),
     ("4avx26keccak10permute_x4", 4),
     ("6avx5124word10permute_x8", 8),
-    ("14secret_streams12expand_group", 0),
 ];
 
 /// Entries of the kernel tables that have a row here.

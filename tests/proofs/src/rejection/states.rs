@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Explorer, N, Place};
 use crate::machine::{Flags, Machine};
 use crate::memory::{
-    Bits, END, Memory, PROGRAM, STACK, UNWRITTEN, Value, as_number, constant_bits,
+    Bits, END, Memory, PROGRAM, STACK, Step, UNWRITTEN, Value, as_number, constant_bits,
 };
 use crate::terms::WordId;
 
@@ -63,6 +63,52 @@ impl<'a> Explorer<'a> {
         let output = self.outputs[filled].clone();
         self.machine.memory.share(self.out, output);
         Ok(())
+    }
+
+    /// A function begins: it may be the one that samples a polynomial, or that writes the stream.
+    pub(super) fn called(&mut self, (_, _, squeezed, _, at): Place) -> Result<(), String> {
+        if self.starts_stream() {
+            self.sampler.get_or_insert(at);
+        }
+        if self.eta.is_some() && squeezed == 0 && !self.squeezes.contains_key(&at) {
+            let is_stream = self.writes_stream(at);
+            if is_stream.map_err(|stop| self.text(stop, at))? {
+                self.squeezes.insert(at, 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a function that is given the place of whole blocks: whether it returns and changes
+    /// nothing else.
+    fn writes_stream(&mut self, entry: u64) -> Step<bool> {
+        let general = &self.machine.general;
+        let (Value::Pointer(STACK, from), Value::Bits(len)) = (&general[1], &general[8]) else {
+            return Ok(false);
+        };
+        let end = match as_number(len) {
+            Some(len @ (136 | 272)) => from + len as i64,
+            _ => return Ok(false),
+        };
+        let (from, mut at, mut m) = (*from, entry, self.machine.clone());
+        let (to, stack) = (m.pop().and_then(|to| m.code_at(to))?, m.general[4].clone());
+        m.general[4].clone_from(&general[4]);
+        for _ in 0..super::LIMIT {
+            if at == to && m.general[4] == stack {
+                break;
+            }
+            let i = m.instruction(at)?;
+            at = m.step(&i)?;
+        }
+        let saved = |m: &Machine<'_>| super::SAVED.map(|n| m.general[n].clone());
+        let is_return = at == to && m.general[4] == stack && saved(&m) == saved(&self.machine);
+        let Value::Pointer(STACK, above) = stack else {
+            return Ok(false);
+        };
+        let may_change = |at: i64| (from..end).contains(&at) || at < above;
+        let is_stream = is_return && self.machine.memory.differs_only(&m.memory, may_change);
+        self.machine.take_code(m);
+        Ok(is_stream)
     }
 
     /// Whether the arguments are those of the function that samples one polynomial.
