@@ -318,7 +318,7 @@ impl<'a> Machine<'a> {
         unknown(format!("no semantics of {:?}", i.mnemonic()))
     }
 
-    /// Counts what a copy executed and read.
+    /// Takes the code and the data that a copy executed and read.
     pub(crate) fn take_code(&mut self, copy: Self) {
         (self.decoded, self.met) = (copy.decoded, copy.met);
         self.memory.data_read = copy.memory.data_read;
