@@ -202,6 +202,13 @@ impl<'a> Memory<'a> {
         changed
     }
 
+    /// Takes bits of a region that have no value as unknown.
+    pub(crate) fn fill_unwritten(&mut self, region: u32) {
+        let bits = Rc::make_mut(&mut self.regions[region as usize].bits).iter_mut();
+        bits.filter(|bit| **bit == UNWRITTEN)
+            .for_each(|bit| *bit = ANY);
+    }
+
     /// Whether nothing but some bytes of the stack is another in `other`.
     pub(crate) fn differs_only(&self, other: &Self, may_change: impl Fn(i64) -> bool) -> bool {
         let mut all = self.regions.iter().zip(&other.regions).enumerate();

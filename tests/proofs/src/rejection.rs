@@ -13,7 +13,7 @@ mod states;
 pub(crate) use rows::{KERNELS, prove, reports};
 pub(crate) use states::State;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use iced_x86::{FlowControl, Instruction, Mnemonic, OpKind};
@@ -58,11 +58,10 @@ struct Explorer<'a> {
     /// Functions that give the next bytes of the stream: lanes of the states that they permute, 0
     /// for a function that writes whole blocks.
     squeezes: BTreeMap<u64, usize>,
-    /// The function that starts again with the same stream.
-    fallback: Option<u64>,
-    /// The first function that is called with the arguments of a stream: of the portable entry
-    /// the one that the others fall back on.
-    sampler: Option<u64>,
+    /// Functions that are called to sample the polynomial, each with its permutation.
+    samplers: BTreeSet<(u64, i64)>,
+    /// Whether a call of such a function ends a path.
+    falls_back: bool,
     out: u32,
     candidates: Vec<WordId>,
     cuts: Cuts,
@@ -97,8 +96,8 @@ impl<'a> Explorer<'a> {
             eta,
             machine,
             squeezes,
-            fallback: None,
-            sampler: None,
+            samplers: BTreeSet::new(),
+            falls_back: false,
             out,
             cuts: candidates.iter().map(|&w| (w, none.clone())).collect(),
             candidates,
@@ -156,9 +155,6 @@ impl<'a> Explorer<'a> {
             if at == END as u64 || self.squeezes.contains_key(&at) {
                 return self.arrive(place);
             }
-            if self.fallback == Some(at) {
-                return self.falls_back(place);
-            }
             let i = self.machine.instruction(at);
             let i = i.map_err(|stop| self.text(stop, at))?;
             if self.decision(&i)?.is_some() {
@@ -168,8 +164,9 @@ impl<'a> Explorer<'a> {
             if !self.of_counted(&i)? {
                 let next = self.machine.step(&i);
                 place.4 = next.map_err(|stop| self.text(stop, at))?;
-                if i.flow_control() == FlowControl::Call {
-                    self.called(place)?;
+                use FlowControl::{Call, IndirectCall};
+                if matches!(i.flow_control(), Call | IndirectCall) && self.called(place)? {
+                    return Ok(());
                 }
             }
         }

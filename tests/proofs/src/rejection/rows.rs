@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::{Eta, Explorer};
 use crate::image::Image;
-use crate::memory::{Memory, Value, constant_bits};
+use crate::memory::{Memory, PROGRAM, Value, constant_bits};
 use crate::row::Report;
 use crate::{parallel, places};
 
-/// The region of the seed, and the index of the polynomial that is sampled.
+/// The regions of the seed and of the output, and the index of the polynomial that is sampled.
 pub(super) const SEED: u32 = 3;
+const OUT: u32 = 4;
 pub(super) const FIRST: u64 = 5;
 
 /// Functions in the place of which bytes of a stream are unknown: end of the name, lanes.
@@ -60,7 +61,9 @@ fn open(backend: &'static str, eta: Eta) -> Report {
     }
 }
 
-/// Explores an entry, as far as `most` places; nothing if the program does not have its functions.
+/// Explores an entry, as far as `most` places; nothing if the program has none. A function that
+/// starts again with the same stream is the one that the portable entry calls with the same
+/// arguments, or is explored from them.
 fn explored<'a>(
     image: &'a Image,
     backend: &'static str,
@@ -71,29 +74,46 @@ fn explored<'a>(
         return None;
     };
     let entry = places::entry(image, table, &open(backend, eta).kernel)?;
+    let number = |n: u64| Value::Bits(constant_bits(n, 64));
+    let [eta_value, first, count] = [eta.unwrap_or(4), FIRST, 1].map(number);
+    let (seed, out) = (Value::Pointer(SEED, 0), Value::Pointer(OUT, 0));
+    let is_portable = backend == "portable";
+    let mut explorer = new_explorer(image, eta, is_portable);
+    explorer.falls_back = eta.is_some() && !is_portable;
+    let arguments = [&seed, &eta_value, &first, &out, &count].map(Value::clone);
+    let mut result = explorer.explore(entry, &arguments, most);
+    if result != Ok(true) || !explorer.falls_back {
+        return Some((explorer, result));
+    }
+    let known = explored(image, "portable", eta, 0).map(|of| of.0.samplers);
+    for &(entry, keccak) in explorer.samplers.difference(&known.unwrap_or_default()) {
+        if result != Ok(true) {
+            break;
+        }
+        let mut of_function = new_explorer(image, eta, true);
+        let keccak = Value::Pointer(PROGRAM, keccak);
+        let arguments = [&keccak, &eta_value, &seed, &first, &out].map(Value::clone);
+        result = of_function.explore(entry, &arguments, most);
+    }
+    Some((explorer, result))
+}
+
+fn new_explorer<'a>(image: &'a Image, eta: Eta, is_portable: bool) -> Explorer<'a> {
     let mut squeezes = BTreeMap::new();
     for (name, lanes) in SQUEEZES {
         let ends = |at: &&u64| image.name(**at).contains(&format!("{name}17h"));
         let found = image.functions(name);
         squeezes.extend(found.iter().filter(ends).map(|&at| (at, lanes)));
     }
-    let is_portable = backend == "portable";
     // A state costs as much as its stack.
     let kib = if is_portable { 3 } else { 16 };
     let mut memory = Memory::new(image, kib << 10, false);
-    let seed = memory.region("a seed", 64, false, 1);
-    let out = memory.region("an output", 1024, true, 64);
-    let mut explorer = Explorer::new(memory, eta, out, squeezes);
-    if eta.is_some() && !is_portable {
-        explorer.fallback = explored(image, "portable", eta, 0)?.0.sampler;
-    }
+    memory.region("a seed", 64, false, 1);
+    memory.region("an output", 1024, true, 64);
+    let mut explorer = Explorer::new(memory, eta, OUT, squeezes);
     let bits = explorer.machine.fresh(512);
-    explorer.machine.memory.set_bits(seed, 0, &bits);
-    let number = |n: u64| Value::Bits(constant_bits(n, 64));
-    let (seed, out) = (Value::Pointer(seed, 0), Value::Pointer(out, 0));
-    let [eta, first, count] = [eta.unwrap_or(4), FIRST, 1].map(number);
-    let result = explorer.explore(entry, &[seed, eta, first, out, count], most);
-    Some((explorer, result))
+    explorer.machine.memory.set_bits(SEED, 0, &bits);
+    explorer
 }
 
 /// Runs a row, as far as `most` places; nothing if the program does not have its functions.

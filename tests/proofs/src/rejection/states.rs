@@ -65,18 +65,24 @@ impl<'a> Explorer<'a> {
         Ok(())
     }
 
-    /// A function begins: it may be the one that samples a polynomial, or that writes the stream.
-    pub(super) fn called(&mut self, (_, _, squeezed, _, at): Place) -> Result<(), String> {
-        if self.starts_stream() {
-            self.sampler.get_or_insert(at);
+    /// A function begins: whether it starts again with the same stream. It may also be the one that
+    /// writes the stream.
+    pub(super) fn called(&mut self, place: Place) -> Result<bool, String> {
+        let (_, next, squeezed, filled, at) = place;
+        if let Some(keccak) = self.starts_stream() {
+            self.samplers.insert((at, keccak));
+            if self.falls_back && (next != squeezed || filled == N) {
+                return Err("a stream starts again in another way".into());
+            }
+            return Ok(self.falls_back);
         }
         if self.eta.is_some() && squeezed == 0 && !self.squeezes.contains_key(&at) {
             let is_stream = self.writes_stream(at);
-            if is_stream.map_err(|stop| self.text(stop, at))? {
+            if is_stream.map_err(|stop| stop.reason())? {
                 self.squeezes.insert(at, 0);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Runs a function that is given the place of whole blocks: whether it returns and changes
@@ -91,6 +97,9 @@ impl<'a> Explorer<'a> {
             _ => return Ok(false),
         };
         let (from, mut at, mut m) = (*from, entry, self.machine.clone());
+        // Bytes without a value may hold anything.
+        m.memory.fill_unwritten(STACK);
+        let before = m.memory.clone();
         let (to, stack) = (m.pop().and_then(|to| m.code_at(to))?, m.general[4].clone());
         m.general[4].clone_from(&general[4]);
         for _ in 0..super::LIMIT {
@@ -98,7 +107,8 @@ impl<'a> Explorer<'a> {
                 break;
             }
             let i = m.instruction(at)?;
-            at = m.step(&i)?;
+            let next = m.step(&i);
+            at = next.map_err(|stop| stop.at(&m.memory.image.name(at)))?;
         }
         let saved = |m: &Machine<'_>| super::SAVED.map(|n| m.general[n].clone());
         let is_return = at == to && m.general[4] == stack && saved(&m) == saved(&self.machine);
@@ -106,30 +116,25 @@ impl<'a> Explorer<'a> {
             return Ok(false);
         };
         let may_change = |at: i64| (from..end).contains(&at) || at < above;
-        let is_stream = is_return && self.machine.memory.differs_only(&m.memory, may_change);
+        let is_stream = is_return && before.differs_only(&m.memory, may_change);
         self.machine.take_code(m);
         Ok(is_stream)
     }
 
-    /// Whether the arguments are those of the function that samples one polynomial.
-    pub(super) fn starts_stream(&self) -> bool {
+    /// The permutation, if the arguments are those of a function that samples this polynomial.
+    fn starts_stream(&self) -> Option<i64> {
         let general = &self.machine.general;
         let is_number = |n: usize, value: u64| matches!(&general[n], Value::Bits(bits) if bits[..16] == constant_bits(value, 16));
-        let is_keccak = matches!(general[7], Value::Pointer(PROGRAM, at)
-            if self.squeezes.contains_key(&(at as u64)));
-        is_keccak
-            && is_number(6, self.eta.unwrap_or(0))
+        let is_right = is_number(6, self.eta.unwrap_or(0))
             && general[2] == Value::Pointer(super::rows::SEED, 0)
             && is_number(1, super::rows::FIRST)
-            && general[8] == Value::Pointer(self.out, 0)
-    }
-
-    /// A call of the function that starts again, with the arguments of this stream.
-    pub(super) fn falls_back(&mut self, place: Place) -> Result<(), String> {
-        let is_right = self.starts_stream() && place.1 == place.2 && place.3 < N;
-        is_right
-            .then_some(())
-            .ok_or("a stream starts again in another way".into())
+            && general[8] == Value::Pointer(self.out, 0);
+        match general[7] {
+            Value::Pointer(PROGRAM, at) if self.squeezes.contains_key(&(at as u64)) => {
+                is_right.then_some(at)
+            }
+            _ => None,
+        }
     }
 
     /// The next bytes of the stream: unknown ones.
