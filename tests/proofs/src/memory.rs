@@ -260,7 +260,9 @@ impl<'a> Memory<'a> {
     pub(crate) fn join(&mut self, other: &Self) -> bool {
         let mut changed = false;
         for (a, b) in self.regions.iter_mut().zip(&other.regions) {
-            changed |= join_bits(&mut Rc::make_mut(&mut a.bits)[..], &b.bits);
+            if a.bits != b.bits {
+                changed |= join_bits(&mut Rc::make_mut(&mut a.bits)[..], &b.bits);
+            }
         }
         changed
     }

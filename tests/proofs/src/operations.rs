@@ -5,19 +5,23 @@
 //! run stops, as it does for an address, a mask of a memory access, a length, a shift or a
 //! division. So what is executed depends on the outcomes of the listed branches only.
 //!
-//! Attempts of signing: states at the begin of attempt n that differ in unknown bits only are
-//! joined with those of attempt n less the period of the mask groups, until no state grows.
+//! Attempts of signing: states at certain places that agree in what is public (`paths::Place`) are
+//! joined, and the joined ones run again, until no state grows.
 
 mod paths;
 
+use core::cell::Cell;
 use core::hint::black_box;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
 use mldsa_core::internals::{self, SEED_LEN};
-use mldsa_core::no_alloc::PreparedSigningKeyStorage;
-use mldsa_core::{Backend, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SigningKey};
+use mldsa_core::no_alloc::{BatchSignerScratch, PreparedSigningKeyStorage};
+use mldsa_core::{
+    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness,
+    SignJob, SigningKey,
+};
 
 use crate::image::Image;
 use crate::places::{AARCH64_BACKENDS, BACKENDS};
@@ -34,6 +38,8 @@ enum What {
     Choice,
     /// Has so many branches at most that are taken both ways.
     Branches(usize),
+    /// The same, and states are joined only if they took the same of these ways.
+    Decisions(usize),
 }
 
 enum Length {
@@ -45,21 +51,24 @@ enum Length {
 /// Functions that handle what is declassified: a part of the name (an entry of the kernel table, or
 /// a function), how they are handled, and why they may.
 #[rustfmt::skip] // One line for each entry.
-const LISTED: [(&str, What, &str); 13] = [
+const LISTED: [(&str, What, &str); 16] = [
     ("7Backend6detect|backend..Backend$u20$as$u20$core..default", What::Choice, "what the CPU has"),
     ("expand_a", What::Public(Some(3), Length::Argument(4, 1024)), "A and rho are public"),
     ("expand_a_interleaved", What::Absent, "A and the public key are public: tr is hashed after A"),
     ("expand_s", What::Public(Some(3), Length::Argument(4, 1024)), "which half-bytes ExpandS refuses; the rest of it is not covered here"),
     ("sample_in_ball_vartime", What::Public(None, Length::Fixed(256)), "the challenge of an attempt"),
+    ("from_block", What::Public(None, Length::Fixed(257)), "the challenge of an attempt in a batch"),
     ("hint_bit_pack_vartime", What::Public(Some(3), Length::Argument(4, 1)), "the hints of a finished signature"),
     ("check_expanded", What::Branches(1), "the verdict on the ranges of an import"),
     ("from_expanded_bytes", What::Branches(1), "the verdict of an import"),
-    // Some compilers inline `sign_expanded` into the function of the operation.
-    ("sign_expanded|mldsa_proofs10operations4sign", What::Branches(1), "the verdict on the range of s1 and s2"),
+    // Some compilers inline `sign_expanded` into its callers.
+    ("sign_expanded|sign_mu_observed|mldsa_proofs10operations4sign", What::Branches(1), "the verdict on the range of s1 and s2"),
     ("respond_low_bits", What::Branches(1), "the r0 verdict of a row"),
     ("respond_z", What::Branches(1), "the z verdict of a row"),
     ("respond_hints", What::Branches(2), "the ct0 verdict of a row, the verdict on the weight of the hints"),
     ("sign_internal", What::Branches(2), "the verdict of an attempt, as a step returns it; the number of attempts"),
+    ("T$GT$7respond17", What::Branches(6), "the verdict of an attempt, as a step returns it; the number of attempts; the challenge"),
+    ("9sign_many9sign_many17", What::Decisions(8), "the number of attempts"),
 ];
 
 const PLANTED: &str = "portable: planted";
@@ -67,8 +76,12 @@ const PLANTED: &str = "portable: planted";
 /// The command that prints the operations.
 pub(crate) const LIST: &str = "list-operations";
 
-/// The function that begins an attempt.
-const HEAD: &str = "next_masks";
+/// The function that begins an attempt of a single signature.
+const ATTEMPT: &str = "next_masks";
+/// The function that begins the response of an attempt.
+const RESPONSE: &str = "respond_low_bits";
+/// The responses to all attempts of a batch that run at once.
+const ROUND: &str = "T$GT$7respond17";
 
 #[inline(never)]
 fn operations_anchor() {
@@ -146,6 +159,55 @@ fn sign_prepared<P: ParameterSet>(
     key.sign_mu_into(mu, rnd, out.as_mut()).is_ok()
 }
 
+/// One is finished before the other.
+const JOBS: usize = 2;
+
+#[repr(C)]
+struct BatchMemory<P: ParameterSet> {
+    /// Number of calls for a job, plus 256 << n for each job n that is finished.
+    progress: Cell<u64>,
+    key: PreparedSigningKeyStorage<P>,
+    signer: BatchSignerScratch<P>,
+    leak: [u8; 2],
+}
+
+/// Signs a message and a message representative. With `LEAK` not constant time: the place of a
+/// write depends on the key once the second one is finished.
+#[inline(never)]
+fn sign_batch<P: ParameterSet, const LEAK: bool>(
+    backend: Backend,
+    sk: &P::SecretKeyBytes,
+    mu: &Mu,
+    rnd: &[[u8; SEED_LEN]; JOBS],
+    memory: &mut BatchMemory<P>,
+) -> bool {
+    let Ok(key) = SigningKey::<P>::from_expanded_bytes(sk.as_ref()) else {
+        return false;
+    };
+    let key = key.with_backend(backend);
+    let key = key.prepare_in(&mut memory.key);
+    let progress = &memory.progress;
+    progress.set(0);
+    let [first, second] = rnd.each_ref().map(Randomness::Hedged);
+    let mut jobs = [
+        SignJob::new(key, mu.as_bytes(), Context::EMPTY, first),
+        SignJob::mu(key, *mu, second),
+    ]
+    .into_iter();
+    let jobs = core::iter::from_fn(|| {
+        progress.set(progress.get() + 1);
+        jobs.next()
+    });
+    let mut signer = BatchSigner::new_in(&mut memory.signer).with_backend(backend);
+    signer.sign(jobs, |n, _| {
+        progress.set(progress.get() + (256 << n));
+        if LEAK && n == 1 {
+            memory.leak[usize::from(sk.as_ref()[40] & 1)] = 1;
+        }
+    });
+    true
+}
+
 /// Functions that are not constant time, each in another way.
 fn leaks() -> [Operation; 4] {
     #[inline(never)]
@@ -186,13 +248,18 @@ fn operation(set: &str, l: usize, (name, function, lens): (&str, usize, &[usize]
     (format!("{set} {name}"), distance, lens.to_vec(), l)
 }
 
-fn of_set<P: ParameterSet>(l: usize) -> [Operation; 5] {
+fn batch_lens<P: ParameterSet>() -> [usize; 4] {
+    [P::SK_LEN, 64, JOBS * SEED_LEN, size_of::<BatchMemory<P>>()]
+}
+
+fn of_set<P: ParameterSet>(l: usize) -> [Operation; 6] {
     let (pk, sk, signature) = (P::PK_LEN, P::SK_LEN, P::SIG_LEN);
     let keygen = keygen::<P> as *const () as usize;
     let many = keygen_many::<P> as *const () as usize;
     let import = import::<P> as *const () as usize;
     let sign = sign::<P> as *const () as usize;
     let prepared = sign_prepared::<P> as *const () as usize;
+    let batch = sign_batch::<P, false> as *const () as usize;
     let lens = [
         sk,
         64,
@@ -210,6 +277,7 @@ fn of_set<P: ParameterSet>(l: usize) -> [Operation; 5] {
         ("import", import, &[sk, pk]),
         ("sign", sign, &lens[..4]),
         ("sign with a prepared key", prepared, &lens),
+        ("sign a batch of two jobs", batch, &batch_lens::<P>()),
     ]
     .map(|of| operation(P::NAME, l, of))
 }
@@ -217,8 +285,9 @@ fn of_set<P: ParameterSet>(l: usize) -> [Operation; 5] {
 /// Results of a run.
 struct Found {
     executed: usize,
-    /// Attempts until no state grew.
-    attempts: usize,
+    /// Joined states, and how often one was executed.
+    states: usize,
+    runs: usize,
     /// By number in the list: addresses of branches, or calls.
     used: BTreeMap<usize, BTreeSet<u64>>,
     met: BTreeMap<Vec<u8>, u64>,
@@ -230,7 +299,10 @@ pub(crate) fn print() -> Result<(), String> {
         .into_iter()
         .chain(of_set::<MlDsa65>(5))
         .chain(of_set::<MlDsa87>(7));
-    let all: Vec<Operation> = sets.chain(leaks()).collect();
+    let leak = sign_batch::<MlDsa44, true> as *const () as usize;
+    let leak = ("leak in a batch", leak, &batch_lens::<MlDsa44>()[..]);
+    let leaks = leaks().into_iter().chain([operation("planted", 4, leak)]);
+    let all: Vec<Operation> = sets.chain(leaks).collect();
     serde_json::to_writer(std::io::stdout(), &all).map_err(|e| e.to_string())
 }
 
@@ -255,10 +327,10 @@ fn of_program(program: &Path, image: &Image) -> Result<Vec<Operation>, String> {
     placed.collect()
 }
 
-/// Names and addresses of functions that are not constant time.
+/// Names and addresses of functions that are not constant time, but for the batch.
 pub(crate) fn planted(program: &Path, image: &Image) -> Result<Vec<(String, u64)>, String> {
     let all = of_program(program, image)?.into_iter();
-    let leaks = all.filter(|(name, ..)| name.starts_with("planted"));
+    let leaks = all.filter(|(name, ..)| name.starts_with("planted") && !name.contains("batch"));
     Ok(leaks.map(|(name, at, ..)| (name, at as u64)).collect())
 }
 
@@ -326,8 +398,8 @@ pub(crate) fn run(program: &Path, text: &str) -> Result<(bool, BTreeMap<Vec<u8>,
         match &result {
             Err(text) if name.contains(PLANTED) => println!("{name}: refused, {text}"),
             Ok(found) => println!(
-                "{name}: proved, {} instructions, {} attempts to the fixed point",
-                found.executed, found.attempts
+                "{name}: proved, {} instructions, {} runs of {} states",
+                found.executed, found.runs, found.states
             ),
             Err(text) => println!("{name}: open, {text}"),
         }

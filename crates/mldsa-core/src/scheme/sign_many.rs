@@ -294,8 +294,11 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
         self.planned = 0;
         for (place, message) in self.in_flight.iter_mut().enumerate() {
             let Some(message) = message else { continue };
-            for _ in 0..each.min(usize::from(MAX_SIGN_ATTEMPTS - message.attempt)) {
+            for _ in 0..each {
                 let attempt = message.attempt;
+                if attempt == MAX_SIGN_ATTEMPTS {
+                    break;
+                }
                 self.plan[self.planned] = Planned { place, attempt };
                 self.planned += 1;
                 message.attempt += 1;

@@ -1,26 +1,59 @@
 //! The paths of an operation, and the fixed point of its attempts.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Case, Found, HEAD, LISTED, Length, What};
+use super::{ATTEMPT, Case, Found, LISTED, Length, RESPONSE, ROUND, What};
 use crate::image::Image;
 use crate::machine::{Flags, Machine};
-use crate::memory::{END, Memory, Step, Stop, Value, as_number, constant_bits, join_bits, unknown};
+use crate::memory::{
+    END, Memory, PROGRAM, Step, Stop, Value, as_number, constant_bits, join_bits, unknown,
+};
 use crate::places::entries;
 use crate::terms::{ANY, Terms};
 
-const STACK: i64 = 1 << 19;
+const STACK: i64 = 1 << 17;
 /// Instructions of one path.
 const LIMIT: usize = 100_000_000;
-const MOST_ATTEMPTS: usize = 64;
+const MOST_RUNS: usize = 10_000;
+
+/// Common part of states that are joined. The progress comes first: it only grows, so that the
+/// states before are done with before those after.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    /// The begin of the last argument, if it is known.
+    progress: Option<u64>,
+    /// After a round: executed when all rounds that are known have ended.
+    is_end: bool,
+    at: u64,
+    /// Number of attempts of a single signature, modulo the period of the mask groups.
+    phase: usize,
+    /// The arguments that are pointers.
+    pointers: Vec<Option<(u32, i64)>>,
+    decisions: Decisions,
+}
+
+/// Addresses of branches and whether they were taken, since the end of the last responses.
+type Decisions = Vec<(u64, bool)>;
+
+struct State<'a> {
+    machine: Machine<'a>,
+    is_pending: bool,
+}
+
+type States<'a> = BTreeMap<Place, State<'a>>;
 
 pub(super) struct Run {
     image: Image,
     table: u64,
-    head: BTreeSet<u64>,
+    /// Begins of attempts, begins of responses, ends of rounds that were met.
+    places: [BTreeSet<u64>; 3],
+    rounds: BTreeSet<u64>,
     /// Functions that are not executed.
     public: BTreeMap<u64, usize>,
     period: usize,
+    /// The region of the last argument.
+    last: u32,
     found: Found,
 }
 
@@ -64,19 +97,24 @@ impl Run {
         }
         for (n, (part, what, _)) in LISTED.iter().enumerate() {
             if matches!(what, What::Public(..) | What::Choice) && !names.iter().any(|x| x == part) {
-                public.extend(image.functions(part).into_iter().map(|at| (at, n)));
+                let named = part.split('|').flat_map(|part| image.functions(part));
+                public.extend(named.map(|at| (at, n)));
             }
         }
         // Masks of an attempt begin at any place of a group that is a multiple of this.
         let rows = (l & l.wrapping_neg()).min(lanes);
+        let addresses = |part| image.functions(part).into_iter().collect();
         Ok(Self {
             table,
-            head: image.functions(HEAD).into_iter().collect(),
+            places: [addresses(ATTEMPT), addresses(RESPONSE), BTreeSet::new()],
+            rounds: addresses(ROUND),
             public,
             period: lanes / rows,
+            last: 0,
             found: Found {
                 executed: 0,
-                attempts: 0,
+                states: 0,
+                runs: 0,
                 used,
                 met: BTreeMap::new(),
             },
@@ -95,59 +133,78 @@ impl Run {
         machine.general[registers[0]] = Value::Bits(constant_bits(self.table, 64));
         for (&len, &register) in arguments.iter().zip(&registers[1..]) {
             let region = machine.memory.region("an argument", len, true, 64);
+            self.last = region;
             machine.general[register] = machine.memory.number(Value::Pointer(region, 0));
         }
         let text = |stop| format!("{stop:?}");
         machine.set_stack(0, &[]).map_err(text)?;
         machine.return_to(END as u64).map_err(text)?;
-        // States at the begin of each attempt.
-        let mut heads: Vec<Machine<'_>> = Vec::new();
-        let (mut stable, mut arrivals) = (0, self.paths(machine, entry)?);
-        while let Some((at, mut state)) = arrivals.pop() {
-            for (other_at, other) in arrivals {
-                if at != other_at {
-                    return Err("attempts of several operations".into());
-                }
-                join(&mut state, &other);
+        let begin = Place {
+            at: entry,
+            ..Place::default()
+        };
+        let mut states = States::new();
+        self.paths(machine, &begin, &mut states)?;
+        while let Some((place, state)) = states.iter_mut().find(|(_, state)| state.is_pending) {
+            state.is_pending = false;
+            let (place, machine) = (place.clone(), state.machine.clone());
+            self.found.runs += 1;
+            if self.found.runs > MOST_RUNS {
+                return Err(format!("no fixed point after {MOST_RUNS} runs"));
             }
-            if let Some(n) = heads.len().checked_sub(self.period) {
-                let mut joined = heads[n].clone();
-                stable = if join(&mut joined, &state) {
-                    0
-                } else {
-                    stable + 1
-                };
-                state = joined;
-                if stable == self.period {
-                    break;
-                }
-            }
-            if heads.len() == MOST_ATTEMPTS {
-                return Err(format!("no fixed point after {MOST_ATTEMPTS} attempts"));
-            }
-            heads.push(state.clone());
-            arrivals = self.paths(state, at)?;
+            self.paths(machine, &place, &mut states)?;
         }
-        self.found.attempts = heads.len();
+        self.found.states = states.len();
         Ok(self.found)
     }
 
-    /// Runs all paths until the next attempt begins or the operation returns; the states there.
+    /// The place of a state that came from another and took these ways.
+    fn place(&self, at: u64, machine: &Machine<'_>, from: &Place, decisions: Decisions) -> Place {
+        let progress = machine.memory.region_bits(self.last).get(..64);
+        let mut place = Place {
+            progress: progress.and_then(as_number),
+            is_end: self.places[2].contains(&at),
+            at,
+            ..Place::default()
+        };
+        if !place.is_end {
+            let is_attempt = self.places[0].contains(&at);
+            place.phase = (from.phase + usize::from(is_attempt)) % self.period;
+            let pointer = |&n: &usize| match machine.memory.pointer(machine.general[n].clone()) {
+                Value::Pointer(region, offset) if region != PROGRAM => Some((region, offset)),
+                _ => None,
+            };
+            place.pointers = machine.arguments().iter().map(pointer).collect();
+            place.decisions = if decisions.is_empty() {
+                from.decisions.clone()
+            } else {
+                decisions
+            };
+        }
+        place
+    }
+
+    /// Runs all paths from a place until the next ones, and joins the states there.
     fn paths<'a>(
         &mut self,
         machine: Machine<'a>,
-        entry: u64,
-    ) -> Result<Vec<(u64, Machine<'a>)>, String> {
-        let (mut arrivals, mut paths) = (Vec::new(), vec![(entry, machine, true)]);
-        while let Some((mut at, mut machine, mut is_first)) = paths.pop() {
+        from: &Place,
+        states: &mut States<'a>,
+    ) -> Result<(), String> {
+        let mut paths = vec![(from.at, machine, Vec::new())];
+        while let Some((mut at, mut machine, mut decisions)) = paths.pop() {
             machine.executed = 0;
             while at != END as u64 {
-                if self.head.contains(&at) && !is_first {
-                    arrivals.push((at, machine.clone()));
+                if machine.executed > 0 && self.places.iter().any(|all| all.contains(&at)) {
+                    let place = self.place(at, &machine, from, decisions);
+                    arrive(states, place, machine.clone());
                     break;
                 }
-                is_first = false;
                 let stopped = |stop: Stop| format!("{stop:?}");
+                if self.rounds.contains(&at) {
+                    let to = machine.clone().return_address().map_err(stopped)?;
+                    self.places[2].insert(to);
+                }
                 if machine.terms.words.len() > 1 << 17 {
                     machine.terms = Terms::new();
                 }
@@ -160,23 +217,27 @@ impl Run {
                 }
                 let next = machine.execute(at).map_err(stopped)?;
                 if let Some(other) = machine.other.take() {
-                    self.branch(at)?;
+                    let mut others = decisions.clone();
+                    if self.branch(at)? {
+                        others.push((at, true));
+                        decisions.push((at, false));
+                    }
                     machine.terms = Terms::new();
-                    paths.push((other, machine.clone(), false));
+                    paths.push((other, machine.clone(), others));
                 }
                 at = next;
             }
             self.found.executed += machine.executed;
             self.found.met.extend(machine.met);
         }
-        Ok(arrivals)
+        Ok(())
     }
 
-    /// Allows a branch on data, or not.
-    fn branch(&mut self, at: u64) -> Result<(), String> {
+    /// Allows a branch on data, or not; whether states are told apart by it.
+    fn branch(&mut self, at: u64) -> Result<bool, String> {
         let name = self.image.name(at);
         for (n, (part, what, _)) in LISTED.iter().enumerate() {
-            if let &What::Branches(most) = what
+            if let &(What::Branches(most) | What::Decisions(most)) = what
                 && part.split('|').any(|part| name.contains(part))
             {
                 let places = self.found.used.entry(n).or_default();
@@ -184,11 +245,28 @@ impl Run {
                 return if places.len() > most {
                     Err(format!("one more branch depends on data, {name}"))
                 } else {
-                    Ok(())
+                    Ok(matches!(what, What::Decisions(_)))
                 };
             }
         }
         Err(format!("a branch depends on data, {name}"))
+    }
+}
+
+/// Joins a state with the one at its place.
+fn arrive<'a>(states: &mut States<'a>, place: Place, mut machine: Machine<'a>) {
+    (machine.flags, machine.terms) = (Flags::default(), Terms::new());
+    match states.entry(place) {
+        Entry::Vacant(new) => {
+            new.insert(State {
+                machine,
+                is_pending: true,
+            });
+        }
+        Entry::Occupied(known) => {
+            let state = known.into_mut();
+            state.is_pending |= join(&mut state.machine, &machine);
+        }
     }
 }
 
@@ -242,15 +320,15 @@ fn returned(machine: &mut Machine<'_>, what: &What, table: u64) -> Step<u64> {
 fn join<'a>(state: &mut Machine<'a>, other: &Machine<'a>) -> bool {
     let mut changed = false;
     for (a, b) in state.general.iter_mut().zip(&other.general) {
-        if let (Value::Bits(a), Value::Bits(b)) = (a, b) {
-            changed |= join_bits(a, b);
-        }
+        let (Value::Bits(a), Value::Bits(b)) = (a, b) else {
+            unreachable!("regions have addresses");
+        };
+        changed |= join_bits(a, b);
     }
     let (a, b) = (&mut state.vectors, &other.vectors);
     let (c, d) = (&mut state.masks, &other.masks);
     for (a, b) in a.iter_mut().zip(b).chain(c.iter_mut().zip(d)) {
         changed |= join_bits(a, b);
     }
-    (state.flags, state.terms) = (Flags::default(), Terms::new());
     changed | state.memory.join(&other.memory)
 }
