@@ -59,7 +59,7 @@ struct Explorer<'a> {
     /// for a function that writes whole blocks.
     squeezes: BTreeMap<u64, usize>,
     /// Functions that are called to sample the polynomial, each with its permutation.
-    samplers: BTreeSet<(u64, i64)>,
+    samplers: BTreeSet<(u64, Option<i64>)>,
     /// Whether a call of such a function ends a path.
     falls_back: bool,
     out: u32,

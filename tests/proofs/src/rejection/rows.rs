@@ -91,8 +91,9 @@ fn explored<'a>(
             break;
         }
         let mut of_function = new_explorer(image, eta, true);
-        let keccak = Value::Pointer(PROGRAM, keccak);
-        let arguments = [&keccak, &eta_value, &seed, &first, &out].map(Value::clone);
+        let permutation = keccak.map(|at| Value::Pointer(PROGRAM, at));
+        let others = [&eta_value, &seed, &first, &out].map(Value::clone);
+        let arguments: Vec<_> = permutation.into_iter().chain(others).collect();
         result = of_function.explore(entry, &arguments, most);
     }
     Some((explorer, result))

@@ -121,20 +121,22 @@ impl<'a> Explorer<'a> {
         Ok(is_stream)
     }
 
-    /// The permutation, if the arguments are those of a function that samples this polynomial.
-    fn starts_stream(&self) -> Option<i64> {
+    /// The permutation, if the arguments are those of a function that samples this polynomial. A
+    /// linker may have made it a constant: then it is no argument.
+    fn starts_stream(&self) -> Option<Option<i64>> {
         let general = &self.machine.general;
         let is_number = |n: usize, value: u64| matches!(&general[n], Value::Bits(bits) if bits[..16] == constant_bits(value, 16));
-        let is_right = is_number(6, self.eta.unwrap_or(0))
-            && general[2] == Value::Pointer(super::rows::SEED, 0)
-            && is_number(1, super::rows::FIRST)
-            && general[8] == Value::Pointer(self.out, 0);
-        match general[7] {
+        let (permutation, [eta, seed, nonce, out]) = match general[7] {
             Value::Pointer(PROGRAM, at) if self.squeezes.contains_key(&(at as u64)) => {
-                is_right.then_some(at)
+                (Some(at), [6, 2, 1, 8])
             }
-            _ => None,
-        }
+            _ => (None, [7, 6, 2, 1]),
+        };
+        let is_right = is_number(eta, self.eta.unwrap_or(0))
+            && general[seed] == Value::Pointer(super::rows::SEED, 0)
+            && is_number(nonce, super::rows::FIRST)
+            && general[out] == Value::Pointer(self.out, 0);
+        is_right.then_some(permutation)
     }
 
     /// The next bytes of the stream: unknown ones.
