@@ -55,7 +55,7 @@ const LISTED: [(&str, What, &str); 16] = [
     ("7Backend6detect|backend..Backend$u20$as$u20$core..default", What::Choice, "what the CPU has"),
     ("expand_a", What::Public(Some(3), Length::Argument(4, 1024)), "A and rho are public"),
     ("expand_a_interleaved", What::Absent, "A and the public key are public: tr is hashed after A"),
-    ("expand_s", What::Public(Some(3), Length::Argument(4, 1024)), "which half-bytes ExpandS refuses; the rest of it is not covered here"),
+    ("expand_s", What::Public(Some(3), Length::Argument(4, 1024)), "which half-bytes ExpandS rejects; the rest of it is not covered here"),
     ("sample_in_ball_vartime", What::Public(None, Length::Fixed(256)), "the challenge of an attempt"),
     ("from_block", What::Public(None, Length::Fixed(257)), "the challenge of an attempt in a batch"),
     ("hint_bit_pack_vartime", What::Public(Some(3), Length::Argument(4, 1)), "the hints of a finished signature"),
