@@ -274,5 +274,6 @@ pub(crate) fn permutation(e: &mut Execution<'_>, argument: usize, lanes: usize) 
             .collect();
         keccak::check(&e.machine.terms, &input, &output)?;
     }
-    Ok(format!("{lanes} of 1600 bits, 24 rounds"))
+    let states = if lanes == 1 { "state" } else { "states" };
+    Ok(format!("{lanes} {states} of 1600 bits, 24 rounds"))
 }
