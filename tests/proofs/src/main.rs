@@ -48,7 +48,7 @@ use std::process::ExitCode;
 
 use image::Image;
 use places::{AARCH64_BACKENDS, BACKENDS};
-use prove::reports;
+use prove::{print, print_open, reports};
 use row::Report;
 
 /// Rows that take more than a few seconds: `quick` leaves them to `all`.
@@ -107,8 +107,8 @@ fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
             let Some(other) = aarch64_program()? else {
                 return Ok(None);
             };
-            let mut rows = reports(&own, &|_, _, _| true, 4)?;
-            rows.extend(reports(&other, &|_, _, _| true, 4)?);
+            let mut rows = reports(&own, &|_, _, _| true, 4, print)?;
+            rows.extend(reports(&other, &|_, _, _| true, 4, print)?);
             ledger::write(&rows, &[&BACKENDS[..], &AARCH64_BACKENDS].concat())?;
             Ok(Some(true))
         }
@@ -139,7 +139,7 @@ fn aarch64_program() -> Result<Option<PathBuf>, String> {
 fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
     match arguments {
         ["quick"] => {
-            let reports = reports(program, &|_, kernel, _| !SLOW.contains(&kernel), 1)?;
+            let reports = reports(program, &|_, kernel, _| !SLOW.contains(&kernel), 1, print)?;
             Ok(same_as_ledger(&reports)?
                 & complete(&reports, &SLOW)?
                 & bounds::check()
@@ -176,12 +176,12 @@ fn named(program: &Path, text: &str) -> Result<Vec<Report>, String> {
     let is_named = |backend: &str, kernel: &str, parameter: &str| {
         format!("{backend}::{kernel} {parameter}").contains(text)
     };
-    reports(program, &is_named, 1)
+    reports(program, &is_named, 1, print)
 }
 
 /// All rows as the ledger has them, and all forms of instructions.
 fn all(program: &Path) -> Result<bool, String> {
-    let reports = reports(program, &|_, _, _| true, 4)?;
+    let reports = reports(program, &|_, _, _| true, 4, print)?;
     let (whole, met) = operations::run(program, "")?;
     Ok(same_as_ledger(&reports)?
         & complete(&reports, &[])?
@@ -192,7 +192,12 @@ fn all(program: &Path) -> Result<bool, String> {
 
 /// The rows of any program that links the library, but for those of some kernels.
 fn of_user(program: &Path, left_out: &[&str]) -> Result<bool, String> {
-    let reports = reports(program, &|_, kernel, _| !left_out.contains(&kernel), 1)?;
+    let reports = reports(
+        program,
+        &|_, kernel, _| !left_out.contains(&kernel),
+        1,
+        print_open,
+    )?;
     let found: Vec<&str> = BACKENDS
         .into_iter()
         .chain(AARCH64_BACKENDS)

@@ -55,11 +55,12 @@ pub(crate) fn prove(
     attempt.unwrap_or(report)
 }
 
-/// Runs the rows, each with as many places of the stack.
+/// Runs the rows, each with as many places of the stack, and gives each to `print` when it is done.
 pub(crate) fn reports(
     program: &Path,
     wanted: &dyn Fn(&str, &str, &str) -> bool,
     stacks: i64,
+    print: fn(&Report),
 ) -> Result<Vec<Report>, String> {
     let program = Program::load(program)?;
     let of_row = |backend: &str, row: &Row| wanted(backend, row.kernel, &row.parameter);
@@ -70,7 +71,7 @@ pub(crate) fn reports(
         print(&report);
         report
     })?;
-    reports.extend(rejection::reports(&program.image, wanted)?);
+    reports.extend(rejection::reports(&program.image, wanted, print)?);
     for &backend in backends(&program.image) {
         let rows: Vec<_> = reports.iter().filter(|r| r.backend == backend).collect();
         let proved = rows.iter().filter(|r| r.is_proved()).count();
@@ -79,6 +80,14 @@ pub(crate) fn reports(
     Ok(reports)
 }
 
+/// Prints a row unless it is proved.
+pub(crate) fn print_open(report: &Report) {
+    if !report.is_proved() {
+        print(report);
+    }
+}
+
+/// Prints a row.
 pub(crate) fn print(report: &Report) {
     let names = ["value", "range", "constant time", "memory"];
     let mut text = format!(

@@ -36,10 +36,11 @@ const ROWS: [(&str, Eta); 9] = [
     ("avx512", Some(4)),
 ];
 
-/// Runs the rows that are wanted by backend, kernel and parameter.
+/// Runs the rows that are wanted by backend, kernel and parameter, and gives each to `print`.
 pub(crate) fn reports(
     image: &Image,
     wanted: &dyn Fn(&str, &str, &str) -> bool,
+    print: fn(&Report),
 ) -> Result<Vec<Report>, String> {
     let is_here = |(backend, eta): &(&'static str, Eta)| {
         let row = open(backend, *eta);
@@ -48,7 +49,7 @@ pub(crate) fn reports(
     let all: Vec<_> = ROWS.into_iter().filter(is_here).collect();
     let reports = parallel::map(all.len(), |n| {
         let report = prove(image, all[n].0, all[n].1, usize::MAX)?;
-        crate::prove::print(&report);
+        print(&report);
         Some(report)
     })?;
     Ok(reports.into_iter().flatten().collect())
