@@ -54,17 +54,15 @@ impl Machine<'_> {
 
     /// One instruction; the address of the next.
     pub(crate) fn step_aarch64(&mut self, i: &Instruction) -> Step<u64> {
-        if let Some(next) = self.control(i)? {
-            return Ok(next);
-        }
-        if self.memory_step(i)?
-            || self.general_step(i)?
-            || self.moves_step(i)?
-            || self.lanes_step(i)?
-        {
-            return Ok(i.at + 4);
-        }
-        unknown(format!("no semantics of {}", i.form()))
+        self.in_frame(0, |m| {
+            if let Some(next) = m.control(i)? {
+                return Ok(next);
+            }
+            if m.memory_step(i)? || m.general_step(i)? || m.moves_step(i)? || m.lanes_step(i)? {
+                return Ok(i.at + 4);
+            }
+            unknown(format!("no semantics of {}", i.form()))
+        })
     }
 
     fn control(&mut self, i: &Instruction) -> Step<Option<u64>> {
@@ -127,14 +125,9 @@ impl Machine<'_> {
     fn outside(&mut self, slot: i64) -> Step<u64> {
         let arguments = core::array::from_fn(|n| self.general[n].clone());
         let result = self.library(slot, arguments)?;
-        for n in 1..=18 {
-            self.general[n] = Value::Bits(self.fresh(64));
-        }
-        for n in (0..32).filter(|n| !RESTORED_VECTORS.contains(n)) {
-            let bits = self.fresh(128);
-            self.set_vector_register(n, bits);
-        }
+        let to = self.return_address()?;
+        self.forget_of_callee();
         self.general[0] = result;
-        self.return_address()
+        Ok(to)
     }
 }

@@ -120,11 +120,13 @@ impl Image {
                             .find(|symbol| symbol.index() == index),
                         _ => None,
                     };
-                    if let Some(Ok(name)) = symbol.map(|symbol| symbol.name().map(str::to_owned)) {
-                        image.imports.insert(address, name);
-                    }
+                    let name = symbol.and_then(|symbol| symbol.name().ok());
+                    image
+                        .imports
+                        .insert(address, name.unwrap_or("?").to_owned());
                 }
-                _ => {}
+                // What is there is not known.
+                _ => drop(image.imports.insert(address, "?".to_owned())),
             }
         }
         Ok(image)
@@ -178,6 +180,10 @@ impl Image {
 
     /// Bytes that never change while the program runs.
     pub(crate) fn constant_bytes(&self, address: u64, len: usize) -> Option<&[u8]> {
+        let places = address.saturating_sub(7)..address.checked_add(len as u64)?;
+        if self.imports.range(places).next().is_some() {
+            return None;
+        }
         self.segments
             .iter()
             .filter(|s| !s.writable)

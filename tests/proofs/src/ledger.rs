@@ -76,15 +76,20 @@ pub(crate) fn write(reports: &[Report], backends: &[&str]) -> Result<(), String>
     std::fs::write(path(), text(reports, backends)).map_err(|e| e.to_string())
 }
 
-/// Rows of the ledger about the backends of `reports` that are not among them. Kernels of
+/// Rows of the ledger about these backends that are not among `reports`. Kernels and backends of
 /// `left_out` do not count.
-pub(crate) fn missing(reports: &[Report], left_out: &[&str]) -> Result<Vec<String>, String> {
+pub(crate) fn missing(
+    reports: &[Report],
+    backends: &[&str],
+    left_out: &[&str],
+) -> Result<Vec<String>, String> {
     let ledger = std::fs::read_to_string(path()).map_err(|e| e.to_string())?;
     let found: Vec<_> = reports.iter().map(key).collect();
     let is_wanted = |line: &&str| {
         let cells: Vec<_> = line.split(" | ").collect();
         cells.len() == 7
-            && reports.iter().any(|r| r.backend == cells[2])
+            && backends.contains(&cells[2])
+            && !left_out.contains(&cells[2])
             && !left_out
                 .iter()
                 .any(|name| cells[0] == format!("| `{name}`"))

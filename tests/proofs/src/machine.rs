@@ -126,7 +126,7 @@ impl<'a> Machine<'a> {
     /// The stack below the arguments, `16 step` bytes below a multiple of 64.
     pub(crate) fn set_stack(&mut self, step: i64, arguments: &[Value]) -> Step<()> {
         let top = self.memory.stack_top - 512 - 16 * step;
-        let register = if self.is_aarch64() { aarch64::SP } else { 4 };
+        let register = self.stack_register();
         self.general[register] = self.memory.number(Value::Pointer(STACK, top));
         for (n, value) in arguments.iter().enumerate() {
             self.memory
@@ -309,13 +309,58 @@ impl<'a> Machine<'a> {
 
     /// One instruction; the address of the next.
     pub(crate) fn step(&mut self, i: &Instruction) -> Step<u64> {
-        if let Some(next) = self.scalar(i)? {
-            return Ok(next);
+        // A signal may change what is further below the stack pointer.
+        self.in_frame(128, |m| match m.scalar(i)? {
+            Some(next) => Ok(next),
+            None if m.vector_step(i)? => Ok(i.next_ip()),
+            None => unknown(format!("no semantics of {:?}", i.mnemonic())),
+        })
+    }
+
+    /// A step that accesses the stack at most so far below its pointer.
+    pub(crate) fn in_frame(
+        &mut self,
+        below: i64,
+        step: impl FnOnce(&mut Self) -> Step<u64>,
+    ) -> Step<u64> {
+        let pointer = |m: &Self| match m.memory.pointer(m.general[m.stack_register()].clone()) {
+            Value::Pointer(STACK, at) => at,
+            _ => i64::MAX,
+        };
+        let before = pointer(self);
+        self.memory.lowest = i64::MAX;
+        let next = step(self)?;
+        if self.memory.lowest < before.min(pointer(self)).saturating_sub(below) {
+            return access("an access below the stack frame");
         }
-        if self.vector_step(i)? {
-            return Ok(i.next_ip());
+        Ok(next)
+    }
+
+    fn stack_register(&self) -> usize {
+        if self.is_aarch64() { aarch64::SP } else { 4 }
+    }
+
+    /// After a call that is not executed: anything in the registers that a callee need not
+    /// restore, and below the stack pointer.
+    pub(crate) fn forget_of_callee(&mut self) {
+        let restored = self.restored();
+        for n in (0..32).filter(|n| !restored.contains(n)) {
+            self.general[n] = Value::Bits(self.fresh(64));
         }
-        unknown(format!("no semantics of {:?}", i.mnemonic()))
+        let restored = aarch64::RESTORED_VECTORS.filter(|_| self.is_aarch64());
+        let kept: Vec<_> = restored
+            .map(|n| (n, self.vectors[n][..64].to_vec()))
+            .collect();
+        self.vectors = (0..32).map(|_| self.fresh(512)).collect();
+        for (n, half) in kept {
+            self.vectors[n][..64].copy_from_slice(&half);
+        }
+        self.masks = (0..8).map(|_| self.fresh(64)).collect();
+        self.flags = Flags::default();
+        let stack = self.general[self.stack_register()].clone();
+        if let Value::Pointer(STACK, end) = self.memory.pointer(stack) {
+            self.memory.forget_below(end);
+        }
     }
 
     /// Takes the code and the data that a copy executed and read.

@@ -62,7 +62,7 @@ const SLOW: [&str; 5] = [
 const USAGE: &str =
     "usage: mldsa-proofs [aarch64] quick | all | rows TEXT | operations [TEXT] | semantics [TEXT]
        mldsa-proofs [aarch64] faults [CODE TABLES]
-       mldsa-proofs all --write | reference | hints | mutants | --elf PATH [KERNEL LEFT OUT ..]";
+       mldsa-proofs all --write | reference | hints | mutants | --elf PATH [KERNEL OR BACKEND LEFT OUT ..]";
 /// The exit status if a tool or a target is missing.
 const NOT_RUN: u8 = 77;
 
@@ -141,7 +141,7 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
         ["quick"] => {
             let reports = reports(program, &|_, kernel, _| !SLOW.contains(&kernel), 1, print)?;
             Ok(same_as_ledger(&reports)?
-                & complete(&reports, &SLOW)?
+                & complete(program, &reports, &SLOW)?
                 & bounds::check()
                 & operations::run(program, "ML-DSA-44")?.0)
         }
@@ -184,27 +184,25 @@ fn all(program: &Path) -> Result<bool, String> {
     let reports = reports(program, &|_, _, _| true, 4, print)?;
     let (whole, met) = operations::run(program, "")?;
     Ok(same_as_ledger(&reports)?
-        & complete(&reports, &[])?
+        & complete(program, &reports, &[])?
         & bounds::check()
         & whole
         & semantics(program, &reports, met)?)
 }
 
-/// The rows of any program that links the library, but for those of some kernels.
+/// The rows of any program that links the library, but for those of some kernels or backends.
 fn of_user(program: &Path, left_out: &[&str]) -> Result<bool, String> {
-    let reports = reports(
-        program,
-        &|_, kernel, _| !left_out.contains(&kernel),
-        1,
-        print_open,
-    )?;
+    let is_wanted = |backend: &str, kernel: &str, _: &str| {
+        !left_out.contains(&kernel) && !left_out.contains(&backend)
+    };
+    let reports = reports(program, &is_wanted, 1, print_open)?;
     let found: Vec<&str> = BACKENDS
         .into_iter()
         .chain(AARCH64_BACKENDS)
         .filter(|backend| reports.iter().any(|r| r.backend == *backend))
         .collect();
     if found.is_empty() {
-        return Err(format!("{}: no kernel table found", program.display()));
+        return Err(format!("{}: no row of a kernel table", program.display()));
     }
     println!("found: kernel tables of {}", found.join(", "));
     println!(
@@ -212,7 +210,7 @@ fn of_user(program: &Path, left_out: &[&str]) -> Result<bool, String> {
         reports.iter().filter(|r| r.is_proved()).count(),
         reports.len()
     );
-    let is_complete = complete(&reports, left_out)?;
+    let is_complete = complete(program, &reports, left_out)?;
     let without: Vec<_> = rows::WITHOUT_ROWS.iter().map(|row| row.0).collect();
     println!(
         "not covered: {}; and all code outside the kernel tables",
@@ -221,9 +219,10 @@ fn of_user(program: &Path, left_out: &[&str]) -> Result<bool, String> {
     Ok(same_as_ledger(&reports)? & is_complete)
 }
 
-/// Whether every row of the ledger about the backends of the reports was run.
-fn complete(reports: &[Report], left_out: &[&str]) -> Result<bool, String> {
-    let missing = ledger::missing(reports, left_out)?;
+/// Whether every row of the ledger about the backends of this architecture was run.
+fn complete(program: &Path, reports: &[Report], left_out: &[&str]) -> Result<bool, String> {
+    let backends = places::backends(&Image::load(program)?);
+    let missing = ledger::missing(reports, backends, left_out)?;
     missing.iter().for_each(|row| println!("not run: {row}"));
     Ok(missing.is_empty())
 }

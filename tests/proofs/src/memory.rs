@@ -131,6 +131,8 @@ pub(crate) struct Memory<'a> {
     regions: Vec<Region>,
     /// The end of what a callee may write.
     pub(crate) stack_top: i64,
+    /// The lowest offset in the stack of the accesses of an instruction.
+    pub(crate) lowest: i64,
     pub(crate) data_read: BTreeMap<u64, usize>,
     /// Whether regions have addresses, `region << 40`, and memory without a value may hold
     /// anything: for whole operations.
@@ -144,6 +146,7 @@ impl<'a> Memory<'a> {
             image,
             regions: Vec::new(),
             stack_top: len,
+            lowest: i64::MAX,
             data_read: BTreeMap::new(),
             placed,
         };
@@ -200,6 +203,14 @@ impl<'a> Memory<'a> {
             }
         }
         changed
+    }
+
+    /// Takes the values from the stack below a place: a callee may have written there.
+    pub(crate) fn forget_below(&mut self, end: i64) {
+        let nothing = if self.placed { ANY } else { UNWRITTEN };
+        let stack = &mut self.regions[STACK as usize];
+        Rc::make_mut(&mut stack.bits)[..8 * end as usize].fill(nothing);
+        stack.pointers.retain(|&at, _| at >= end);
     }
 
     /// Takes bits of a region that have no value as unknown.
@@ -270,7 +281,11 @@ impl<'a> Memory<'a> {
     pub(crate) fn read(&mut self, (region, offset): (u32, i64), len: usize) -> Step<Bits> {
         if region == PROGRAM {
             let bytes = self.image.constant_bytes(offset as u64, len);
-            let Some(bytes) = bytes else {
+            // The address at which the program stands is not known.
+            let places =
+                offset.saturating_sub(7) as u64..(offset as u64).saturating_add(len as u64);
+            let is_address = self.image.pointers.range(places).next().is_some();
+            let Some(bytes) = bytes.filter(|_| self.placed || !is_address) else {
                 return access(format!(
                     "a read of {len} bytes at {offset:#x} of the program"
                 ));
@@ -280,6 +295,9 @@ impl<'a> Memory<'a> {
                 .iter()
                 .flat_map(|byte| (0..8).map(move |i| Lit::from(byte >> i & 1)))
                 .collect());
+        }
+        if region == STACK {
+            self.lowest = self.lowest.min(offset);
         }
         let r = &self.regions[region as usize];
         let Some(bits) = usize::try_from(8 * offset)
@@ -302,6 +320,9 @@ impl<'a> Memory<'a> {
         if region == STACK && offset + len as i64 > self.stack_top {
             return access(format!("a write of {len} bytes above the stack frame"));
         }
+        if region == STACK {
+            self.lowest = self.lowest.min(offset);
+        }
         let r = &mut self.regions[region as usize];
         let place = usize::try_from(8 * offset)
             .ok()
@@ -322,7 +343,10 @@ impl<'a> Memory<'a> {
                 return Ok(self.number(Value::Pointer(LIBRARY, at.1)));
             }
             if let Some(&target) = self.image.pointers.get(&(at.1 as u64)) {
-                self.read(at, 8)?;
+                if self.image.constant_bytes(at.1 as u64, 8).is_none() {
+                    return access(format!("a pointer at {:#x} of the program", at.1));
+                }
+                self.data_read.insert(at.1 as u64, 8);
                 return Ok(self.number(Value::Pointer(PROGRAM, target as i64)));
             }
         } else if len == 8

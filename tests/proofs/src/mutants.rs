@@ -31,7 +31,7 @@ enum Mutant {
 
 /// Name, backend, kernel, start of the parameter, change.
 #[rustfmt::skip] // One line for each entry.
-const MUTANTS: [(&str, &str, &str, &str, Mutant); 16] = [
+const MUTANTS: [(&str, &str, &str, &str, Mutant); 19] = [
     ("twiddle + 1, quotient unchanged", "avx2", "ntt", "", Mutant::Table(twiddle)),
     ("twiddle + 1, quotient unchanged", "avx512", "ntt", "", Mutant::Table(twiddle)),
     ("twiddle + 1 with its quotient", "avx2", "ntt", "", Mutant::Table(twiddle_and_quotient)),
@@ -48,6 +48,9 @@ const MUTANTS: [(&str, &str, &str, &str, Mutant); 16] = [
     ("rotation", "portable", "keccak_f1600", "", Mutant::Code(rotation)),
     ("store at the next byte", "avx2", "ntt", "", Mutant::Code(store)),
     ("store at the next byte", "avx512", "ntt", "", Mutant::LastCode(store)),
+    ("return that takes more", "avx512", "unpack_t0_ntt", "", Mutant::LastCode(|i, b, at| opcode(M::Ret, 0xc2, i, b, at))),
+    ("return to a segment", "avx2", "unpack_t0_ntt", "", Mutant::LastCode(|i, b, at| opcode(M::Ret, 0xcb, i, b, at))),
+    ("branch that counts", "portable", "unpack_t0_ntt", "", Mutant::Code(|i, b, at| opcode(M::Jne, 0xe0, i, b, at))),
 ];
 
 /// The same for rejection sampling: name, backend, what is sampled, change.
@@ -80,6 +83,11 @@ fn modulus(image: &Image, report: &Report) -> Option<Change> {
         let at = find(image, report, most.into(), 4)?;
         Some(exchange(at, most.into(), u64::from(most) + 1, 4))
     })
+}
+
+/// Another opcode of one byte, where there is one.
+fn opcode(of: M, to: u8, i: &Instruction, bytes: &[u8], at: u64) -> Option<Change> {
+    (i.mnemonic() == of && bytes.len() <= 2).then(|| vec![(at, bytes[0] ^ to)])
 }
 
 /// The second and the third of eight lanes to the front.

@@ -9,6 +9,9 @@ use crate::memory::{
 
 impl Machine<'_> {
     pub(crate) fn general_value(&self, register: Register) -> Step<Value> {
+        if !register.is_gpr() {
+            return unknown("a register that is not general");
+        }
         let value = &self.general[register.full_register().number()];
         let from = if is_high_byte(register) { 8 } else { 0 };
         self.part(value, from, 8 * register.size())
@@ -21,7 +24,7 @@ impl Machine<'_> {
             Value::Pointer(region, offset) => {
                 // Low bits are known as far as the region is aligned.
                 let known = self.memory.align_of(*region).trailing_zeros() as usize;
-                if width <= known {
+                if from == 0 && width <= known {
                     Ok(Value::Bits(constant_bits(*offset as u64, width)))
                 } else {
                     unknown("a part of a pointer")
@@ -38,6 +41,9 @@ impl Machine<'_> {
     }
 
     pub(crate) fn set_general(&mut self, register: Register, value: Value) -> Step<()> {
+        if !register.is_gpr() {
+            return unknown("a register that is not general");
+        }
         let value = self.memory.number(value);
         let number = register.full_register().number();
         if register.size() < 4 && matches!(self.general[number], Value::Pointer(..)) {
@@ -97,6 +103,13 @@ impl Machine<'_> {
     pub(crate) fn address(&self, i: &Instruction) -> Step<(u32, i64)> {
         if i.segment_prefix() != Register::None {
             return unknown("a segment");
+        }
+        let registers = [i.memory_base(), i.memory_index()];
+        if registers
+            .iter()
+            .any(|r| *r != Register::None && r.size() != 8)
+        {
+            return unknown("an address of other than 64 bits");
         }
         if i.is_ip_rel_memory_operand() {
             return Ok((PROGRAM, i.ip_rel_memory_address() as i64));

@@ -92,9 +92,13 @@ pub(crate) fn places(
     let mut places = Vec::new();
     let all = all_rows(image);
     for &backend in backends(image) {
-        let [table] = image.table(backend)[..] else {
-            println!("{backend}: not one kernel table in this program");
-            continue;
+        let table = match image.table(backend)[..] {
+            [table] => table,
+            [] => {
+                println!("{backend}: no kernel table in this program");
+                continue;
+            }
+            _ => return Err(format!("{backend}: more than one kernel table")),
         };
         // Rows of this backend replace those of all.
         let own: BTreeSet<_> = all

@@ -14,6 +14,7 @@ use std::rc::Rc;
 /// An argument of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Argument {
+    /// A number of 32 bits.
     Number(u64),
     /// Polynomials with coefficients in a range; as a slice with a length, or a reference.
     Polynomials {
@@ -23,22 +24,13 @@ pub(crate) enum Argument {
         slice: bool,
     },
     /// A polynomial that is read and overwritten.
-    InOut {
-        low: i128,
-        high: i128,
-    },
+    InOut { low: i128, high: i128 },
     /// Any byte string, as 256 fields of that many bits.
-    Fields {
-        width: u8,
-        slice: bool,
-    },
+    Fields { width: u8, slice: bool },
     /// Known bytes, as a slice.
     Bytes(&'static [u8]),
     /// Bytes to be written.
-    Output {
-        len: usize,
-        slice: bool,
-    },
+    Output { len: usize, slice: bool },
     /// A Keccak state with lanes as bits, read and overwritten: number of interleaved states.
     States(usize),
 }
@@ -112,7 +104,9 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
         // Of a slice its length follows.
         let (region, len) = match argument {
             Argument::Number(value) => {
-                values.push(number(value));
+                // The upper half of the register holds anything.
+                let upper = &machine.fresh(64)[32..];
+                values.push(Value::Bits([&constant_bits(value, 32), upper].concat()));
                 regions.push((0, words));
                 continue;
             }

@@ -1,6 +1,6 @@
 //! Control flow, moves, products and divisions of instructions on general registers.
 
-use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic as M, Register};
+use iced_x86::{Code, ConditionCode, FlowControl, Instruction, Mnemonic as M, Register};
 
 use crate::machine::{Flags, Machine};
 use crate::memory::{
@@ -12,10 +12,17 @@ impl Machine<'_> {
     /// Executes the instruction if it is one of these; the address of the next.
     pub(crate) fn scalar(&mut self, i: &Instruction) -> Step<Option<u64>> {
         let next = i.next_ip();
+        // A return that takes more from the stack, or goes to another segment.
+        let is_other_return = i.flow_control() == FlowControl::Return && i.code() != Code::Retnq;
+        let moves = i.stack_pointer_increment().abs();
+        if is_other_return || moves != 0 && moves != 8 {
+            return unknown("a stack pointer that moves by other than 8");
+        }
         match i.flow_control() {
             FlowControl::Next => {}
             FlowControl::UnconditionalBranch => return Ok(Some(i.near_branch_target())),
-            FlowControl::ConditionalBranch => {
+            // Not those that count.
+            FlowControl::ConditionalBranch if i.is_jcc_short_or_near() => {
                 let taken = self.condition(i.condition_code())?;
                 return self.branch(taken, i.near_branch_target(), next).map(Some);
             }
@@ -56,7 +63,7 @@ impl Machine<'_> {
                 self.store(i, Value::Bits(bits))?;
             }
             M::Lea => self.lea(i)?,
-            _ if i.condition_code() != ConditionCode::None => self.conditional(i)?,
+            _ if is_conditional(i) => self.conditional(i)?,
             M::Mul | M::Imul if i.op_count() == 1 => self.wide_product(i)?,
             M::Div => self.division(i)?,
             _ => return Ok(self.arithmetic(i)?.then_some(next)),
@@ -71,6 +78,7 @@ impl Machine<'_> {
             // RDI, RSI, RDX.
             let arguments = [7, 6, 2].map(|n| self.general[n].clone());
             let result = self.library(slot, arguments)?;
+            self.forget_of_callee();
             self.set_general(Register::RAX, result)?;
             // A tail call returns to the caller of this function.
             return match i.flow_control() {
@@ -129,7 +137,8 @@ impl Machine<'_> {
             Err(other) => return Err(other),
         }
         // Arithmetic.
-        let mut sum = self.terms.constant(64, i.memory_displacement64());
+        let width = 8 * i.op_register(0).size();
+        let mut sum = self.terms.constant(width as u8, i.memory_displacement64());
         for (register, scale) in [
             (i.memory_base(), 1),
             (i.memory_index(), u64::from(i.memory_index_scale())),
@@ -140,14 +149,13 @@ impl Machine<'_> {
             let mut bits = self
                 .general_value(register)?
                 .bits("arithmetic on a pointer")?;
-            bits.resize(64, 0);
+            bits.truncate(width);
             let word = self.terms.gather(&bits);
-            let factor = self.terms.constant(64, scale);
+            let factor = self.terms.constant(width as u8, scale);
             let word = self.terms.mul(word, factor);
             sum = self.terms.add(sum, word);
         }
-        let mut bits = self.terms.bits(sum);
-        bits.truncate(8 * i.op_register(0).size());
+        let bits = self.terms.bits(sum);
         self.set_general(i.op_register(0), Value::Bits(bits))
     }
 
@@ -263,4 +271,10 @@ impl Machine<'_> {
             _ => return unknown("a condition"),
         })
     }
+}
+
+/// Whether an instruction is a move or a set on a condition.
+fn is_conditional(i: &Instruction) -> bool {
+    let is_named = |start| format!("{:?}", i.mnemonic()).starts_with(start);
+    i.condition_code() != ConditionCode::None && (is_named("Cmov") || is_named("Set"))
 }

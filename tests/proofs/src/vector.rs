@@ -11,6 +11,12 @@ impl Machine<'_> {
     /// Executes the instruction if it is one of these.
     pub(crate) fn vector_step(&mut self, i: &Instruction) -> Step<bool> {
         let name = format!("{:?}", i.mnemonic()).to_lowercase();
+        let is_modelled = |r: Register| r.is_vector_register() || r.is_k() || r.is_gpr();
+        let is_register = |n: &u32| i.op_kind(*n) == OpKind::Register;
+        let mut named = (0..i.op_count()).filter(is_register);
+        if !named.all(|n| is_modelled(i.op_register(n))) {
+            return Ok(false);
+        }
         if name.starts_with('k') {
             return self.mask_step(i, &name);
         }

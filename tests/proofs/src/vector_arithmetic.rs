@@ -308,6 +308,7 @@ impl Machine<'_> {
         lane: usize,
         immediate: u64,
     ) -> Step<bool> {
+        let is_mask = i.op_kind(0) == OpKind::Register && i.op_register(0).is_k();
         let mut out = Vec::new();
         for (a, b) in a.chunks(lane).zip(b.chunks(lane)) {
             let t = &mut self.terms;
@@ -320,6 +321,7 @@ impl Machine<'_> {
             out.push(match name {
                 _ if name.starts_with("pcmpeq") => t.compare(Compare::Equal, a, b),
                 _ if name.starts_with("pcmpgt") => t.compare(greater, a, b),
+                _ if !is_mask => return Ok(false),
                 _ => match immediate & 7 {
                     0 => t.compare(Compare::Equal, a, b),
                     1 => t.compare(greater, b, a),
@@ -332,7 +334,7 @@ impl Machine<'_> {
                 },
             });
         }
-        if i.op_kind(0) == OpKind::Register && i.op_register(0).is_k() {
+        if is_mask {
             if let Some(mask) = self.mask(i, out.len())? {
                 let t = &mut self.terms;
                 out = out

@@ -46,7 +46,8 @@ impl Machine<'_> {
             }
             "movd" | "movq" | "movss" | "movsd" if i.op_count() == 2 => {
                 let is_register = |n: &u32| i.op_kind(*n) == OpKind::Register;
-                if name.starts_with("movs") && is_register(&0) && is_register(&1) {
+                let is_merge = name.starts_with("movs") && is_register(&0) && is_register(&1);
+                if is_merge || i.op_mask() != Register::None {
                     return Ok(false);
                 }
                 let mut registers = (0..2).filter(is_register);

@@ -32,7 +32,8 @@ impl Machine<'_> {
             },
             "movshdup" => &|n| n | 1,
             "movddup" => &|n| n & !1,
-            _ if name.starts_with("pbroadcast") || name.starts_with("broadcast") => {
+            "pbroadcastb" | "pbroadcastw" | "pbroadcastd" | "pbroadcastq" | "broadcastss"
+            | "broadcastsd" | "broadcasti128" | "broadcastf128" => {
                 let lane = broadcast_lane(name);
                 let bits = self.operand(i, last, lane)?;
                 return Ok(Some(

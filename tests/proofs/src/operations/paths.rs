@@ -305,14 +305,8 @@ fn returned(machine: &mut Machine<'_>, what: &What, table: u64) -> Step<u64> {
         _ => return unknown("not a function"),
     }
     let next = machine.return_address();
-    let restored = machine.restored();
-    for n in (0..32).filter(|n| !restored.contains(n)) {
-        machine.general[n] = Value::Bits(vec![ANY; 64]);
-    }
+    machine.forget_of_callee();
     machine.general[0] = first;
-    machine.vectors = vec![vec![ANY; 512]; 32];
-    machine.masks = vec![vec![ANY; 64]; 8];
-    machine.flags = Flags::default();
     next
 }
 
