@@ -21,13 +21,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::exhaust::{Checker, Cuts, nodes};
 use crate::machine::Machine;
-use crate::memory::{Bits, END, Memory, Stop, UNWRITTEN, Value, constant_bits};
+use crate::memory::{Bits, END, Memory, STACK, Stop, UNWRITTEN, Value, constant_bits};
 use crate::reference::Q;
 use crate::terms::{Lit, WordId};
 
 /// Coefficients of a polynomial.
 const N: usize = 256;
 const LIMIT: usize = 100_000;
+/// Words of the states of eight sponges.
+const WORDS: usize = 8 * 25;
 /// Registers that a function restores, but for the stack pointer.
 const SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
 
@@ -91,6 +93,7 @@ impl<'a> Explorer<'a> {
         let candidates: Vec<WordId> = (0..count).map(one).collect();
         let none = Rc::new(Vec::new());
         let [tokens, any] = [(); 2].map(|()| machine.fresh(32 * N));
+        let other = machine.fresh(64 * WORDS);
         let output = |n: usize| Rc::new([&tokens[..32 * n], &any[32 * n..]].concat());
         Self {
             eta,
@@ -102,7 +105,7 @@ impl<'a> Explorer<'a> {
             cuts: candidates.iter().map(|&w| (w, none.clone())).collect(),
             candidates,
             outputs: (0..=N).map(output).collect(),
-            other: any[..64].to_vec(),
+            other,
             accepted: Vec::new(),
             counted: None,
             pending: BTreeMap::new(),
@@ -131,11 +134,18 @@ impl<'a> Explorer<'a> {
             if place.4 != END as u64 {
                 self.decide(place, &state)?;
                 self.done.insert(place, state);
-            } else if saved(&self.machine) != before {
+            } else if saved(&self.machine) != before
+                || self.machine.general[4] != Value::Pointer(STACK, self.machine.memory.stack_top)
+            {
                 return Err("memory: a register of the caller is not restored".into());
             }
         }
         Ok(false)
+    }
+
+    /// A number of 32 bits as an argument: the upper half of the register holds anything.
+    fn narrow(&self, number: u64) -> Value {
+        Value::Bits([&constant_bits(number, 32), &self.other[..32]].concat())
     }
 
     fn restore(&mut self, state: &State<'a>) {

@@ -63,8 +63,8 @@ fn open(backend: &'static str, eta: Eta) -> Report {
 }
 
 /// Explores an entry, as far as `most` places; nothing if the program has none. A function that
-/// starts again with the same stream is the one that the portable entry calls with the same
-/// arguments, or is explored from them.
+/// starts with the same stream is explored by itself, but for those that the row of the portable
+/// entry explores.
 fn explored<'a>(
     image: &'a Image,
     backend: &'static str,
@@ -76,26 +76,34 @@ fn explored<'a>(
     };
     let entry = places::entry(image, table, &open(backend, eta).kernel)?;
     let number = |n: u64| Value::Bits(constant_bits(n, 64));
-    let [eta_value, first, count] = [eta.unwrap_or(4), FIRST, 1].map(number);
+    let [first, count] = [FIRST, 1].map(number);
     let (seed, out) = (Value::Pointer(SEED, 0), Value::Pointer(OUT, 0));
     let is_portable = backend == "portable";
     let mut explorer = new_explorer(image, eta, is_portable);
-    explorer.falls_back = eta.is_some() && !is_portable;
+    let eta_value = explorer.narrow(eta.unwrap_or(4));
+    explorer.falls_back = eta.is_some();
     let arguments = [&seed, &eta_value, &first, &out, &count].map(Value::clone);
     let mut result = explorer.explore(entry, &arguments, most);
     if result != Ok(true) || !explorer.falls_back {
         return Some((explorer, result));
     }
-    let known = explored(image, "portable", eta, 0).map(|of| of.0.samplers);
-    for &(entry, keccak) in explorer.samplers.difference(&known.unwrap_or_default()) {
+    let known = match is_portable {
+        true => None,
+        false => explored(image, "portable", eta, 0).map(|of| of.0.samplers),
+    };
+    let samplers = explorer.samplers.clone();
+    for &(entry, keccak) in samplers.difference(&known.unwrap_or_default()) {
         if result != Ok(true) {
             break;
         }
         let mut of_function = new_explorer(image, eta, true);
+        of_function.machine.take_code(explorer.machine.clone());
         let permutation = keccak.map(|at| Value::Pointer(PROGRAM, at));
-        let others = [&eta_value, &seed, &first, &out].map(Value::clone);
+        let [eta, nonce] = [eta.unwrap_or(4), FIRST].map(|n| of_function.narrow(n));
+        let others = [eta, seed.clone(), nonce, out.clone()];
         let arguments: Vec<_> = permutation.into_iter().chain(others).collect();
         result = of_function.explore(entry, &arguments, most);
+        explorer.machine.take_code(of_function.machine);
     }
     Some((explorer, result))
 }

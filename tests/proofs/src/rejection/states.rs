@@ -68,11 +68,19 @@ impl<'a> Explorer<'a> {
     /// A function begins: whether it starts again with the same stream. It may also be the one that
     /// writes the stream.
     pub(super) fn called(&mut self, place: Place) -> Result<bool, String> {
-        let (_, next, squeezed, filled, at) = place;
+        let (part, next, squeezed, filled, at) = place;
         if let Some(keccak) = self.starts_stream() {
             self.samplers.insert((at, keccak));
             if self.falls_back && (next != squeezed || filled == N) {
                 return Err("a stream starts again in another way".into());
+            }
+            if self.falls_back {
+                // It leaves the whole polynomial.
+                (self.accepted, self.counted) = (Vec::new(), None);
+                let output = self.outputs[N].clone();
+                self.machine.memory.share(self.out, output);
+                let to = self.after_call().map_err(|stop| self.text(stop, at))?;
+                self.advance((part, next, squeezed, N, to))?;
             }
             return Ok(self.falls_back);
         }
@@ -125,16 +133,16 @@ impl<'a> Explorer<'a> {
     /// linker may have made it a constant: then it is no argument.
     fn starts_stream(&self) -> Option<Option<i64>> {
         let general = &self.machine.general;
-        let is_number = |n: usize, value: u64| matches!(&general[n], Value::Bits(bits) if bits[..16] == constant_bits(value, 16));
+        let is_number = |n: usize, value: u64, width: usize| matches!(&general[n], Value::Bits(bits) if bits[..width] == constant_bits(value, width));
         let (permutation, [eta, seed, nonce, out]) = match general[7] {
             Value::Pointer(PROGRAM, at) if self.squeezes.contains_key(&(at as u64)) => {
                 (Some(at), [6, 2, 1, 8])
             }
             _ => (None, [7, 6, 2, 1]),
         };
-        let is_right = is_number(eta, self.eta.unwrap_or(0))
+        let is_right = is_number(eta, self.eta.unwrap_or(0), 32)
             && general[seed] == Value::Pointer(super::rows::SEED, 0)
-            && is_number(nonce, super::rows::FIRST)
+            && is_number(nonce, super::rows::FIRST, 16)
             && general[out] == Value::Pointer(self.out, 0);
         is_right.then_some(permutation)
     }
@@ -176,23 +184,31 @@ impl<'a> Explorer<'a> {
             // The other lanes, the capacity and registers hold anything.
             let word = |n: usize| match bits.get(64 * (n / lanes)..64 * (n / lanes) + 64) {
                 Some(word) if n.is_multiple_of(lanes) => word.to_vec(),
-                _ => self.other.clone(),
+                _ => self.other[64 * n..64 * n + 64].to_vec(),
             };
             bits = (0..25 * lanes).flat_map(word).collect();
         }
+        let written = self.machine.memory.write((region, offset), &bits);
+        match written.and_then(|()| self.after_call()) {
+            Ok(to) => self.advance((part, next, end, filled, to)),
+            Err(stop) => Err(self.text(stop, at)),
+        }
+    }
+
+    /// The return of a function that is not executed: what it need not restore has no value.
+    fn after_call(&mut self) -> Step<u64> {
         let m = &mut self.machine;
-        let written = m.memory.write((region, offset), &bits);
         for n in [0, 1, 2, 6, 7, 8, 9, 10, 11] {
-            m.general[n] = Value::Bits(self.other.clone());
+            m.general[n] = Value::Bits(vec![UNWRITTEN; 64]);
         }
         m.vectors.iter_mut().for_each(|bits| bits.fill(UNWRITTEN));
         m.masks.iter_mut().for_each(|bits| bits.fill(UNWRITTEN));
         m.flags = Flags::default();
-        match written.and_then(|()| m.pop()) {
-            Ok(Value::Pointer(PROGRAM, to)) => self.advance((part, next, end, filled, to as u64)),
-            Ok(_) => Err("a return to no code".into()),
-            Err(stop) => Err(self.text(stop, at)),
+        let to = m.return_address()?;
+        if let Value::Pointer(STACK, end) = m.general[4] {
+            m.memory.forget_below(end);
         }
+        Ok(to)
     }
 }
 
