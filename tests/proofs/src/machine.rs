@@ -59,8 +59,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) memory: Memory<'a>,
     pub(crate) executed: usize,
     pub(crate) limit: usize,
-    /// The target of a branch on an unknown bit, for whole operations.
-    pub(crate) other: Option<u64>,
+    /// The target of a branch on an unknown bit, for whole operations, and the bit.
+    pub(crate) other: Option<(u64, Lit)>,
     decoded: FxHashMap<u64, Instruction>,
     /// Results of look-ups by data.
     pub(crate) looked_up: FxHashMap<(Bits, Bits), Bits>,
@@ -224,7 +224,7 @@ impl<'a> Machine<'a> {
             0 => Ok(next),
             1 => Ok(target),
             _ if self.memory.placed => {
-                self.other = Some(target);
+                self.other = Some((target, taken & !1));
                 Ok(next)
             }
             _ => leak("a branch depends on data"),
@@ -336,26 +336,24 @@ impl<'a> Machine<'a> {
         Ok(next)
     }
 
-    fn stack_register(&self) -> usize {
+    pub(crate) fn stack_register(&self) -> usize {
         if self.is_aarch64() { aarch64::SP } else { 4 }
     }
 
-    /// After a call that is not executed: anything in the registers that a callee need not
+    /// After a call that is not executed: no value in the registers that a callee need not
     /// restore, and below the stack pointer.
     pub(crate) fn forget_of_callee(&mut self) {
+        let nothing = if self.memory.placed { ANY } else { UNWRITTEN };
         let restored = self.restored();
         for n in (0..32).filter(|n| !restored.contains(n)) {
-            self.general[n] = Value::Bits(self.fresh(64));
+            self.general[n] = Value::Bits(vec![nothing; 64]);
         }
-        let restored = aarch64::RESTORED_VECTORS.filter(|_| self.is_aarch64());
-        let kept: Vec<_> = restored
-            .map(|n| (n, self.vectors[n][..64].to_vec()))
-            .collect();
-        self.vectors = (0..32).map(|_| self.fresh(512)).collect();
-        for (n, half) in kept {
-            self.vectors[n][..64].copy_from_slice(&half);
+        let is_aarch64 = self.is_aarch64();
+        for (n, bits) in self.vectors.iter_mut().enumerate() {
+            let is_half = is_aarch64 && aarch64::RESTORED_VECTORS.contains(&n);
+            bits[if is_half { 64 } else { 0 }..].fill(nothing);
         }
-        self.masks = (0..8).map(|_| self.fresh(64)).collect();
+        self.masks.iter_mut().for_each(|bits| bits.fill(nothing));
         self.flags = Flags::default();
         let stack = self.general[self.stack_register()].clone();
         if let Value::Pointer(STACK, end) = self.memory.pointer(stack) {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::image::Image;
-use crate::terms::{ANY, Lit, is_any, number};
+use crate::terms::{ANY, Lit, any_of, number};
 
 pub(crate) type Bits = Vec<Lit>;
 
@@ -113,12 +113,13 @@ pub(crate) fn distance(by: &[Lit]) -> Step<i64> {
 /// Bits of an address below the number of its region.
 const PLACE: u32 = 40;
 
-/// Makes bits that differ unknown; whether there were any.
+/// Makes bits that differ unknown; whether there were any. Which of the states arises is public.
 pub(crate) fn join_bits(mine: &mut [Lit], others: &[Lit]) -> bool {
     let mut changed = false;
     for (mine, &other) in mine.iter_mut().zip(others) {
-        if *mine != other && !is_any(*mine) {
-            (*mine, changed) = (ANY, true);
+        let joined = any_of(&[*mine, other]);
+        if *mine != other && *mine & !1 != joined {
+            (*mine, changed) = (joined, true);
         }
     }
     changed
@@ -209,7 +210,10 @@ impl<'a> Memory<'a> {
     pub(crate) fn forget_below(&mut self, end: i64) {
         let nothing = if self.placed { ANY } else { UNWRITTEN };
         let stack = &mut self.regions[STACK as usize];
-        Rc::make_mut(&mut stack.bits)[..8 * end as usize].fill(nothing);
+        let below = ..8 * end as usize;
+        if stack.bits[below].iter().any(|&bit| bit != nothing) {
+            Rc::make_mut(&mut stack.bits)[below].fill(nothing);
+        }
         stack.pointers.retain(|&at, _| at >= end);
     }
 

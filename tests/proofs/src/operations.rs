@@ -25,21 +25,24 @@ use mldsa_core::{
 
 use crate::image::Image;
 use crate::places::{AARCH64_BACKENDS, BACKENDS};
+use crate::terms::{ANY, Lit, PUBLIC};
 use crate::{aarch64, parallel};
 use paths::Run;
 
 enum What {
-    /// Not executed: writes anything at all to the memory that an argument points to, or to the
-    /// place of a large result.
-    Public(Option<usize>, Length),
+    /// Not executed: writes unknown bits to the memory that an argument points to, or to the place
+    /// of a large result.
+    Unknown(Lit, Option<usize>, Length),
+    /// Executed, and its result is declassified.
+    Verdict,
     /// Left out of the table.
     Absent,
     /// Not executed: answers with the backend of the operation.
     Choice,
-    /// Has so many branches at most that are taken both ways.
-    Branches(usize),
-    /// The same, and states are joined only if they took the same of these ways.
-    Decisions(usize),
+    /// Has one branch on what is not declassified elsewhere.
+    Branch,
+    /// States are joined only if they took the same ways at its branches on unknown bits.
+    Decisions,
 }
 
 enum Length {
@@ -51,24 +54,23 @@ enum Length {
 /// Functions that handle what is declassified: a part of the name (an entry of the kernel table, or
 /// a function), how they are handled, and why they may.
 #[rustfmt::skip] // One line for each entry.
-const LISTED: [(&str, What, &str); 16] = [
+const LISTED: [(&str, What, &str); 15] = [
     ("7Backend6detect|backend..Backend$u20$as$u20$core..default", What::Choice, "what the CPU has"),
-    ("expand_a", What::Public(Some(3), Length::Argument(4, 1024)), "A and rho are public"),
+    ("expand_a", What::Unknown(PUBLIC, Some(3), Length::Argument(4, 1024)), "A and rho are public"),
     ("expand_a_interleaved", What::Absent, "A and the public key are public: tr is hashed after A"),
-    ("expand_s", What::Public(Some(3), Length::Argument(4, 1024)), "which half-bytes ExpandS rejects; the rest of it is not covered here"),
-    ("sample_in_ball_vartime", What::Public(None, Length::Fixed(256)), "the challenge of an attempt"),
-    ("from_block", What::Public(None, Length::Fixed(257)), "the challenge of an attempt in a batch"),
-    ("hint_bit_pack_vartime", What::Public(Some(3), Length::Argument(4, 1)), "the hints of a finished signature"),
-    ("check_expanded", What::Branches(1), "the verdict on the ranges of an import"),
-    ("from_expanded_bytes", What::Branches(1), "the verdict of an import"),
+    ("expand_s", What::Unknown(ANY, Some(3), Length::Argument(4, 1024)), "which half-bytes ExpandS rejects; the rest of it is not covered here"),
+    ("sample_in_ball_vartime", What::Unknown(PUBLIC, None, Length::Fixed(256)), "the challenge of an attempt"),
+    ("from_block", What::Unknown(PUBLIC, None, Length::Fixed(257)), "the challenge of an attempt in a batch"),
+    ("hint_bit_pack_vartime", What::Unknown(PUBLIC, Some(3), Length::Argument(4, 1)), "the hints of a finished signature"),
+    ("check_expanded", What::Branch, "the verdict on the ranges of an import"),
+    ("from_expanded_bytes", What::Branch, "the verdict of an import"),
     // Some compilers inline `sign_expanded` into its callers.
-    ("sign_expanded|sign_mu_observed|mldsa_proofs10operations4sign", What::Branches(1), "the verdict on the range of s1 and s2"),
-    ("respond_low_bits", What::Branches(1), "the r0 verdict of a row"),
-    ("respond_z", What::Branches(1), "the z verdict of a row"),
-    ("respond_hints", What::Branches(2), "the ct0 verdict of a row, the verdict on the weight of the hints"),
-    ("sign_internal", What::Branches(2), "the verdict of an attempt, as a step returns it; the number of attempts"),
-    ("T$GT$7respond17", What::Branches(6), "the verdict of an attempt, as a step returns it; the number of attempts; the challenge"),
-    ("9sign_many9sign_many17", What::Decisions(8), "the number of attempts"),
+    ("sign_expanded|sign_mu_observed|mldsa_proofs10operations4sign", What::Branch, "the verdict on the range of s1 and s2"),
+    ("low_bits_row", What::Verdict, "the r0 verdict of a row"),
+    ("respond_row", What::Verdict, "the z verdict of a row"),
+    ("hint_row", What::Verdict, "the ct0 verdict of a row"),
+    ("respond_hints", What::Verdict, "the verdict on the weight of the hints"),
+    ("9sign_many9sign_many17", What::Decisions, "the number of attempts, which is public"),
 ];
 
 const PLANTED: &str = "portable: planted";

@@ -16,10 +16,18 @@ pub(crate) type WordId = u32;
 /// A bit about which nothing is known: two of them need not be equal. Rows have none, whole
 /// operations nothing else that is not a constant.
 pub(crate) const ANY: Lit = 2;
+/// The same, but it depends on nothing but what is declassified.
+pub(crate) const PUBLIC: Lit = 4;
 
-/// Whether a literal is [`ANY`], negated or not.
+/// Whether a literal is [`ANY`] or [`PUBLIC`], negated or not.
 pub(crate) const fn is_any(lit: Lit) -> bool {
-    lit >> 1 == ANY >> 1
+    matches!(lit & !1, ANY | PUBLIC)
+}
+
+/// An unknown bit that depends on these.
+pub(crate) fn any_of<'a>(bits: impl IntoIterator<Item = &'a Lit>) -> Lit {
+    let is_public = bits.into_iter().all(|&bit| bit < 2 || bit & !1 == PUBLIC);
+    if is_public { PUBLIC } else { ANY }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,7 +95,7 @@ pub(crate) struct Word {
     pub(crate) op: Op,
     /// Node of bit 0, if any bit was asked for.
     base: u32,
-    /// Whether a bit is [`ANY`].
+    /// Whether a bit is [`ANY`] or [`PUBLIC`].
     pub(crate) is_any: bool,
     /// The value, modulo two to the width.
     pub(crate) form: Form,
@@ -118,8 +126,12 @@ pub(crate) struct Terms {
 impl Terms {
     pub(crate) fn new() -> Self {
         Self {
-            // The second is that of `ANY`; nothing reads it.
-            nodes: vec![Node::False, Node::Bit(WordId::MAX, 0)],
+            // Nothing reads those of `ANY` and `PUBLIC`.
+            nodes: vec![
+                Node::False,
+                Node::Bit(WordId::MAX, 0),
+                Node::Bit(WordId::MAX, 1),
+            ],
             variables: 1,
             ..Self::default()
         }
@@ -138,7 +150,7 @@ impl Terms {
 
     pub(crate) fn xor(&mut self, a: Lit, b: Lit) -> Lit {
         if is_any(a) || is_any(b) {
-            return ANY;
+            return any_of(&[a, b]);
         }
         let negated = (a ^ b) & 1;
         let (a, b) = (a & !1, b & !1);
@@ -158,7 +170,7 @@ impl Terms {
         if a == 0 || b == 0 {
             0
         } else if is_any(a) || is_any(b) {
-            ANY
+            any_of(&[a, b])
         } else if a == b ^ 1 {
             0
         } else if a == 1 || a == b {
@@ -175,7 +187,7 @@ impl Terms {
     }
 
     pub(crate) fn mux(&mut self, condition: Lit, yes: Lit, no: Lit) -> Lit {
-        if yes == no {
+        if yes == no && !is_any(yes) {
             return yes;
         }
         let (a, b) = (self.and(condition, yes), self.and(condition ^ 1, no));
@@ -229,7 +241,7 @@ impl Terms {
         if form.terms.len() > 12 {
             form = self.seal_form(form, (low, high));
         }
-        let is_any = matches!(&op, Op::Field(bits) if bits.contains(&ANY));
+        let is_any = matches!(&op, Op::Field(bits) if bits.iter().any(|&bit| is_any(bit)));
         self.words.push(Word {
             width,
             op: op.clone(),
@@ -309,7 +321,7 @@ impl Terms {
             return self.constant(width, number(bits, |bit| bit == 1));
         }
         if bits.iter().any(|&bit| is_any(bit)) {
-            let known = |&bit: &Lit| if is_any(bit) { ANY } else { bit };
+            let known = |&bit: &Lit| if is_any(bit) { bit & !1 } else { bit };
             return self.field(&bits.iter().map(known).collect::<Vec<_>>());
         }
         let first = bits.iter().position(|&bit| bit != 0).unwrap_or(0);

@@ -3,7 +3,7 @@
 use crate::forms::Form;
 use crate::memory::constant_bits;
 use crate::terms::{
-    ANY, Compare, Extreme, Fill, Lit, Op, Terms, WordId, extended, is_any, mask, number,
+    Compare, Extreme, Fill, Lit, Op, Terms, WordId, any_of, extended, is_any, mask, number,
     sign_extended,
 };
 
@@ -13,9 +13,11 @@ impl Terms {
         words.iter().any(|&word| self.words[word as usize].is_any)
     }
 
-    /// A word of which only so many bits may be set.
-    fn any(&mut self, width: u8, used: u8) -> WordId {
-        let bits: Vec<_> = (0..width).map(|n| if n < used { ANY } else { 0 }).collect();
+    /// A word that depends on others, of which only so many bits may be set.
+    fn any(&mut self, of: &[WordId], width: u8, used: u8) -> WordId {
+        let all: Vec<_> = of.iter().flat_map(|&word| self.bits(word)).collect();
+        let any = any_of(&all);
+        let bits: Vec<_> = (0..width).map(|n| if n < used { any } else { 0 }).collect();
         self.gather(&bits)
     }
 
@@ -30,20 +32,21 @@ impl Terms {
             .count();
         let value = |bits: &[Lit]| number(&bits[..known], |bit| bit == 1);
         let mut bits = constant_bits(f(value(&x), value(&y)), known);
-        bits.resize(x.len(), ANY);
+        bits.resize(x.len(), any_of(x.iter().chain(&y)));
         self.gather(&bits)
     }
 
     /// A comparison of such words, where the bits that are known decide it.
     fn compare_any(&mut self, kind: Compare, a: WordId, b: WordId) -> Lit {
         let bits = [self.bits(a), self.bits(b)];
+        let any = any_of(bits.iter().flatten());
         let [(low_a, high_a), (low_b, high_b)] =
             bits.map(|bits| (number(&bits, |bit| bit == 1), number(&bits, |bit| bit > 0)));
         match kind {
             Compare::Equal if low_a > high_b || low_b > high_a => 0,
             Compare::GreaterUnsigned if low_a > high_b => 1,
             Compare::GreaterUnsigned if high_a <= low_b => 0,
-            _ => ANY,
+            _ => any,
         }
     }
 
@@ -230,7 +233,7 @@ impl Terms {
             return self.shifted_up(a, factor, width);
         }
         if self.is_any(&[a, b]) {
-            return self.any(width, width);
+            return self.any(&[a, b], width, width);
         }
         self.word(width, Op::Wide(a, b, signed), |t| {
             let read = if signed { Self::signed } else { Self::unsigned };
@@ -241,7 +244,7 @@ impl Terms {
     pub(crate) fn extreme(&mut self, kind: Extreme, a: WordId, b: WordId) -> WordId {
         let width = self.words[a as usize].width;
         if self.is_any(&[a, b]) {
-            return self.any(width, width);
+            return self.any(&[a, b], width, width);
         }
         if a == b {
             return a;
@@ -259,7 +262,7 @@ impl Terms {
     pub(crate) fn abs(&mut self, a: WordId) -> WordId {
         let width = self.words[a as usize].width;
         if self.is_any(&[a]) {
-            return self.any(width, width);
+            return self.any(&[a], width, width);
         }
         if let Some(value) = self.as_constant(a) {
             return self.constant(width, sign_extended(value, width).unsigned_abs());
@@ -339,7 +342,7 @@ impl Terms {
         let most = self.words[a as usize].width;
         if self.is_any(&[a]) {
             let bits = self.bits(a).iter().filter(|&&bit| bit > 0).count() as u8;
-            return self.any(width, 8 - bits.leading_zeros() as u8);
+            return self.any(&[a], width, 8 - bits.leading_zeros() as u8);
         }
         self.word(width, Op::Count(a), |t| {
             (Form::atom(t.opaque(0, most.into())), None)
@@ -349,7 +352,7 @@ impl Terms {
     /// A signed word in the range, at its ends if it was beyond them; of another width.
     pub(crate) fn clamp(&mut self, a: WordId, low: i64, high: i64, width: u8) -> WordId {
         if self.is_any(&[a]) {
-            return self.any(width, width);
+            return self.any(&[a], width, width);
         }
         let inner = self.words[a as usize].width;
         if let Some(value) = self.as_constant(a) {

@@ -10,7 +10,7 @@ use crate::memory::{
     END, Memory, PROGRAM, Step, Stop, Value, as_number, constant_bits, join_bits, unknown,
 };
 use crate::places::entries;
-use crate::terms::{ANY, Terms};
+use crate::terms::{ANY, Lit, PUBLIC, Terms, is_any};
 
 const STACK: i64 = 1 << 17;
 /// Instructions of one path.
@@ -84,7 +84,7 @@ impl Run {
                     continue;
                 };
                 match (what, image.pointers.get(&slot)) {
-                    (What::Public(..), Some(&function)) => {
+                    (What::Unknown(..) | What::Verdict, Some(&function)) => {
                         public.insert(function, n);
                     }
                     (What::Absent, Some(_)) => {
@@ -96,7 +96,9 @@ impl Run {
             }
         }
         for (n, (part, what, _)) in LISTED.iter().enumerate() {
-            if matches!(what, What::Public(..) | What::Choice) && !names.iter().any(|x| x == part) {
+            if matches!(what, What::Unknown(..) | What::Verdict | What::Choice)
+                && !names.iter().any(|x| x == part)
+            {
                 let named = part.split('|').flat_map(|part| image.functions(part));
                 public.extend(named.map(|at| (at, n)));
             }
@@ -191,8 +193,9 @@ impl Run {
         from: &Place,
         states: &mut States<'a>,
     ) -> Result<(), String> {
-        let mut paths = vec![(from.at, machine, Vec::new())];
-        while let Some((mut at, mut machine, mut decisions)) = paths.pop() {
+        // With the places where a result is declassified: return address and stack pointer.
+        let mut paths = vec![(from.at, machine, Vec::new(), Vec::new())];
+        while let Some((mut at, mut machine, mut decisions, mut verdicts)) = paths.pop() {
             machine.executed = 0;
             while at != END as u64 {
                 if machine.executed > 0 && self.places.iter().any(|all| all.contains(&at)) {
@@ -208,22 +211,35 @@ impl Run {
                 if machine.terms.words.len() > 1 << 17 {
                     machine.terms = Terms::new();
                 }
+                let stack = |m: &Machine<'_>| m.general[m.stack_register()].clone();
+                if verdicts
+                    .pop_if(|place| *place == (at, stack(&machine)))
+                    .is_some()
+                {
+                    declassify(&mut machine.general[0]);
+                }
                 if let Some(&n) = self.public.get(&at) {
                     self.found.used.entry(n).or_default().insert(at);
-                    let next = returned(&mut machine, &LISTED[n].1, self.table);
-                    let stopped = |stop: Stop| stopped(stop.at(&self.image.name(at)));
-                    at = next.map_err(stopped)?;
-                    continue;
+                    let what = &LISTED[n].1;
+                    if let What::Verdict = what {
+                        let mut called = machine.clone();
+                        let to = called.return_address().map_err(stopped)?;
+                        verdicts.push((to, stack(&called)));
+                    } else {
+                        let next = returned(&mut machine, what, self.table);
+                        at = next.map_err(|stop| stopped(stop.at(&self.image.name(at))))?;
+                        continue;
+                    }
                 }
                 let next = machine.execute(at).map_err(stopped)?;
-                if let Some(other) = machine.other.take() {
+                if let Some((other, bit)) = machine.other.take() {
                     let mut others = decisions.clone();
-                    if self.branch(at)? {
+                    if self.branch(at, bit)? {
                         others.push((at, true));
                         decisions.push((at, false));
                     }
                     machine.terms = Terms::new();
-                    paths.push((other, machine.clone(), others));
+                    paths.push((other, machine.clone(), others, verdicts.clone()));
                 }
                 at = next;
             }
@@ -233,23 +249,39 @@ impl Run {
         Ok(())
     }
 
-    /// Allows a branch on data, or not; whether states are told apart by it.
-    fn branch(&mut self, at: u64) -> Result<bool, String> {
+    /// Allows a branch on an unknown bit, or not; whether states are told apart by it.
+    fn branch(&mut self, at: u64, bit: Lit) -> Result<bool, String> {
         let name = self.image.name(at);
         for (n, (part, what, _)) in LISTED.iter().enumerate() {
-            if let &(What::Branches(most) | What::Decisions(most)) = what
-                && part.split('|').any(|part| name.contains(part))
-            {
-                let places = self.found.used.entry(n).or_default();
-                places.insert(at);
-                return if places.len() > most {
-                    Err(format!("one more branch depends on data, {name}"))
-                } else {
-                    Ok(matches!(what, What::Decisions(_)))
-                };
+            let most = match what {
+                What::Branch => 1,
+                What::Decisions => 0,
+                _ => continue,
+            };
+            if !part.split('|').any(|part| name.contains(part)) {
+                continue;
             }
+            let places = self.found.used.entry(n).or_default();
+            if bit != PUBLIC || most == 0 {
+                places.insert(at);
+            }
+            if bit != PUBLIC && places.len() > most {
+                return Err(format!("one more branch depends on data, {name}"));
+            }
+            return Ok(most == 0);
         }
-        Err(format!("a branch depends on data, {name}"))
+        match bit {
+            PUBLIC => Ok(false),
+            _ => Err(format!("a branch depends on data, {name}")),
+        }
+    }
+}
+
+/// The result of a verdict, one byte, becomes public.
+fn declassify(result: &mut Value) {
+    if let Value::Bits(bits) = result {
+        let result = bits[..8].iter_mut().filter(|bit| is_any(**bit));
+        result.for_each(|bit| *bit = PUBLIC);
     }
 }
 
@@ -280,7 +312,7 @@ fn returned(machine: &mut Machine<'_>, what: &What, table: u64) -> Step<u64> {
     let mut first = Value::Bits(vec![ANY; 64]);
     match what {
         What::Choice => first = Value::Bits(constant_bits(table, 64)),
-        What::Public(output, length) => {
+        What::Unknown(any, output, length) => {
             let len = match *length {
                 Length::Fixed(len) => Some(len),
                 Length::Argument(n, unit) => match &machine.general[arguments[n]] {
@@ -300,7 +332,7 @@ fn returned(machine: &mut Machine<'_>, what: &What, table: u64) -> Step<u64> {
             };
             machine
                 .memory
-                .write((region, offset), &vec![ANY; 8 * len])?;
+                .write((region, offset), &vec![*any; 8 * len])?;
         }
         _ => return unknown("not a function"),
     }

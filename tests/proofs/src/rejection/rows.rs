@@ -103,6 +103,7 @@ fn explored<'a>(
         let others = [eta, seed.clone(), nonce, out.clone()];
         let arguments: Vec<_> = permutation.into_iter().chain(others).collect();
         result = of_function.explore(entry, &arguments, most);
+        explorer.outcomes += of_function.outcomes;
         explorer.machine.take_code(of_function.machine);
     }
     Some((explorer, result))

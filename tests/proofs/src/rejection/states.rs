@@ -197,17 +197,8 @@ impl<'a> Explorer<'a> {
 
     /// The return of a function that is not executed: what it need not restore has no value.
     fn after_call(&mut self) -> Step<u64> {
-        let m = &mut self.machine;
-        for n in [0, 1, 2, 6, 7, 8, 9, 10, 11] {
-            m.general[n] = Value::Bits(vec![UNWRITTEN; 64]);
-        }
-        m.vectors.iter_mut().for_each(|bits| bits.fill(UNWRITTEN));
-        m.masks.iter_mut().for_each(|bits| bits.fill(UNWRITTEN));
-        m.flags = Flags::default();
-        let to = m.return_address()?;
-        if let Value::Pointer(STACK, end) = m.general[4] {
-            m.memory.forget_below(end);
-        }
+        let to = self.machine.return_address()?;
+        self.machine.forget_of_callee();
         Ok(to)
     }
 }
