@@ -125,7 +125,7 @@ impl Image {
                         .imports
                         .insert(address, name.unwrap_or("?").to_owned());
                 }
-                // What is there is not known.
+                // The value of another relocation is not known.
                 _ => drop(image.imports.insert(address, "?".to_owned())),
             }
         }

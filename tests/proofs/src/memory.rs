@@ -285,7 +285,7 @@ impl<'a> Memory<'a> {
     pub(crate) fn read(&mut self, (region, offset): (u32, i64), len: usize) -> Step<Bits> {
         if region == PROGRAM {
             let bytes = self.image.constant_bytes(offset as u64, len);
-            // The address at which the program stands is not known.
+            // The address of the program is not known.
             let places =
                 offset.saturating_sub(7) as u64..(offset as u64).saturating_add(len as u64);
             let is_address = self.image.pointers.range(places).next().is_some();

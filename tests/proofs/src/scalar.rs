@@ -12,7 +12,7 @@ impl Machine<'_> {
     /// Executes the instruction if it is one of these; the address of the next.
     pub(crate) fn scalar(&mut self, i: &Instruction) -> Step<Option<u64>> {
         let next = i.next_ip();
-        // A return that takes more from the stack, or goes to another segment.
+        // Returns that take more from the stack or change the segment.
         let is_other_return = i.flow_control() == FlowControl::Return && i.code() != Code::Retnq;
         let moves = i.stack_pointer_increment().abs();
         if is_other_return || moves != 0 && moves != 8 {
