@@ -93,7 +93,7 @@ impl<'a> Explorer<'a> {
         let candidates: Vec<WordId> = (0..count).map(one).collect();
         let none = Rc::new(Vec::new());
         let [tokens, any] = [(); 2].map(|()| machine.fresh(32 * N));
-        let other = machine.fresh(64 * WORDS);
+        let other = machine.fresh(64 * (WORDS + 1));
         let output = |n: usize| Rc::new([&tokens[..32 * n], &any[32 * n..]].concat());
         Self {
             eta,
@@ -145,7 +145,7 @@ impl<'a> Explorer<'a> {
 
     /// A number of 32 bits as an argument: the upper half of the register holds anything.
     fn narrow(&self, number: u64) -> Value {
-        Value::Bits([&constant_bits(number, 32), &self.other[..32]].concat())
+        Value::Bits([&constant_bits(number, 32), &self.other[64 * WORDS + 32..]].concat())
     }
 
     fn restore(&mut self, state: &State<'a>) {

@@ -80,7 +80,8 @@ fn explored<'a>(
     let (seed, out) = (Value::Pointer(SEED, 0), Value::Pointer(OUT, 0));
     let is_portable = backend == "portable";
     let mut explorer = new_explorer(image, eta, is_portable);
-    let eta_value = explorer.narrow(eta.unwrap_or(4));
+    // The second argument of `expand_a` is the number of columns, of 64 bits.
+    let eta_value = eta.map_or(number(4), |eta| explorer.narrow(eta));
     explorer.falls_back = eta.is_some();
     let arguments = [&seed, &eta_value, &first, &out, &count].map(Value::clone);
     let mut result = explorer.explore(entry, &arguments, most);

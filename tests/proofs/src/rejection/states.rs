@@ -195,10 +195,14 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// The return of a function that is not executed: what it need not restore has no value.
+    /// The return of a function that is not executed: what it need not restore holds anything.
     fn after_call(&mut self) -> Step<u64> {
         let to = self.machine.return_address()?;
         self.machine.forget_of_callee();
+        // Compilers write a part of a register and read the whole of it.
+        for n in [0, 1, 2, 6, 7, 8, 9, 10, 11] {
+            self.machine.general[n] = Value::Bits(self.other[64 * n..64 * n + 64].to_vec());
+        }
         Ok(to)
     }
 }
