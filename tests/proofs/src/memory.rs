@@ -125,6 +125,12 @@ pub(crate) fn join_bits(mine: &mut [Lit], others: &[Lit]) -> bool {
     changed
 }
 
+/// Takes bits that have no value as unknown.
+pub(crate) fn fill_unwritten(bits: &mut [Lit]) {
+    let unwritten = bits.iter_mut().filter(|bit| **bit == UNWRITTEN);
+    unwritten.for_each(|bit| *bit = ANY);
+}
+
 /// Regions of one execution, and the constants of the program.
 #[derive(Clone)]
 pub(crate) struct Memory<'a> {
@@ -219,9 +225,7 @@ impl<'a> Memory<'a> {
 
     /// Takes bits of a region that have no value as unknown.
     pub(crate) fn fill_unwritten(&mut self, region: u32) {
-        let bits = Rc::make_mut(&mut self.regions[region as usize].bits).iter_mut();
-        bits.filter(|bit| **bit == UNWRITTEN)
-            .for_each(|bit| *bit = ANY);
+        fill_unwritten(&mut Rc::make_mut(&mut self.regions[region as usize].bits)[..]);
     }
 
     /// Whether nothing but some bytes of the stack is another in `other`.

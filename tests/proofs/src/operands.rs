@@ -4,7 +4,7 @@ use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
 use crate::machine::Machine;
 use crate::memory::{
-    Bits, PROGRAM, Step, UNWRITTEN, Value, access, constant_bits, distance, unknown,
+    Bits, PROGRAM, Step, UNWRITTEN, Value, access, constant_bits, distance, fill_unwritten, unknown,
 };
 
 impl Machine<'_> {
@@ -31,11 +31,13 @@ impl Machine<'_> {
                 }
             }
             Value::Bits(bits) => {
-                let bits = &bits[from..from + width];
-                if bits.contains(&UNWRITTEN) {
+                let mut bits = bits[from..from + width].to_vec();
+                if bits.iter().all(|&bit| bit == UNWRITTEN) {
                     return access("a register has no value");
                 }
-                Ok(Value::Bits(bits.to_vec()))
+                // Compilers write a part of a register and read the whole of it.
+                fill_unwritten(&mut bits);
+                Ok(Value::Bits(bits))
             }
         }
     }
