@@ -314,13 +314,20 @@ impl<'a> Memory<'a> {
         else {
             return access(format!("a read of {len} bytes at {offset} of {}", r.name));
         };
-        if bits.contains(&UNWRITTEN) {
-            return access(format!(
+        let mut bits = bits.to_vec();
+        let has_value = |bit: &Lit| *bit != UNWRITTEN;
+        // Compilers read a place of the stack of which a part was written.
+        if region == STACK && bits.iter().any(has_value) {
+            fill_unwritten(&mut bits);
+        }
+        if bits.iter().all(has_value) {
+            Ok(bits)
+        } else {
+            access(format!(
                 "a read of {len} bytes at {offset} of {}, which has no value",
                 r.name
-            ));
+            ))
         }
-        Ok(bits.to_vec())
     }
 
     pub(crate) fn write(&mut self, (region, offset): (u32, i64), bits: &[Lit]) -> Step<()> {
