@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 pub(crate) use decode::Instruction;
 pub(crate) use program::{build, emulator, lacking};
-pub(crate) use rows::{answers, rows};
+pub(crate) use rows::{VARIABLE, answers, rows};
 
 use crate::machine::Machine;
 use crate::memory::{LIBRARY, Step, Value, access, unknown};
@@ -24,8 +24,6 @@ use decode::Operand;
 /// The stack pointer and the link register among the general registers.
 pub(crate) const SP: usize = 31;
 pub(crate) const LINK: usize = 30;
-/// Vectors of which a callee restores the lower halves.
-pub(crate) const RESTORED_VECTORS: core::ops::RangeInclusive<usize> = 8..=15;
 
 impl Machine<'_> {
     pub(crate) fn fetch(&mut self, at: u64) -> Step<Rc<Instruction>> {

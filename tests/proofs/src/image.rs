@@ -147,15 +147,21 @@ impl Image {
 
     /// The image in which the variable whose name contains all parts is a constant.
     pub(crate) fn assuming(&self, parts: &[&str], value: &[u8]) -> Result<Self, String> {
-        let fits = |name: &str| parts.iter().all(|part| name.contains(part));
-        let mut named = self.statics.iter().filter(|(name, _)| fits(name));
-        let (Some((_, &start)), None) = (named.next(), named.next()) else {
-            return Err(format!("no variable {}", parts.join(" ")));
-        };
+        let start = self.variable(parts)?;
         let mut image = self.clone();
         let assumed = Segment::constant(start, value.to_vec());
         image.segments.insert(0, assumed);
         Ok(image)
+    }
+
+    /// The address of the variable whose name has these parts.
+    pub(crate) fn variable(&self, parts: &[&str]) -> Result<u64, String> {
+        let fits = |name: &str| parts.iter().all(|part| name.contains(part));
+        let mut named = self.statics.iter().filter(|(name, _)| fits(name));
+        match (named.next(), named.next()) {
+            (Some((_, &start)), None) => Ok(start),
+            _ => Err(format!("no variable {}", parts.join(" "))),
+        }
     }
 
     /// The image in which a pointer of the program is null.

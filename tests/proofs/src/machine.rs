@@ -59,7 +59,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) memory: Memory<'a>,
     pub(crate) executed: usize,
     pub(crate) limit: usize,
-    /// The target of a branch on an unknown bit, for whole operations, and the bit.
+    /// The target of the last branch on an unknown bit, and the bit.
     pub(crate) other: Option<(u64, Lit)>,
     decoded: FxHashMap<u64, Instruction>,
     /// Results of look-ups by data.
@@ -164,18 +164,41 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The frame of a call from `END`: registers that a callee restores hold pointers of their own.
-    pub(crate) fn enter(&mut self) -> Step<()> {
-        for register in [3, 5, 12, 13, 14, 15] {
+    /// The frame of a call from `END`: registers that a callee restores hold pointers of their own,
+    /// or anything at all. Returns what they have to hold after it.
+    pub(crate) fn enter(&mut self) -> Step<Vec<Value>> {
+        for &register in self.restored() {
             let region = self.memory.region("a saved register", 0, false, 1);
             self.general[register] = Value::Pointer(region, 0);
         }
+        for n in self.restored_vectors() {
+            let half = self.fresh(64);
+            self.vectors[n][..64].copy_from_slice(&half);
+        }
         self.set_stack(0, &[])?;
-        self.return_to(END as u64)
+        let saved = self.saved();
+        self.return_to(END as u64)?;
+        Ok(saved)
+    }
+
+    /// Vectors of which a function restores the lower halves.
+    pub(crate) fn restored_vectors(&self) -> core::ops::Range<usize> {
+        if self.is_aarch64() { 8..16 } else { 0..0 }
+    }
+
+    /// Values that a function restores.
+    pub(crate) fn saved(&self) -> Vec<Value> {
+        let general = self.restored().iter().map(|&n| self.general[n].clone());
+        let half = |n: usize| Value::Bits(self.vectors[n][..64].to_vec());
+        general.chain(self.restored_vectors().map(half)).collect()
     }
 
     pub(crate) fn is_aarch64(&self) -> bool {
         self.memory.image.is_aarch64()
+    }
+
+    pub(crate) fn count_general(&self) -> usize {
+        if self.is_aarch64() { 32 } else { 16 }
     }
 
     /// Registers of the first arguments of a function.
@@ -223,11 +246,11 @@ impl<'a> Machine<'a> {
         match taken {
             0 => Ok(next),
             1 => Ok(target),
-            _ if self.memory.placed => {
+            _ => {
                 self.other = Some((target, taken & !1));
-                Ok(next)
+                let leak = || Stop::Leak("a branch depends on data".into(), vec![taken]);
+                self.memory.placed.then_some(next).ok_or_else(leak)
             }
-            _ => leak("a branch depends on data"),
         }
     }
 
@@ -246,19 +269,13 @@ impl<'a> Machine<'a> {
 
     /// Calls a function and runs until it returns.
     pub(crate) fn call(&mut self, entry: u64) -> Step<()> {
-        let saved = |m: &Self| -> Vec<Value> {
-            let general = m.restored().iter().map(|&n| m.general[n].clone());
-            let halves = aarch64::RESTORED_VECTORS.filter(|_| m.is_aarch64());
-            let halves = halves.map(|n| Value::Bits(m.vectors[n][..64].to_vec()));
-            general.chain(halves).collect()
-        };
-        let before = saved(self);
+        let before = self.saved();
         self.return_to(END as u64)?;
         let mut at = entry;
         while at != END as u64 {
             at = self.execute(at)?;
         }
-        if saved(self) == before {
+        if self.saved() == before {
             Ok(())
         } else {
             access("a register of the caller is not restored")
@@ -348,10 +365,9 @@ impl<'a> Machine<'a> {
         for n in (0..32).filter(|n| !restored.contains(n)) {
             self.general[n] = Value::Bits(vec![nothing; 64]);
         }
-        let is_aarch64 = self.is_aarch64();
+        let halves = self.restored_vectors();
         for (n, bits) in self.vectors.iter_mut().enumerate() {
-            let is_half = is_aarch64 && aarch64::RESTORED_VECTORS.contains(&n);
-            bits[if is_half { 64 } else { 0 }..].fill(nothing);
+            bits[if halves.contains(&n) { 64 } else { 0 }..].fill(nothing);
         }
         self.masks.iter_mut().for_each(|bits| bits.fill(nothing));
         self.flags = Flags::default();
@@ -361,10 +377,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Takes the code and the data that a copy executed and read.
-    pub(crate) fn take_code(&mut self, copy: Self) {
-        (self.decoded, self.met) = (copy.decoded, copy.met);
-        self.memory.data_read = copy.memory.data_read;
+    /// Takes the code and the data that another execution of the program executed and read.
+    pub(crate) fn take_code(&mut self, other: Self) {
+        self.decoded.extend(other.decoded);
+        self.decoded_aarch64.extend(other.decoded_aarch64);
+        self.met.extend(other.met);
+        self.memory.data_read.extend(other.memory.data_read);
     }
 
     /// Code addresses that were executed, with the lengths of the instructions.

@@ -112,7 +112,10 @@ fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
             ledger::write(&rows, &[&BACKENDS[..], &AARCH64_BACKENDS].concat())?;
             Ok(Some(true))
         }
-        ["mutants"] => mutants::run(&own).map(Some),
+        ["mutants"] => match aarch64_program()? {
+            Some(program) => mutants::run(&own, &program).map(Some),
+            None => Ok(None),
+        },
         ["hints"] => hints::check(&Image::load(&own)?).map(Some),
         ["reference"] => reference_vectors::compare().map(Some),
         ["--elf", path, left_out @ ..] => of_user(Path::new(path), left_out).map(Some),

@@ -14,10 +14,12 @@ pub(crate) type Bits = Vec<Lit>;
 /// Reason why an execution stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// A branch or an address depends on data.
-    Leak(String),
+    /// A branch or an address depends on data: on these literals, as far as they are known.
+    Leak(String, Bits),
     /// An access outside the regions, or of memory without a value.
     Memory(String),
+    /// A read of a variable whose value is not assumed.
+    Variable,
     /// An instruction or a form of it that has no semantics here.
     Unknown(String),
 }
@@ -26,7 +28,8 @@ impl Stop {
     /// The text of an open statement.
     pub(crate) fn reason(&self) -> String {
         match self {
-            Self::Leak(text) => format!("not constant time: {text}"),
+            Self::Leak(text, _) => format!("not constant time: {text}"),
+            Self::Variable => "memory: a read of a variable".into(),
             Self::Memory(text) => format!("memory: {text}"),
             Self::Unknown(text) => format!("not modelled: {text}"),
         }
@@ -34,8 +37,9 @@ impl Stop {
 
     /// The reason with the place where it arose.
     pub(crate) fn at(mut self, place: &str) -> Self {
-        let (Self::Leak(text) | Self::Memory(text) | Self::Unknown(text)) = &mut self;
-        *text += &format!(", {place}");
+        if let Self::Leak(text, _) | Self::Memory(text) | Self::Unknown(text) = &mut self {
+            *text += &format!(", {place}");
+        }
         self
     }
 }
@@ -43,7 +47,7 @@ impl Stop {
 pub(crate) type Step<T> = Result<T, Stop>;
 
 pub(crate) fn leak<T>(text: impl Into<String>) -> Step<T> {
-    Err(Stop::Leak(text.into()))
+    Err(Stop::Leak(text.into(), Vec::new()))
 }
 
 pub(crate) fn access<T>(text: impl Into<String>) -> Step<T> {
@@ -106,8 +110,9 @@ pub(crate) fn as_number(bits: &[Lit]) -> Option<u64> {
 
 /// A number that is added to an address.
 pub(crate) fn distance(by: &[Lit]) -> Step<i64> {
-    let by = as_number(by).map_or_else(|| leak("an address depends on data"), Ok)?;
-    Ok(by as i64)
+    let lits = || by.iter().copied().filter(|&bit| bit > 1).collect();
+    let leak = || Stop::Leak("an address depends on data".into(), lits());
+    Ok(as_number(by).ok_or_else(leak)? as i64)
 }
 
 /// Bits of an address below the number of its region.
@@ -141,6 +146,8 @@ pub(crate) struct Memory<'a> {
     /// The lowest offset in the stack of the accesses of an instruction.
     pub(crate) lowest: i64,
     pub(crate) data_read: BTreeMap<u64, usize>,
+    /// The address of a byte that a program sets when it runs, and its value if that is assumed.
+    pub(crate) variable: Option<(u64, Option<u64>)>,
     /// Whether regions have addresses, `region << 40`, and memory without a value may hold
     /// anything: for whole operations.
     pub(crate) placed: bool,
@@ -155,6 +162,7 @@ impl<'a> Memory<'a> {
             stack_top: len,
             lowest: i64::MAX,
             data_read: BTreeMap::new(),
+            variable: None,
             placed,
         };
         memory.region("program", 0, false, 1 << 12);
@@ -288,6 +296,13 @@ impl<'a> Memory<'a> {
 
     pub(crate) fn read(&mut self, (region, offset): (u32, i64), len: usize) -> Step<Bits> {
         if region == PROGRAM {
+            if let Some((at, value)) = self.variable
+                && at == offset as u64
+                && len == 1
+            {
+                let value = value.ok_or(Stop::Variable)?;
+                return Ok(constant_bits(value, 8));
+            }
             let bytes = self.image.constant_bytes(offset as u64, len);
             // The address of the program is not known.
             let places =

@@ -9,7 +9,7 @@ use crate::image::Image;
 use crate::places::{Place, places};
 use crate::prove::prove;
 use crate::reference::{Q, ZETA, power, round_constant};
-use crate::rejection::{self, Eta};
+use crate::rejection::{self, Of};
 use crate::row::{Argument, Report};
 use crate::rows::row;
 use crate::{operations, parallel, permutations};
@@ -23,6 +23,8 @@ enum Mutant {
     Code(fn(&Instruction, &[u8], u64) -> Option<Change>),
     /// The same, from the last instruction on.
     LastCode(fn(&Instruction, &[u8], u64) -> Option<Change>),
+    /// The first word for AArch64 that is one of these but for its register, which is the lowest bits.
+    Word(u32, u32),
     /// Constants that were read.
     Table(fn(&Image, &Report) -> Option<Change>),
     /// An argument is smaller by one.
@@ -55,15 +57,19 @@ const MUTANTS: [(&str, &str, &str, &str, Mutant); 19] = [
 
 /// The same for rejection sampling: name, backend, what is sampled, change.
 #[rustfmt::skip] // One line for each entry.
-const OF_REJECTION: [(&str, &str, Eta, Mutant); 8] = [
-    ("bound q + 1", "portable", None, Mutant::Code(|i, b, at| compare(Q, i, b, at))),
-    ("bound q + 1", "avx2", None, Mutant::Table(modulus)),
-    ("bound q + 1", "avx512", None, Mutant::Table(modulus)),
-    ("entry of the shuffles", "avx2", None, Mutant::Table(shuffle)),
-    ("entry of the shuffles", "avx2", Some(2), Mutant::Table(shuffle)),
-    ("order of half-bytes", "avx2", Some(4), Mutant::Code(halves)),
-    ("bound of half-bytes", "portable", Some(4), Mutant::Code(|i, b, at| compare(8, i, b, at))),
-    ("store beyond the end", "avx512", Some(4), Mutant::Code(|i, b, at| compare(240, i, b, at))),
+const OF_REJECTION: [(&str, &str, Of, Mutant); 11] = [
+    ("bound q + 1", "portable", (None, None), Mutant::Code(|i, b, at| compare(Q, i, b, at))),
+    ("bound q + 1", "avx2", (None, None), Mutant::Table(modulus)),
+    ("bound q + 1", "avx512", (None, None), Mutant::Table(modulus)),
+    ("entry of the shuffles", "avx2", (None, None), Mutant::Table(shuffle)),
+    ("entry of the shuffles", "avx2", (Some(2), None), Mutant::Table(shuffle)),
+    ("order of half-bytes", "avx2", (Some(4), None), Mutant::Code(halves)),
+    ("bound of half-bytes", "portable", (Some(4), None), Mutant::Code(|i, b, at| compare(8, i, b, at))),
+    ("store beyond the end", "avx512", (Some(4), None), Mutant::Code(|i, b, at| compare(240, i, b, at))),
+    ("entry of the shuffles", "neon", (Some(2), None), Mutant::Table(shuffle)),
+    // MOVZ with the lower half of q.
+    ("bound q + 1", "neon", (None, Some(0)), Mutant::Word(0x529c_0020, 0x529c_0040)),
+    ("bound q + 1", "neon-sha3", (None, Some(1)), Mutant::Word(0x529c_0020, 0x529c_0040)),
 ];
 
 /// A comparison with a number becomes one with the next.
@@ -229,13 +235,19 @@ fn changes(image: &Image, report: &Report, mutant: &Mutant) -> Option<Change> {
     match mutant {
         Mutant::Code(f) => code.iter().find_map(|&place| apply(*f, place)),
         Mutant::LastCode(f) => code.iter().rev().find_map(|&place| apply(*f, place)),
+        Mutant::Word(old, new) => code.iter().find_map(|&(at, _)| {
+            let word = u32::from_le_bytes(*image.code(at)?.first_chunk()?);
+            let is_it = word & !31 == *old;
+            is_it.then(|| exchange(at, u64::from(*old), u64::from(*new), 4))
+        }),
         Mutant::Table(f) => f(image, report),
         Mutant::Argument(_) => Some(Vec::new()),
     }
 }
 
 /// Runs all mutants; whether each of them was made and refused.
-pub(crate) fn run(program: &Path) -> Result<bool, String> {
+pub(crate) fn run(program: &Path, aarch64: &Path) -> Result<bool, String> {
+    let aarch64 = Image::load(aarch64)?;
     let image = Image::load(program)?;
     let planted = operations::planted(program, &image)?;
     let count = planted.len();
@@ -269,16 +281,21 @@ pub(crate) fn run(program: &Path) -> Result<bool, String> {
     })?;
     refused += results.iter().filter(|refused| **refused).count();
     let results = parallel::map(OF_REJECTION.len(), |n| {
-        let (name, backend, eta, mutant) = &OF_REJECTION[n];
+        let (name, backend, of, mutant) = &OF_REJECTION[n];
+        let image = if backend.starts_with("neon") {
+            &aarch64
+        } else {
+            &image
+        };
         // A part of the places has the code and the tables.
-        let after = rejection::prove(&image, backend, *eta, 300).and_then(|before| {
+        let after = rejection::prove(image, backend, *of, 300).and_then(|before| {
             let mut image = image.clone();
             let change = changes(&image, &before, mutant)?;
             change.iter().for_each(|&(at, bits)| image.change(at, bits));
-            rejection::prove(&image, backend, *eta, usize::MAX)
+            rejection::prove(&image, backend, *of, usize::MAX)
         });
         let result = after.as_ref().map(refusal);
-        println!("{name}, {backend} eta {eta:?}: {result:?}");
+        println!("{name}, {backend} eta {:?}: {result:?}", of.0);
         matches!(result, Some(Some(_)))
     })?;
     refused += results.iter().filter(|refused| **refused).count();

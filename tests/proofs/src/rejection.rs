@@ -7,10 +7,11 @@
 //! States with the same place, number of decided candidates and number of accepted ones are
 //! joined: what differs has no value, an accepted coefficient becomes any coefficient.
 
+mod facts;
 mod rows;
 mod states;
 
-pub(crate) use rows::{KERNELS, prove, reports};
+pub(crate) use rows::{KERNELS, Of, prove, reports};
 pub(crate) use states::State;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,9 +20,9 @@ use std::rc::Rc;
 use iced_x86::{FlowControl, Instruction, Mnemonic, OpKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::exhaust::{Checker, Cuts, nodes};
+use crate::exhaust::Cuts;
 use crate::machine::Machine;
-use crate::memory::{Bits, END, Memory, STACK, Stop, UNWRITTEN, Value, constant_bits};
+use crate::memory::{Bits, END, Memory, Stop, UNWRITTEN, Value, constant_bits};
 use crate::reference::Q;
 use crate::terms::{Lit, WordId};
 
@@ -30,11 +31,9 @@ const N: usize = 256;
 const LIMIT: usize = 100_000;
 /// Words of the states of eight sponges.
 const WORDS: usize = 8 * 25;
-/// Registers that a function restores, but for the stack pointer.
-const SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
 
 /// The eta of a polynomial of s1 or s2, or none for an entry of A.
-pub(crate) type Eta = Option<u64>;
+type Eta = Option<u64>;
 
 /// Algorithms 14 and 15.
 fn coefficient(eta: Eta, z: u64) -> Option<u32> {
@@ -50,9 +49,17 @@ fn coefficient(eta: Eta, z: u64) -> Option<u32> {
 /// accepted, address.
 type Place = (usize, usize, usize, usize, u64);
 
-/// Literals that an instruction depends on; whether they are a mask of which only the number of
-/// bits matters.
-type Decision = (Vec<Lit>, bool);
+/// Dependence of an instruction on candidates, or on the core.
+#[derive(Default)]
+struct Decision {
+    lits: Vec<Lit>,
+    /// Whether they are a mask of which only the number of bits matters.
+    counts: bool,
+    /// Whether it is the variable about the core.
+    is_core: bool,
+    /// The addresses after a branch, not taken and taken.
+    ways: Option<[u64; 2]>,
+}
 
 struct Explorer<'a> {
     eta: Eta,
@@ -65,6 +72,10 @@ struct Explorer<'a> {
     /// Whether a call of such a function ends a path.
     falls_back: bool,
     out: u32,
+    /// Lanes of a state: which one is that of the polynomial, if another entry is sampled with it.
+    lane: Option<usize>,
+    /// Vectors that the entry restores, as far as it does.
+    halves: Vec<Bits>,
     candidates: Vec<WordId>,
     cuts: Cuts,
     /// Anything at all.
@@ -86,7 +97,7 @@ struct Explorer<'a> {
 }
 
 impl<'a> Explorer<'a> {
-    fn new(memory: Memory<'a>, eta: Eta, out: u32, squeezes: BTreeMap<u64, usize>) -> Self {
+    fn new(memory: Memory<'a>, (eta, lane): Of, out: u32, squeezes: BTreeMap<u64, usize>) -> Self {
         let mut machine = Machine::without_vectors(memory);
         let (count, width) = if eta.is_some() { (544, 4) } else { (280, 24) };
         let one = |_| machine.terms.input(width, 0, (1 << width) - 1, false);
@@ -94,7 +105,11 @@ impl<'a> Explorer<'a> {
         let none = Rc::new(Vec::new());
         let [tokens, any] = [(); 2].map(|()| machine.fresh(32 * N));
         let other = machine.fresh(64 * (WORDS + 1));
-        let output = |n: usize| Rc::new([&tokens[..32 * n], &any[32 * n..]].concat());
+        let [before, after] = lane.map_or([0, 0], |lane| [lane, 1 - lane]);
+        let output = |n: usize| {
+            let one = [&tokens[..32 * n], &any[32 * n..]].concat();
+            Rc::new([any.repeat(before), one, any.repeat(after)].concat())
+        };
         Self {
             eta,
             machine,
@@ -102,6 +117,8 @@ impl<'a> Explorer<'a> {
             samplers: BTreeSet::new(),
             falls_back: false,
             out,
+            lane,
+            halves: Vec::new(),
             cuts: candidates.iter().map(|&w| (w, none.clone())).collect(),
             candidates,
             outputs: (0..=N).map(output).collect(),
@@ -119,12 +136,14 @@ impl<'a> Explorer<'a> {
 
     /// Runs an entry with these arguments as far as `most` places; whether these are all.
     fn explore(&mut self, entry: u64, arguments: &[Value], most: usize) -> Result<bool, String> {
-        for (&register, value) in [7, 6, 2, 1, 8].iter().zip(arguments) {
+        for (&register, value) in self.machine.arguments().iter().zip(arguments) {
             self.machine.general[register] = value.clone();
         }
-        let saved = |m: &Machine<'_>| SAVED.map(|n| m.general[n].clone());
-        self.machine.enter().map_err(|stop| stop.reason())?;
-        let before = saved(&self.machine);
+        let before = self.machine.enter().map_err(|stop| stop.reason())?;
+        let halves = self.machine.restored_vectors();
+        self.halves = halves
+            .map(|n| self.machine.vectors[n][..64].to_vec())
+            .collect();
         self.advance((0, 0, 0, 0, entry))?;
         for _ in 0..most {
             let Some((place, state)) = self.pending.pop_first() else {
@@ -134,9 +153,7 @@ impl<'a> Explorer<'a> {
             if place.4 != END as u64 {
                 self.decide(place, &state)?;
                 self.done.insert(place, state);
-            } else if saved(&self.machine) != before
-                || self.machine.general[4] != Value::Pointer(STACK, self.machine.memory.stack_top)
-            {
+            } else if self.machine.saved() != before {
                 return Err("memory: a register of the caller is not restored".into());
             }
         }
@@ -165,30 +182,66 @@ impl<'a> Explorer<'a> {
             if at == END as u64 || self.squeezes.contains_key(&at) {
                 return self.arrive(place);
             }
-            let i = self.machine.instruction(at);
-            let i = i.map_err(|stop| self.text(stop, at))?;
-            if self.decision(&i)?.is_some() {
+            let Ok((next, is_call)) = self.step(at)? else {
                 return self.arrive(place);
-            }
-            place.4 = i.next_ip();
-            if !self.of_counted(&i)? {
-                let next = self.machine.step(&i);
-                place.4 = next.map_err(|stop| self.text(stop, at))?;
-                use FlowControl::{Call, IndirectCall};
-                if matches!(i.flow_control(), Call | IndirectCall) && self.called(place)? {
-                    return Ok(());
-                }
+            };
+            place.4 = next;
+            if is_call && self.called(place)? {
+                return Ok(());
             }
         }
         Err("too many instructions".into())
     }
 
-    /// The literals of candidates that an instruction depends on.
+    /// One instruction: the address of the next, and whether it is called; or what it depends on.
+    fn step(&mut self, at: u64) -> Result<Result<(u64, bool), Decision>, String> {
+        if self.machine.is_aarch64() {
+            let i = self.machine.fetch(at);
+            let i = i.map_err(|stop| self.text(stop, at))?;
+            self.machine.other = None;
+            return match self.machine.step_aarch64(&i) {
+                Err(Stop::Leak(_, lits)) if !lits.is_empty() => Ok(Err(Decision {
+                    lits,
+                    ways: self.machine.other.map(|(taken, _)| [at + 4, taken]),
+                    ..Decision::default()
+                })),
+                Err(Stop::Variable) => Ok(Err(Decision {
+                    is_core: true,
+                    ..Decision::default()
+                })),
+                next => {
+                    let next = next.map_err(|stop| self.text(stop, at))?;
+                    Ok(Ok((next, matches!(&i.mnemonic[..], "bl" | "blr"))))
+                }
+            };
+        }
+        let i = self.machine.instruction(at);
+        let i = i.map_err(|stop| self.text(stop, at))?;
+        if let Some(decision) = self.decision(&i)? {
+            return Ok(Err(decision));
+        }
+        if self.of_counted(&i)? {
+            return Ok(Ok((i.next_ip(), false)));
+        }
+        let next = self.machine.step(&i);
+        let next = next.map_err(|stop| self.text(stop, at))?;
+        use FlowControl::{Call, IndirectCall};
+        Ok(Ok((next, matches!(i.flow_control(), Call | IndirectCall))))
+    }
+
+    /// The literals of candidates that an instruction for x86-64 depends on.
     fn decision(&mut self, i: &Instruction) -> Result<Option<Decision>, String> {
+        let of = |lits: Vec<Lit>, counts: bool, ways| Decision {
+            lits,
+            counts,
+            ways,
+            is_core: false,
+        };
         if i.flow_control() == FlowControl::ConditionalBranch {
             let lit = self.machine.condition(i.condition_code());
             let lit = lit.map_err(|stop| self.text(stop, i.ip()))?;
-            return Ok((lit > 1).then_some((vec![lit], false)));
+            let ways = Some([i.next_ip(), i.near_branch_target()]);
+            return Ok((lit > 1).then(|| of(vec![lit], false, ways)));
         }
         let is_memory = (0..i.op_count()).any(|n| i.op_kind(n) == OpKind::Memory);
         if is_memory && i.mnemonic() != Mnemonic::Nop {
@@ -204,12 +257,12 @@ impl<'a> Explorer<'a> {
                 }
             }
             let is_address = pointers > 0 || i.mnemonic() != Mnemonic::Lea;
-            return Ok((is_address && !lits.is_empty()).then_some((lits, false)));
+            return Ok((is_address && !lits.is_empty()).then(|| of(lits, false, None)));
         }
         let mask = self.mask_of(i);
         let is_known = self.counted.as_ref().is_some_and(|c| c.0 == mask);
         let is_data = mask.iter().any(|&bit| bit > 1);
-        Ok((is_data && !is_known).then_some((mask, true)))
+        Ok((is_data && !is_known).then(|| of(mask, true, None)))
     }
 
     /// The mask of a compression or of a count of bits, as far as it has ones.
@@ -264,9 +317,46 @@ impl<'a> Explorer<'a> {
         if let Some(&lanes) = self.squeezes.get(&at) {
             return self.squeeze(place, lanes);
         }
-        let i = self.machine.instruction(at);
-        let i = i.map_err(|stop| self.text(stop, at))?;
-        let (lits, counts) = self.decision(&i)?.ok_or("nothing to decide")?;
+        let decision = self.step(at)?.err().ok_or("nothing to decide")?;
+        let (lits, counts) = (decision.lits, decision.counts);
+        if decision.is_core {
+            // Both forms of Keccak, at each read anew.
+            for value in [0, 1] {
+                self.restore(state);
+                let variable = self.machine.memory.variable;
+                self.machine.memory.variable = variable.map(|(at, _)| (at, Some(value)));
+                let after = self.step(at)?.map_err(|_| "a variable in an address")?;
+                self.machine.memory.variable = variable;
+                self.advance((part, next, squeezed, filled, after.0))?;
+            }
+            return Ok(());
+        }
+        if let ([lit], Some(ways)) = (&lits[..], decision.ways)
+            && let Some(all) = self.terms_of_maximum(*lit)
+        {
+            let mut of = Vec::new();
+            for lit in all {
+                match self.fact(lit)? {
+                    (candidate, true) => of.push(candidate),
+                    _ => return Err("a maximum of what is not accepted".into()),
+                }
+            }
+            of.sort_unstable();
+            let end = next + of.len();
+            if !of.iter().copied().eq(next..end.min(squeezed)) {
+                return Err("a maximum of other candidates than the next".into());
+            }
+            // All are accepted, or nothing is known about them.
+            for says in [false, true] {
+                self.restore(state);
+                let accepted = of.iter().filter(|_| says);
+                self.accepted = accepted.map(|&n| Some(n)).take(N - filled).collect();
+                let now = filled + self.accepted.len();
+                let to = ways[usize::from(says == (lit & 1 == 0))];
+                self.advance((part, [next, end][usize::from(says)], squeezed, now, to))?;
+            }
+            return Ok(());
+        }
         let says = self.facts_of(&lits, place)?;
         let after = next + lits.len();
         if counts {
@@ -289,9 +379,8 @@ impl<'a> Explorer<'a> {
             self.accepted = all.map(|n| Some(next + n)).take(N - filled).collect();
             let now = filled + self.accepted.len();
             let mut to = at;
-            if i.flow_control() == FlowControl::ConditionalBranch {
-                let is_taken = accepts(0) == says[0];
-                to = [i.next_ip(), i.near_branch_target()][usize::from(is_taken)];
+            if let Some(ways) = decision.ways {
+                to = ways[usize::from(accepts(0) == says[0])];
             } else {
                 let value = |n: usize| Lit::from(accepts(n) == says[n]);
                 let known = (0..lits.len()).map(|n| (lits[n] >> 1, value(n) ^ (lits[n] & 1)));
@@ -312,84 +401,5 @@ impl<'a> Explorer<'a> {
                 }
             }
         }
-    }
-
-    /// Whether each literal says that its candidate is accepted or that it is not; they are those
-    /// of the next candidates, in order.
-    fn facts_of(&mut self, lits: &[Lit], place: Place) -> Result<Vec<bool>, String> {
-        let (_, next, squeezed, filled, _) = place;
-        let mut all = Vec::new();
-        for (wanted, &lit) in (next..squeezed).zip(lits) {
-            let (candidate, says) = self.fact(lit)?;
-            // After the last coefficient a candidate need not be looked at.
-            if candidate != wanted && (filled < N || candidate < wanted) {
-                return Err(format!("candidate {candidate} and not {wanted} is decided"));
-            }
-            all.push(says);
-        }
-        let is_all = all.len() == lits.len();
-        is_all
-            .then_some(all)
-            .ok_or("a decision on bytes after the stream".into())
-    }
-
-    /// The candidate that a literal is about, and whether it says that it is accepted, by its
-    /// values for all values of the candidates in it.
-    fn fact(&mut self, lit: Lit) -> Result<(usize, bool), String> {
-        if let Some(&known) = self.facts.get(&lit) {
-            return Ok(known);
-        }
-        let checker = Checker::new(&self.machine.terms, &self.cuts);
-        let (mut shape, met, _) = checker.shape_of(&nodes(&[lit]));
-        shape.push((lit & 1).into());
-        let (n, says) = match self.shapes.get(&shape) {
-            Some(&known) => known,
-            None => {
-                let mut holds = vec![[true; 2]; met.len()];
-                checker.for_all(&[lit], &met, &mut |values, got| {
-                    for (holds, &z) in holds.iter_mut().zip(values) {
-                        let is_same = coefficient(self.eta, z).is_some() == (got == 1);
-                        holds[usize::from(is_same)] = false;
-                    }
-                    holds.iter().any(|holds| *holds != [false; 2])
-                })?;
-                let n = holds.iter().position(|holds| *holds != [false; 2]);
-                let n = n.ok_or("a decision on something else than acceptance")?;
-                (n, holds[n][0])
-            }
-        };
-        self.shapes.insert(shape, (n, says));
-        let candidate = self.candidates.iter().position(|&word| word == met[n]);
-        let known = (candidate.ok_or("no candidate")?, says);
-        self.facts.insert(lit, known);
-        Ok(known)
-    }
-
-    /// Whether bits are the coefficient of a candidate, for all its values that are accepted.
-    fn is_coefficient(&mut self, bits: &[Lit], candidate: usize) -> Result<bool, String> {
-        let word = self.candidates[candidate];
-        if self.eta.is_none() {
-            let wanted = &self.machine.terms.bits(word)[..23];
-            return Ok(bits[..23] == *wanted && bits[23..] == [0; 9]);
-        }
-        let key = (candidate, bits.to_vec());
-        if self.values.contains(&key) {
-            return Ok(true);
-        }
-        if bits.contains(&UNWRITTEN) {
-            return Ok(false);
-        }
-        let checker = Checker::new(&self.machine.terms, &self.cuts);
-        let (_, met, _) = checker.shape_of(&nodes(bits));
-        let Some(n) = met.iter().position(|&of| of == word) else {
-            return Ok(false);
-        };
-        let is_it = checker.for_all(bits, &met, &mut |values, got| {
-            coefficient(self.eta, values[n]).is_none_or(|wanted| u64::from(wanted) == got)
-        })?;
-        if is_it {
-            self.values.insert(key);
-        }
-        Ok(is_it)
     }
 }

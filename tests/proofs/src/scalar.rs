@@ -133,7 +133,7 @@ impl Machine<'_> {
             }
             Ok(_) if !self.memory.placed => return unknown("a narrow pointer"),
             Ok(_) => {}
-            Err(Stop::Leak(_) | Stop::Memory(_)) => {}
+            Err(Stop::Leak(..) | Stop::Memory(_)) => {}
             Err(other) => return Err(other),
         }
         // Arithmetic.

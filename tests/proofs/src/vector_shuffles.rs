@@ -146,7 +146,7 @@ impl Machine<'_> {
 
     /// A table look-up inside a register by indices that are data: a selection by each bit of
     /// the index.
-    fn look_up(&mut self, entries: &[Lit], indices: &[Lit], lane: usize) -> Bits {
+    pub(crate) fn look_up(&mut self, entries: &[Lit], indices: &[Lit], lane: usize) -> Bits {
         let count = entries.len() / lane;
         let key = (entries.to_vec(), indices.to_vec());
         if let Some(known) = self.looked_up.get(&key) {
@@ -184,7 +184,7 @@ pub(crate) fn picked<'a>(
 }
 
 /// Whether the indices are data below 16.
-fn is_nibbles(indices: &[Lit]) -> bool {
+pub(crate) fn is_nibbles(indices: &[Lit]) -> bool {
     indices.iter().any(|&bit| bit > 1)
         && indices
             .chunks(8)

@@ -102,8 +102,13 @@ impl Machine<'_> {
                 self.logic(i, m, width)?;
             }
             "sbfm" | "ubfm" | "bfm" => {
-                let bits = self.bit_field(i, m, width)?;
-                self.write_result(i, Value::Bits(bits))?;
+                let value = match self.source_value(i, 0, width) {
+                    Ok(Value::Pointer(region, at)) if m == "bfm" => {
+                        self.inserted_bits(i, (region, at))?
+                    }
+                    _ => Value::Bits(self.bit_field(i, m, width)?),
+                };
+                self.write_result(i, value)?;
             }
             "extr" => {
                 let (high, low) = self.two(i, width)?;
@@ -271,6 +276,17 @@ impl Machine<'_> {
         bits.extend(field);
         bits.resize(width, top);
         Ok(bits)
+    }
+
+    /// A pointer whose low bits, which the alignment of its region says, become other ones.
+    fn inserted_bits(&mut self, i: &Instruction, (region, at): (u32, i64)) -> Step<Value> {
+        let (r, s) = (immediate(i, 2)?, immediate(i, 3)?);
+        let mask = (2 << s) - 1;
+        let by = distance(&self.source_word(i, 1, 64)?)? & mask;
+        if r != 0 || mask >= self.memory.align_of(region) {
+            return unknown("an operation on a pointer");
+        }
+        Ok(Value::Pointer(region, at & !mask | by))
     }
 
     fn product(&mut self, i: &Instruction, m: &str) -> Step<()> {

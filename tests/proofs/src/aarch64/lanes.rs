@@ -3,7 +3,7 @@
 use super::decode::{Instruction, Operand};
 use super::general::{bit_of, immediate};
 use crate::machine::Machine;
-use crate::memory::{Bits, Step, as_number, unknown};
+use crate::memory::{Bits, Step, UNWRITTEN, access, as_number, unknown};
 use crate::terms::{Compare, Extreme, Lit, Terms, WordId};
 use crate::vector::{select, widened};
 use crate::vector_arithmetic::Shift;
@@ -35,6 +35,15 @@ impl Machine<'_> {
         self.vectors[number] = bits;
     }
 
+    /// The lowest bits of a vector register.
+    pub(super) fn vector_register(&self, number: usize, width: usize) -> Step<Bits> {
+        let bits = &self.vectors[number][..width];
+        if bits.contains(&UNWRITTEN) {
+            return access("a vector register has no value");
+        }
+        Ok(bits.to_vec())
+    }
+
     /// Number of the vector register that an operand is.
     pub(super) fn number_of(&self, i: &Instruction, n: usize) -> Step<usize> {
         match i.operand(n) {
@@ -49,14 +58,16 @@ impl Machine<'_> {
 
     /// The bits of a vector operand; a lane as often as `count` says.
     pub(super) fn vector_operand(&self, i: &Instruction, n: usize, count: usize) -> Step<Bits> {
-        let register = &self.vectors[self.number_of(i, n)?];
-        Ok(match i.operand(n) {
-            Some(&Operand::Element(_, lane, index)) => {
-                register[lane * index..lane * (index + 1)].repeat(count)
-            }
-            Some(&Operand::Vector(_, lane, count)) => register[..lane * count].to_vec(),
-            Some(&Operand::Scalar(_, width)) => register[..width].to_vec(),
+        let width = match i.operand(n) {
+            Some(&Operand::Element(_, lane, index)) => lane * (index + 1),
+            Some(&Operand::Vector(_, lane, count)) => lane * count,
+            Some(&Operand::Scalar(_, width)) => width,
             _ => return unknown("no vector"),
+        };
+        let bits = self.vector_register(self.number_of(i, n)?, width)?;
+        Ok(match i.operand(n) {
+            Some(&Operand::Element(_, lane, index)) => bits[lane * index..].repeat(count),
+            _ => bits,
         })
     }
 

@@ -91,7 +91,7 @@ impl Machine<'_> {
                         let bits = self.memory.read((region, offset), width / 8)?;
                         self.set_vector_register(number, bits);
                     } else {
-                        let bits = self.vectors[number][..width].to_vec();
+                        let bits = self.vector_register(number, width)?;
                         self.memory.write((region, offset), &bits)?;
                     }
                     offset += (width / 8) as i64;
@@ -138,7 +138,7 @@ impl Machine<'_> {
             let mut bits: Bits = Vec::new();
             for (r, n) in order {
                 let at = lane * index.unwrap_or(n);
-                bits.extend(&self.vectors[registers[r]][at..at + lane]);
+                bits.extend(&self.vector_register(registers[r], at + lane)?[at..]);
             }
             self.memory.write(place, &bits)?;
         } else {

@@ -7,7 +7,7 @@ use crate::machine::Machine;
 use crate::memory::{Bits, Step, Value, as_number, constant_bits, unknown};
 use crate::terms::Lit;
 use crate::vector_arithmetic::Shift;
-use crate::vector_shuffles::picked;
+use crate::vector_shuffles::{is_nibbles, picked};
 
 impl Machine<'_> {
     /// Executes the instruction if it is one of these.
@@ -124,11 +124,12 @@ impl Machine<'_> {
         let Some(Operand::List(registers, ..)) = i.operand(1) else {
             return unknown("a table");
         };
-        let table: Bits = registers
-            .iter()
-            .flat_map(|&r| self.vectors[r][..128].iter().copied())
-            .collect();
+        let registers = registers.iter().map(|&r| self.vector_register(r, 128));
+        let table = registers.collect::<Step<Vec<Bits>>>()?.concat();
         let indices = self.vector_operand(i, 2, 1)?;
+        if table.len() == 128 && is_nibbles(&indices) {
+            return Ok(self.look_up(&table, &indices, 8));
+        }
         let mut out = Vec::with_capacity(indices.len());
         for index in indices.chunks(8) {
             let index = as_number(index).map_or_else(|| unknown("an index that is data"), Ok)?;

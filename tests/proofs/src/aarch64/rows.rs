@@ -8,10 +8,12 @@ use crate::rows::Row;
 /// variable keeps. Rows exist for both answers.
 const ANSWERS: [(u8, &str); 2] = [(0, "other cores"), (1, "cores with more scalar units")];
 
+/// Parts of the name of that variable.
+pub(crate) const VARIABLE: [&str; 2] = ["scalar_interleaved", "ANSWER"];
+
 /// An image for each answer, with its name.
 pub(crate) fn answers(image: &Image) -> Result<Vec<(&'static str, Image)>, String> {
-    let parts = ["scalar_interleaved", "ANSWER"];
-    let one = |(answer, name)| Ok((name, image.assuming(&parts, &[answer])?));
+    let one = |(answer, name)| Ok((name, image.assuming(&VARIABLE, &[answer])?));
     ANSWERS.into_iter().map(one).collect()
 }
 

@@ -71,7 +71,7 @@ impl Machine<'_> {
         };
         let mut out: Bits = Vec::new();
         if upper {
-            out.extend(&self.vectors[self.number_of(i, 0)?][..64]);
+            out.extend(self.vector_register(self.number_of(i, 0)?, 64)?);
         }
         for lane in a.chunks(wide) {
             out.extend(&lane[from..from + to.lane]);

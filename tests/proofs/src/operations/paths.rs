@@ -7,7 +7,7 @@ use super::{ATTEMPT, Case, Found, LISTED, Length, RESPONSE, ROUND, What};
 use crate::image::Image;
 use crate::machine::{Flags, Machine};
 use crate::memory::{
-    END, Memory, PROGRAM, Step, Stop, Value, as_number, constant_bits, join_bits, unknown,
+    END, Memory, PROGRAM, Step, Stop, Value, as_number, constant_bits, join_bits, leak, unknown,
 };
 use crate::places::entries;
 use crate::terms::{ANY, Lit, PUBLIC, Terms, is_any};
@@ -326,9 +326,7 @@ fn returned(machine: &mut Machine<'_>, what: &What, table: u64) -> Step<u64> {
             let output = output.map_or(place, |n| machine.general[arguments[n]].clone());
             let (Value::Pointer(region, offset), Some(len)) = (machine.memory.pointer(output), len)
             else {
-                return Err(Stop::Leak(
-                    "an output at a place that depends on data".into(),
-                ));
+                return leak("an output at a place that depends on data");
             };
             machine
                 .memory

@@ -6,7 +6,7 @@ use super::{Eta, Explorer};
 use crate::image::Image;
 use crate::memory::{Memory, PROGRAM, Value, constant_bits};
 use crate::row::Report;
-use crate::{parallel, places};
+use crate::{aarch64, parallel, places};
 
 /// The regions of the seed and of the output, and the index of the polynomial that is sampled.
 pub(super) const SEED: u32 = 3;
@@ -14,27 +14,44 @@ const OUT: u32 = 4;
 pub(super) const FIRST: u64 = 5;
 
 /// Functions in the place of which bytes of a stream are unknown: end of the name, lanes.
-const SQUEEZES: [(&str, usize); 3] = [
+const SQUEEZES: [(&str, usize); 6] = [
     ("4hash6keccak8portable", 1),
     ("4avx26keccak10permute_x4", 4),
     ("6avx5124word10permute_x8", 8),
+    ("10permute_x2", 2),
+    ("15permute_x2_sha3", 2),
+    ("27permute_x2_on_one_unit_sha3", 2),
 ];
 
 /// Entries of the kernel tables that have a row here.
 pub(crate) const KERNELS: [&str; 2] = ["expand_a", "expand_s"];
 
-/// Backend, what is sampled.
-const ROWS: [(&str, Eta); 9] = [
-    ("avx2", Some(2)),
-    ("avx2", Some(4)),
-    ("avx2", None),
-    ("portable", None),
-    ("avx512", None),
-    ("portable", Some(2)),
-    ("portable", Some(4)),
-    ("avx512", Some(2)),
-    ("avx512", Some(4)),
+/// Backend, what is sampled, which of two entries it is.
+#[rustfmt::skip] // One line for each entry.
+const ROWS: [(&str, Eta, Option<usize>); 19] = [
+    ("avx2", Some(2), None),
+    ("avx2", Some(4), None),
+    ("avx2", None, None),
+    ("portable", None, None),
+    ("avx512", None, None),
+    ("portable", Some(2), None),
+    ("portable", Some(4), None),
+    ("avx512", Some(2), None),
+    ("avx512", Some(4), None),
+    ("neon", Some(2), None),
+    ("neon", Some(4), None),
+    ("neon-sha3", Some(2), None),
+    ("neon-sha3", Some(4), None),
+    ("neon", None, None),
+    ("neon", None, Some(0)),
+    ("neon", None, Some(1)),
+    ("neon-sha3", None, None),
+    ("neon-sha3", None, Some(0)),
+    ("neon-sha3", None, Some(1)),
 ];
+
+/// The kind of coefficients, and which of two entries is sampled.
+pub(crate) type Of = (Eta, Option<usize>);
 
 /// Runs the rows that are wanted by backend, kernel and parameter, and gives each to `print`.
 pub(crate) fn reports(
@@ -42,23 +59,30 @@ pub(crate) fn reports(
     wanted: &dyn Fn(&str, &str, &str) -> bool,
     print: fn(&Report),
 ) -> Result<Vec<Report>, String> {
-    let is_here = |(backend, eta): &(&'static str, Eta)| {
-        let row = open(backend, *eta);
-        wanted(backend, &row.kernel, &row.parameter) && !image.is_aarch64()
+    let is_here = |(backend, eta, lane): &(&'static str, Eta, Option<usize>)| {
+        let row = open(backend, (*eta, *lane));
+        wanted(backend, &row.kernel, &row.parameter) && places::backends(image).contains(backend)
     };
     let all: Vec<_> = ROWS.into_iter().filter(is_here).collect();
     let reports = parallel::map(all.len(), |n| {
-        let report = prove(image, all[n].0, all[n].1, usize::MAX)?;
+        let report = prove(image, all[n].0, (all[n].1, all[n].2), usize::MAX)?;
         print(&report);
         Some(report)
     })?;
     Ok(reports.into_iter().flatten().collect())
 }
 
-fn open(backend: &'static str, eta: Eta) -> Report {
-    match eta {
-        None => Report::open(KERNELS[0], backend, "one entry".into()),
-        Some(eta) => Report::open(KERNELS[1], backend, format!("eta = {eta}, one polynomial")),
+fn open(backend: &'static str, of: Of) -> Report {
+    match of {
+        (None, lane) => {
+            let names = [
+                "one entry",
+                "first of two entries, the other zeros",
+                "second of two entries, the other zeros",
+            ];
+            Report::open(KERNELS[0], backend, names[lane.map_or(0, |n| n + 1)].into())
+        }
+        (Some(eta), _) => Report::open(KERNELS[1], backend, format!("eta = {eta}, one polynomial")),
     }
 }
 
@@ -68,18 +92,20 @@ fn open(backend: &'static str, eta: Eta) -> Report {
 fn explored<'a>(
     image: &'a Image,
     backend: &'static str,
-    eta: Eta,
+    of: Of,
     most: usize,
 ) -> Option<(Explorer<'a>, Result<bool, String>)> {
     let [table] = image.table(backend)[..] else {
         return None;
     };
-    let entry = places::entry(image, table, &open(backend, eta).kernel)?;
+    let entry = places::entry(image, table, &open(backend, of).kernel)?;
     let number = |n: u64| Value::Bits(constant_bits(n, 64));
-    let [first, count] = [FIRST, 1].map(number);
+    let (eta, lane) = of;
+    let entries = 1 + u64::from(lane.is_some());
+    let [first, count] = [FIRST, entries].map(number);
     let (seed, out) = (Value::Pointer(SEED, 0), Value::Pointer(OUT, 0));
     let is_portable = backend == "portable";
-    let mut explorer = new_explorer(image, eta, is_portable);
+    let mut explorer = new_explorer(image, of, is_portable);
     // The second argument of `expand_a` is the number of columns, of 64 bits.
     let eta_value = eta.map_or(number(4), |eta| explorer.narrow(eta));
     explorer.falls_back = eta.is_some();
@@ -88,16 +114,17 @@ fn explored<'a>(
     if result != Ok(true) || !explorer.falls_back {
         return Some((explorer, result));
     }
-    let known = match is_portable {
+    // No row is about the portable backend for AArch64.
+    let known = match is_portable || image.is_aarch64() {
         true => None,
-        false => explored(image, "portable", eta, 0).map(|of| of.0.samplers),
+        false => explored(image, "portable", of, 0).map(|of| of.0.samplers),
     };
     let samplers = explorer.samplers.clone();
     for &(entry, keccak) in samplers.difference(&known.unwrap_or_default()) {
         if result != Ok(true) {
             break;
         }
-        let mut of_function = new_explorer(image, eta, true);
+        let mut of_function = new_explorer(image, of, true);
         of_function.machine.take_code(explorer.machine.clone());
         let permutation = keccak.map(|at| Value::Pointer(PROGRAM, at));
         let [eta, nonce] = [eta.unwrap_or(4), FIRST].map(|n| of_function.narrow(n));
@@ -110,7 +137,7 @@ fn explored<'a>(
     Some((explorer, result))
 }
 
-fn new_explorer<'a>(image: &'a Image, eta: Eta, is_portable: bool) -> Explorer<'a> {
+fn new_explorer<'a>(image: &'a Image, of: Of, is_portable: bool) -> Explorer<'a> {
     let mut squeezes = BTreeMap::new();
     for (name, lanes) in SQUEEZES {
         let ends = |at: &&u64| image.name(**at).contains(&format!("{name}17h"));
@@ -120,18 +147,25 @@ fn new_explorer<'a>(image: &'a Image, eta: Eta, is_portable: bool) -> Explorer<'
     // A state costs as much as its stack.
     let kib = if is_portable { 3 } else { 16 };
     let mut memory = Memory::new(image, kib << 10, false);
+    let core = image.variable(&aarch64::VARIABLE);
+    memory.variable = core.ok().map(|at| (at, None));
     memory.region("a seed", 64, false, 1);
-    memory.region("an output", 1024, true, 64);
-    let mut explorer = Explorer::new(memory, eta, OUT, squeezes);
+    memory.region(
+        "an output",
+        1024 * (1 + usize::from(of.1.is_some())),
+        true,
+        64,
+    );
+    let mut explorer = Explorer::new(memory, of, OUT, squeezes);
     let bits = explorer.machine.fresh(512);
     explorer.machine.memory.set_bits(SEED, 0, &bits);
     explorer
 }
 
 /// Runs a row, as far as `most` places; nothing if the program does not have its functions.
-pub(crate) fn prove(image: &Image, backend: &'static str, eta: Eta, most: usize) -> Option<Report> {
-    let mut report = open(backend, eta);
-    let run = core::panic::AssertUnwindSafe(|| explored(image, backend, eta, most));
+pub(crate) fn prove(image: &Image, backend: &'static str, of: Of, most: usize) -> Option<Report> {
+    let mut report = open(backend, of);
+    let run = core::panic::AssertUnwindSafe(|| explored(image, backend, of, most));
     let Ok(attempt) = std::panic::catch_unwind(run) else {
         return Some(report);
     };
@@ -140,7 +174,7 @@ pub(crate) fn prove(image: &Image, backend: &'static str, eta: Eta, most: usize)
     report.code = explorer.machine.code_executed();
     let read = &explorer.machine.memory.data_read;
     report.data = read.iter().map(|(&at, &len)| (at, len)).collect();
-    report.verdicts = match (result, eta) {
+    report.verdicts = match (result, of.0) {
         (Err(text), _) => core::array::from_fn(|_| Err(text.clone())),
         (Ok(false), _) => return Some(report),
         (Ok(true), eta) => [

@@ -12,10 +12,11 @@ use crate::terms::WordId;
 /// Registers and memory at a place.
 #[derive(Clone)]
 pub(crate) struct State<'a> {
-    general: Vec<Value>,
     /// Those with a value.
+    general: BTreeMap<usize, Value>,
+    /// The lowest bits, as far as they have values.
     vectors: BTreeMap<usize, Bits>,
-    masks: Vec<Bits>,
+    masks: BTreeMap<usize, Bits>,
     flags: Flags,
     memory: Memory<'a>,
 }
@@ -44,17 +45,21 @@ impl<'a> Explorer<'a> {
 
     /// Whether the accepted coefficients are in the output after those of before.
     fn compare_output(&mut self, filled: usize) -> Result<(), String> {
-        let bits = self.machine.memory.region_bits(self.out).to_vec();
+        let here = 32 * N * self.lane.unwrap_or(0)..;
+        let bits = &self.machine.memory.region_bits(self.out)[here.clone()];
         let before = filled - self.accepted.len();
-        let tokens = self.outputs[N].clone();
+        let tokens = &self.outputs[N][here];
         if bits[..32 * before] != tokens[..32 * before] {
             return Err("an accepted coefficient is overwritten".into());
         }
-        for (n, candidate) in (before..).zip(core::mem::take(&mut self.accepted)) {
-            let place = 32 * n..32 * n + 32;
+        let new = bits[32 * before..32 * filled].to_vec();
+        let known = tokens[32 * before..32 * filled].to_vec();
+        let accepted = core::mem::take(&mut self.accepted);
+        let places = new.chunks(32).zip(known.chunks(32)).zip(accepted);
+        for (n, ((bits, token), candidate)) in (before..).zip(places) {
             let is_right = match candidate {
-                Some(candidate) => self.is_coefficient(&bits[place], candidate)?,
-                None => bits[place.clone()] == tokens[place],
+                Some(candidate) => self.is_coefficient(bits, candidate)?,
+                None => bits == token,
             };
             if !is_right {
                 return Err(format!("coefficient {n} is not the accepted candidate"));
@@ -84,7 +89,8 @@ impl<'a> Explorer<'a> {
             }
             return Ok(self.falls_back);
         }
-        if self.eta.is_some() && squeezed == 0 && !self.squeezes.contains_key(&at) {
+        let may_write = self.eta.is_some() && squeezed == 0 && !self.machine.is_aarch64();
+        if may_write && !self.squeezes.contains_key(&at) {
             let is_stream = self.writes_stream(at);
             if is_stream.map_err(|stop| stop.reason())? {
                 self.squeezes.insert(at, 0);
@@ -108,8 +114,8 @@ impl<'a> Explorer<'a> {
         // Bytes without a value may hold anything.
         m.memory.fill_unwritten(STACK);
         let before = m.memory.clone();
-        let (to, stack) = (m.pop().and_then(|to| m.code_at(to))?, m.general[4].clone());
-        m.general[4].clone_from(&general[4]);
+        let (to, saved) = (m.return_address()?, m.saved());
+        let stack = core::mem::replace(&mut m.general[4], general[4].clone());
         for _ in 0..super::LIMIT {
             if at == to && m.general[4] == stack {
                 break;
@@ -118,8 +124,7 @@ impl<'a> Explorer<'a> {
             let next = m.step(&i);
             at = next.map_err(|stop| stop.at(&m.memory.image.name(at)))?;
         }
-        let saved = |m: &Machine<'_>| super::SAVED.map(|n| m.general[n].clone());
-        let is_return = at == to && m.general[4] == stack && saved(&m) == saved(&self.machine);
+        let is_return = at == to && m.saved() == saved;
         let Value::Pointer(STACK, above) = stack else {
             return Ok(false);
         };
@@ -134,12 +139,14 @@ impl<'a> Explorer<'a> {
     fn starts_stream(&self) -> Option<Option<i64>> {
         let general = &self.machine.general;
         let is_number = |n: usize, value: u64, width: usize| matches!(&general[n], Value::Bits(bits) if bits[..width] == constant_bits(value, width));
-        let (permutation, [eta, seed, nonce, out]) = match general[7] {
+        let arguments = self.machine.arguments();
+        let (permutation, registers) = match general[arguments[0]] {
             Value::Pointer(PROGRAM, at) if self.squeezes.contains_key(&(at as u64)) => {
-                (Some(at), [6, 2, 1, 8])
+                (Some(at), &arguments[1..])
             }
-            _ => (None, [7, 6, 2, 1]),
+            _ => (None, arguments),
         };
+        let [eta, seed, nonce, out] = core::array::from_fn(|n| registers[n]);
         let is_right = is_number(eta, self.eta.unwrap_or(0), 32)
             && general[seed] == Value::Pointer(super::rows::SEED, 0)
             && is_number(nonce, super::rows::FIRST, 16)
@@ -150,6 +157,11 @@ impl<'a> Explorer<'a> {
     /// The next bytes of the stream: unknown ones.
     pub(super) fn squeeze(&mut self, place: Place, lanes: usize) -> Result<(), String> {
         let (mut part, mut next, mut squeezed, filled, at) = place;
+        // Halves that still are those of the caller.
+        let m = &self.machine;
+        let halves = m.restored_vectors().zip(self.halves.clone());
+        let is_kept = |(n, half): &(usize, Bits)| m.vectors[*n][..64] == half[..];
+        let kept: Vec<_> = halves.filter(is_kept).collect();
         if next == squeezed && squeezed > 0 {
             // The candidates get the names of those before. Each part has its own places but for
             // the last: after three blocks and two with AVX-512, after one or two elsewhere.
@@ -165,7 +177,7 @@ impl<'a> Explorer<'a> {
         let general = &self.machine.general;
         let (register, len) = match &general[8] {
             Value::Bits(bits) if lanes == 0 => (1, as_number(bits).unwrap_or(0) as usize),
-            _ => (7, rate),
+            _ => (self.machine.arguments()[0], rate),
         };
         let Value::Pointer(region, offset) = general[register] else {
             return Err("a state at no address".into());
@@ -181,15 +193,22 @@ impl<'a> Explorer<'a> {
             .flat_map(|&word| terms.bits(word))
             .collect();
         if lanes > 0 {
-            // The other lanes, the capacity and registers hold anything.
+            // The other lanes, the capacity and registers hold anything; the stream of an entry
+            // that is sampled too is zeros, which are accepted.
+            let lane = self.lane.unwrap_or(0);
             let word = |n: usize| match bits.get(64 * (n / lanes)..64 * (n / lanes) + 64) {
-                Some(word) if n.is_multiple_of(lanes) => word.to_vec(),
+                Some(word) if n % lanes == lane => word.to_vec(),
+                Some(_) if self.lane.is_some() => vec![0; 64],
                 _ => self.other[64 * n..64 * n + 64].to_vec(),
             };
             bits = (0..25 * lanes).flat_map(word).collect();
         }
         let written = self.machine.memory.write((region, offset), &bits);
-        match written.and_then(|()| self.after_call()) {
+        let to = written.and_then(|()| self.after_call());
+        for (n, half) in kept {
+            self.machine.vectors[n][..64].copy_from_slice(&half);
+        }
+        match to {
             Ok(to) => self.advance((part, next, end, filled, to)),
             Err(stop) => Err(self.text(stop, at)),
         }
@@ -207,31 +226,47 @@ impl<'a> Explorer<'a> {
     }
 }
 
+/// The lowest bits of registers, as far as they have values.
+fn known(all: &[Bits]) -> BTreeMap<usize, Bits> {
+    let len = |bits: &Bits| {
+        let end = bits.iter().position(|&bit| bit == UNWRITTEN);
+        end.unwrap_or(bits.len())
+    };
+    let all = all.iter().map(|bits| &bits[..len(bits)]).enumerate();
+    let with_value = all.filter(|(_, bits)| !bits.is_empty());
+    with_value.map(|(n, bits)| (n, bits.to_vec())).collect()
+}
+
 impl<'a> State<'a> {
     pub(crate) fn of(m: &mut Machine<'a>) -> Self {
         let data_read = core::mem::take(&mut m.memory.data_read);
         let memory = m.memory.clone();
         m.memory.data_read = data_read;
-        let has_value = |(_, bits): &(usize, &Bits)| !bits.contains(&UNWRITTEN);
-        let vectors = m.vectors.iter().enumerate().filter(has_value);
+        let has_value = |(_, value): &(usize, &Value)| !matches!(value, Value::Bits(bits) if bits[0] == UNWRITTEN);
+        let general = m.general.iter().take(m.count_general()).enumerate();
+        let general = general.filter(has_value);
         Self {
-            general: m.general[..16].to_vec(),
-            vectors: vectors.map(|(n, bits)| (n, bits.clone())).collect(),
-            masks: m.masks.clone(),
+            general: general.map(|(n, value)| (n, value.clone())).collect(),
+            vectors: known(&m.vectors),
+            masks: known(&m.masks),
             flags: m.flags.clone(),
             memory,
         }
     }
 
     pub(crate) fn restore(&self, m: &mut Machine<'a>) {
-        m.general[..16].clone_from_slice(&self.general);
-        for (n, vector) in m.vectors.iter_mut().enumerate() {
-            match self.vectors.get(&n) {
-                Some(bits) => vector.copy_from_slice(bits),
-                None => vector.fill(UNWRITTEN),
+        let none = || Value::Bits(vec![UNWRITTEN; 64]);
+        for (n, value) in m.general.iter_mut().enumerate() {
+            *value = self.general.get(&n).cloned().unwrap_or_else(none);
+        }
+        for (all, known) in [(&mut m.vectors, &self.vectors), (&mut m.masks, &self.masks)] {
+            for (n, register) in all.iter_mut().enumerate() {
+                register.fill(UNWRITTEN);
+                if let Some(bits) = known.get(&n) {
+                    register[..bits.len()].copy_from_slice(bits);
+                }
             }
         }
-        m.masks.clone_from(&self.masks);
         m.flags = self.flags.clone();
         let data_read = core::mem::take(&mut m.memory.data_read);
         m.memory = self.memory.clone();
@@ -240,26 +275,15 @@ impl<'a> State<'a> {
 
     /// Takes the values from what differs; whether there was anything.
     pub(crate) fn join(&mut self, other: &Self) -> bool {
-        let before = self.vectors.len();
-        self.vectors
-            .retain(|n, bits| other.vectors.get(n) == Some(bits));
-        let mut changed = before != self.vectors.len();
-        let mut forget = |bits: &mut Bits| {
-            changed |= bits.iter().any(|&bit| bit != UNWRITTEN);
-            bits.fill(UNWRITTEN);
-        };
-        for (a, b) in self.general.iter_mut().zip(&other.general) {
-            if a != b {
-                let mut bits = match a {
-                    Value::Bits(bits) => core::mem::take(bits),
-                    Value::Pointer(..) => vec![0; 64],
-                };
-                forget(&mut bits);
-                *a = Value::Bits(bits);
-            }
+        let len = |of: &Self| of.general.len() + of.vectors.len() + of.masks.len();
+        let before = len(self);
+        fn keep<T: PartialEq>(mine: &mut BTreeMap<usize, T>, others: &BTreeMap<usize, T>) {
+            mine.retain(|n, value| others.get(n) == Some(value));
         }
-        let masks = self.masks.iter_mut().zip(&other.masks);
-        masks.filter(|(a, b)| a != b).for_each(|(a, _)| forget(a));
+        keep(&mut self.general, &other.general);
+        keep(&mut self.vectors, &other.vectors);
+        keep(&mut self.masks, &other.masks);
+        let mut changed = before != len(self);
         if self.flags != other.flags {
             changed |= self.flags != Flags::default();
             self.flags = Flags::default();
