@@ -118,14 +118,14 @@ pub(crate) fn compare<T: Tested>(
         let i = T::decoded(code, at).ok_or("an invalid instruction")?;
         match i.name() {
             (name, true) => drop(control.insert(name)),
-            (name, false) => drop(all.entry(format!("{name} {}", i.form())).or_insert(i)),
+            (name, false) => drop(all.entry(format!("{name} {}", i.form())).or_insert((i, at))),
         }
     }
     let (mut forms, mut compared, mut bad) = (Vec::new(), 0, Vec::new());
-    for (name, i) in all {
+    for (name, (i, at)) in all {
         match i.canonical().and_then(|i| Form::new(&name, forms.len(), i)) {
             Ok(form) => forms.push(form),
-            Err(text) => bad.push(format!("{name}: {text}")),
+            Err(text) => bad.push(format!("{name} at {}: {text}", image.name(at))),
         }
     }
     let folder = std::env::temp_dir().join(format!("mldsa-proofs-{}", std::process::id()));
