@@ -2,7 +2,6 @@
 //! its statements have to hold for the changed code too.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use crate::parallel;
 use crate::places::{Program, places};
@@ -14,8 +13,7 @@ pub(crate) const LEAK: &str = "a branch or an address depends on data";
 
 /// Flips `code` bits of instructions and `tables` bits of constants, spread over all rows that
 /// are proved.
-pub(crate) fn run(program: &Path, [code, tables]: [usize; 2]) -> Result<bool, String> {
-    let program = Program::load(program)?;
+pub(crate) fn run(program: &Program, [code, tables]: [usize; 2]) -> Result<bool, String> {
     let image = &program.image;
     let all = places(image, &|_, _| true)?;
     let reports = parallel::map(all.len(), |n| {

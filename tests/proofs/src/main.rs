@@ -43,11 +43,10 @@ mod verdict;
 mod words;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use image::Image;
-use places::{AARCH64_BACKENDS, BACKENDS};
+use places::{AARCH64_BACKENDS, BACKENDS, Program};
 use prove::{print, print_open, reports};
 use row::Report;
 
@@ -94,10 +93,10 @@ fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
     core::hint::black_box(
         mldsa_core::internals::hint::Hint::hint_bit_unpack_vartime as fn(_, _) -> _,
     );
-    let own = std::env::current_exe().map_err(|e| e.to_string())?;
+    let own = || Program::load(&std::env::current_exe().map_err(|e| e.to_string())?);
     match arguments {
         ["all"] => {
-            let here = all(&own)?;
+            let here = all(&own()?)?;
             Ok(match aarch64_program()? {
                 Some(program) => Some(here & all(&program)?),
                 None => (!here).then_some(false),
@@ -107,30 +106,32 @@ fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
             let Some(other) = aarch64_program()? else {
                 return Ok(None);
             };
-            let mut rows = reports(&own, &|_, _, _| true, 4, print)?;
+            let mut rows = reports(&own()?, &|_, _, _| true, 4, print)?;
             rows.extend(reports(&other, &|_, _, _| true, 4, print)?);
             ledger::write(&rows, &[&BACKENDS[..], &AARCH64_BACKENDS].concat())?;
             Ok(Some(true))
         }
         ["mutants"] => match aarch64_program()? {
-            Some(program) => mutants::run(&own, &program).map(Some),
+            Some(program) => mutants::run(&own()?, &program).map(Some),
             None => Ok(None),
         },
-        ["hints"] => hints::check(&Image::load(&own)?).map(Some),
+        ["hints"] => hints::check(&own()?.image).map(Some),
         ["reference"] => reference_vectors::compare().map(Some),
-        ["--elf", path, left_out @ ..] => of_user(Path::new(path), left_out).map(Some),
+        ["--elf", path, left_out @ ..] => {
+            of_user(&Program::load(Path::new(path))?, left_out).map(Some)
+        }
         ["aarch64", rest @ ..] => match aarch64_program()? {
             Some(program) => command(&program, rest).map(Some),
             None => Ok(None),
         },
-        rest => command(&own, rest).map(Some),
+        rest => command(&own()?, rest).map(Some),
     }
 }
 
 /// The program that is checked for AArch64, if it can be built and its instructions compared.
-fn aarch64_program() -> Result<Option<PathBuf>, String> {
+fn aarch64_program() -> Result<Option<Program>, String> {
     match aarch64::lacking() {
-        None => aarch64::build().map(Some),
+        None => Program::load(&aarch64::build()?).map(Some),
         Some(reason) => {
             println!("AArch64: NOT RUN, {reason}");
             Ok(None)
@@ -139,7 +140,7 @@ fn aarch64_program() -> Result<Option<PathBuf>, String> {
 }
 
 /// A command about one program.
-fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
+fn command(program: &Program, arguments: &[&str]) -> Result<bool, String> {
     match arguments {
         ["quick"] => {
             let reports = reports(program, &|_, kernel, _| !SLOW.contains(&kernel), 1, print)?;
@@ -175,7 +176,7 @@ fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
 }
 
 /// The rows whose names contain a text.
-fn named(program: &Path, text: &str) -> Result<Vec<Report>, String> {
+fn named(program: &Program, text: &str) -> Result<Vec<Report>, String> {
     let is_named = |backend: &str, kernel: &str, parameter: &str| {
         format!("{backend}::{kernel} {parameter}").contains(text)
     };
@@ -183,7 +184,7 @@ fn named(program: &Path, text: &str) -> Result<Vec<Report>, String> {
 }
 
 /// All rows as the ledger has them, and all forms of instructions.
-fn all(program: &Path) -> Result<bool, String> {
+fn all(program: &Program) -> Result<bool, String> {
     let reports = reports(program, &|_, _, _| true, 4, print)?;
     let (whole, met) = operations::run(program, "")?;
     Ok(same_as_ledger(&reports)?
@@ -194,7 +195,7 @@ fn all(program: &Path) -> Result<bool, String> {
 }
 
 /// The rows of any program that links the library, but for those of some kernels or backends.
-fn of_user(program: &Path, left_out: &[&str]) -> Result<bool, String> {
+fn of_user(program: &Program, left_out: &[&str]) -> Result<bool, String> {
     let is_wanted = |backend: &str, kernel: &str, _: &str| {
         !left_out.contains(&kernel) && !left_out.contains(&backend)
     };
@@ -205,7 +206,10 @@ fn of_user(program: &Path, left_out: &[&str]) -> Result<bool, String> {
         .filter(|backend| reports.iter().any(|r| r.backend == *backend))
         .collect();
     if found.is_empty() {
-        return Err(format!("{}: no row of a kernel table", program.display()));
+        return Err(format!(
+            "{}: no row of a kernel table",
+            program.path.display()
+        ));
     }
     println!("found: kernel tables of {}", found.join(", "));
     println!(
@@ -223,8 +227,8 @@ fn of_user(program: &Path, left_out: &[&str]) -> Result<bool, String> {
 }
 
 /// Whether every row of the ledger about the backends of this architecture was run.
-fn complete(program: &Path, reports: &[Report], left_out: &[&str]) -> Result<bool, String> {
-    let backends = places::backends(&Image::load(program)?);
+fn complete(program: &Program, reports: &[Report], left_out: &[&str]) -> Result<bool, String> {
+    let backends = places::backends(&program.image);
     let missing = ledger::missing(reports, backends, left_out)?;
     missing.iter().for_each(|row| println!("not run: {row}"));
     Ok(missing.is_empty())
@@ -242,20 +246,20 @@ fn same_as_ledger(reports: &[Report]) -> Result<bool, String> {
 
 /// Compares every form of instruction that the rows execute, and those that were met besides.
 fn semantics(
-    program: &Path,
+    program: &Program,
     reports: &[Report],
     mut met: BTreeMap<Vec<u8>, u64>,
 ) -> Result<bool, String> {
-    let image = Image::load(program)?;
+    let image = &program.image;
     for &(at, len) in reports.iter().flat_map(|report| &report.code) {
         let code = image.code(at).ok_or("an instruction without code")?;
         met.insert(code[..len].to_vec(), at);
     }
     println!("instructions met, without repetitions: {}", met.len());
     let (compared, bad) = if image.is_aarch64() {
-        semantics::compare::<aarch64::Instruction>(&image, &met)?
+        semantics::compare::<aarch64::Instruction>(image, &met)?
     } else {
-        semantics::compare::<iced_x86::Instruction>(&image, &met)?
+        semantics::compare::<iced_x86::Instruction>(image, &met)?
     };
     bad.iter().for_each(|text| println!("{text}"));
     println!(

@@ -1,12 +1,10 @@
 //! Changes of the kernels by hand, each of which a row has to refuse.
 
-use std::path::Path;
-
 use iced_x86::{Decoder, DecoderOptions, Encoder, Instruction, Mnemonic as M, OpKind};
 
 use crate::faults::{LEAK, refusal};
 use crate::image::Image;
-use crate::places::{Place, places};
+use crate::places::{Place, Program, places};
 use crate::prove::prove;
 use crate::reference::{Q, ZETA, power, round_constant};
 use crate::rejection::{self, Of};
@@ -246,10 +244,9 @@ fn changes(image: &Image, report: &Report, mutant: &Mutant) -> Option<Change> {
 }
 
 /// Runs all mutants; whether each of them was made and refused.
-pub(crate) fn run(program: &Path, aarch64: &Path) -> Result<bool, String> {
-    let aarch64 = Image::load(aarch64)?;
-    let image = Image::load(program)?;
-    let planted = operations::planted(program, &image)?;
+pub(crate) fn run(program: &Program, aarch64: &Program) -> Result<bool, String> {
+    let image = &program.image;
+    let planted = operations::planted(program)?;
     let count = planted.len();
     let mut refused = 0;
     for (name, entry) in planted {
@@ -283,9 +280,9 @@ pub(crate) fn run(program: &Path, aarch64: &Path) -> Result<bool, String> {
     let results = parallel::map(OF_REJECTION.len(), |n| {
         let (name, backend, of, mutant) = &OF_REJECTION[n];
         let image = if backend.starts_with("neon") {
-            &aarch64
+            &aarch64.image
         } else {
-            &image
+            image
         };
         // A part of the places has the code and the tables.
         let after = rejection::prove(image, backend, *of, 300).and_then(|before| {

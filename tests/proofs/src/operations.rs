@@ -14,7 +14,6 @@ mod paths;
 use core::cell::Cell;
 use core::hint::black_box;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::process::Command;
 
 use mldsa_core::internals::{self, SEED_LEN};
@@ -25,7 +24,7 @@ use mldsa_core::{
 };
 
 use crate::image::Image;
-use crate::places::{AARCH64_BACKENDS, BACKENDS};
+use crate::places::{AARCH64_BACKENDS, BACKENDS, Program};
 use crate::terms::{ANY, Lit, PUBLIC};
 use crate::{aarch64, parallel};
 use paths::Run;
@@ -326,14 +325,14 @@ pub(crate) fn print() -> Result<(), String> {
 }
 
 /// The operations of a program, each with the address of its function.
-fn of_program(program: &Path, image: &Image) -> Result<Vec<Operation>, String> {
+fn of_program(Program { path, image, .. }: &Program) -> Result<Vec<Operation>, String> {
     let [anchor] = image.functions("operations_anchor")[..] else {
         return Err("the operations have no place in this program".into());
     };
     let mut command = if image.is_aarch64() {
-        aarch64::emulator(program)
+        aarch64::emulator(path)
     } else {
-        Command::new(program)
+        Command::new(path)
     };
     let output = command.arg(LIST).output().map_err(|e| e.to_string())?;
     let all: Vec<Operation> = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
@@ -347,8 +346,8 @@ fn of_program(program: &Path, image: &Image) -> Result<Vec<Operation>, String> {
 }
 
 /// Names and addresses of functions that are not constant time, but for the batch.
-pub(crate) fn planted(program: &Path, image: &Image) -> Result<Vec<(String, u64)>, String> {
-    let all = of_program(program, image)?.into_iter();
+pub(crate) fn planted(program: &Program) -> Result<Vec<(String, u64)>, String> {
+    let all = of_program(program)?.into_iter();
     let leaks = all.filter(|(name, ..)| name.starts_with("planted") && !name.contains("batch"));
     Ok(leaks.map(|(name, at, ..)| (name, at as u64)).collect())
 }
@@ -395,9 +394,9 @@ fn cases(image: &Image) -> Result<Vec<Case>, String> {
 }
 
 /// Runs the operations whose names contain a text; the forms of instructions that they meet.
-pub(crate) fn run(program: &Path, text: &str) -> Result<(bool, BTreeMap<Vec<u8>, u64>), String> {
-    let image = Image::load(program)?;
-    let (operations, cases) = (of_program(program, &image)?, cases(&image)?);
+pub(crate) fn run(program: &Program, text: &str) -> Result<(bool, BTreeMap<Vec<u8>, u64>), String> {
+    let image = &program.image;
+    let (operations, cases) = (of_program(program)?, cases(image)?);
     let all: Vec<_> = operations
         .iter()
         .flat_map(|o| {

@@ -1,7 +1,7 @@
 //! Entries of the kernel tables in a program, and the rows about them.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::aarch64;
 use crate::image::Image;
@@ -20,9 +20,9 @@ pub(crate) fn backends(image: &Image) -> &'static [&'static str] {
     }
 }
 
-/// The program with what a row assumes about it.
-#[derive(Clone)]
+/// A program as it was when it was loaded, with what a row assumes about it.
 pub(crate) struct Program {
+    pub(crate) path: PathBuf,
     pub(crate) image: Image,
     answers: Vec<(&'static str, Image)>,
 }
@@ -38,7 +38,11 @@ impl Program {
         } else {
             Vec::new()
         };
-        Ok(Self { image, answers })
+        Ok(Self {
+            path: path.to_owned(),
+            image,
+            answers,
+        })
     }
 
     pub(crate) fn of(&self, row: &Row) -> &Image {

@@ -1,7 +1,5 @@
 //! Runs rows on a program.
 
-use std::path::Path;
-
 use crate::audit::audit;
 use crate::image::Image;
 use crate::places::{Program, backends, places};
@@ -57,12 +55,11 @@ pub(crate) fn prove(
 
 /// Runs the rows, each with as many places of the stack, and gives each to `print` when it is done.
 pub(crate) fn reports(
-    program: &Path,
+    program: &Program,
     wanted: &dyn Fn(&str, &str, &str) -> bool,
     stacks: i64,
     print: fn(&Report),
 ) -> Result<Vec<Report>, String> {
-    let program = Program::load(program)?;
     let of_row = |backend: &str, row: &Row| wanted(backend, row.kernel, &row.parameter);
     let all = places(&program.image, &of_row)?;
     let mut reports = parallel::map(all.len(), |n| {
