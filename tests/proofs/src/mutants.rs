@@ -259,17 +259,17 @@ pub(crate) fn run(program: &Program, aarch64: &Program) -> Result<bool, String> 
         let row = row("planted", &*name, arguments, |_| {
             Ok((Ok(String::new()), Ok(String::new()), 0))
         });
-        let kind = refusal(&prove(&image, "planted", entry, &row, 0..1));
+        let kind = refusal(&prove(image, "planted", entry, &row, 0..1));
         println!("{name}: {}", kind.unwrap_or("NOT REFUSED"));
         refused += usize::from(kind == Some(LEAK));
     }
-    let all = places(&image, &|_, _| true)?;
+    let all = places(image, &|_, _| true)?;
     let results = parallel::map(MUTANTS.len(), |n| {
         let (name, backend, kernel, parameter, mutant) = &MUTANTS[n];
         let found = all.iter().find(|(b, _, row)| {
             b == backend && row.kernel == *kernel && row.parameter.starts_with(parameter)
         });
-        let result = found.map_or(Err("no such row"), |place| one(&image, place, mutant));
+        let result = found.map_or(Err("no such row"), |place| one(image, place, mutant));
         println!(
             "{name}, {backend}::{kernel} {parameter}: {}",
             result.unwrap_or_else(|e| e)
@@ -297,7 +297,7 @@ pub(crate) fn run(program: &Program, aarch64: &Program) -> Result<bool, String> 
     })?;
     refused += results.iter().filter(|refused| **refused).count();
     let permutation = all.iter().find(|(_, _, row)| row.kernel == "permute_x8");
-    refused += usize::from(without_names(&image, permutation.ok_or("no permutation")?)?);
+    refused += usize::from(without_names(image, permutation.ok_or("no permutation")?)?);
     let all = MUTANTS.len() + OF_REJECTION.len() + count + 1;
     println!("mutants: {refused} of {all} refused");
     Ok(refused == all)
