@@ -45,8 +45,8 @@ fn coefficient(eta: Eta, z: u64) -> Option<u32> {
     }
 }
 
-/// Parts of the stream with other names, candidates decided, candidates squeezed, coefficients
-/// accepted, address.
+/// Coefficients accepted, parts of the stream with other names, candidates decided, candidates
+/// squeezed, address.
 type Place = (usize, usize, usize, usize, u64);
 
 /// Dependence of an instruction on candidates, or on the core.
@@ -88,7 +88,11 @@ struct Explorer<'a> {
     /// the number of coefficients before it.
     counted: Option<(Bits, usize, usize, usize)>,
     pending: BTreeMap<Place, State<'a>>,
+    /// Those with as many accepted coefficients as the state that is followed: later ones do not
+    /// have fewer.
     done: BTreeMap<Place, State<'a>>,
+    /// Places that were done.
+    places: usize,
     facts: FxHashMap<Lit, (usize, bool)>,
     shapes: FxHashMap<Vec<u64>, (usize, bool)>,
     values: FxHashSet<(usize, Bits)>,
@@ -127,6 +131,7 @@ impl<'a> Explorer<'a> {
             counted: None,
             pending: BTreeMap::new(),
             done: BTreeMap::new(),
+            places: 0,
             facts: FxHashMap::default(),
             shapes: FxHashMap::default(),
             values: FxHashSet::default(),
@@ -149,10 +154,13 @@ impl<'a> Explorer<'a> {
             let Some((place, state)) = self.pending.pop_first() else {
                 return Ok(true);
             };
+            if self.done.keys().any(|done| done.0 < place.0) {
+                self.done.clear();
+            }
             self.restore(&state);
             if place.4 != END as u64 {
                 self.decide(place, &state)?;
-                self.done.insert(place, state);
+                self.places += usize::from(self.done.insert(place, state).is_none());
             } else if self.machine.saved() != before {
                 return Err("memory: a register of the caller is not restored".into());
             }
@@ -313,7 +321,7 @@ impl<'a> Explorer<'a> {
 
     /// Follows every outcome of a decision.
     fn decide(&mut self, place: Place, state: &State<'a>) -> Result<(), String> {
-        let (part, next, squeezed, filled, at) = place;
+        let (filled, part, next, squeezed, at) = place;
         if let Some(&lanes) = self.squeezes.get(&at) {
             return self.squeeze(place, lanes);
         }
@@ -327,7 +335,7 @@ impl<'a> Explorer<'a> {
                 self.machine.memory.variable = variable.map(|(at, _)| (at, Some(value)));
                 let after = self.step(at)?.map_err(|_| "a variable in an address")?;
                 self.machine.memory.variable = variable;
-                self.advance((part, next, squeezed, filled, after.0))?;
+                self.advance((filled, part, next, squeezed, after.0))?;
             }
             return Ok(());
         }
@@ -353,7 +361,8 @@ impl<'a> Explorer<'a> {
                 self.accepted = accepted.map(|&n| Some(n)).take(N - filled).collect();
                 let now = filled + self.accepted.len();
                 let to = ways[usize::from(says == (lit & 1 == 0))];
-                self.advance((part, [next, end][usize::from(says)], squeezed, now, to))?;
+                let after = [next, end][usize::from(says)];
+                self.advance((now, part, after, squeezed, to))?;
             }
             return Ok(());
         }
@@ -368,7 +377,7 @@ impl<'a> Explorer<'a> {
                 let now = (filled + count).min(N);
                 self.accepted = vec![None; now - filled];
                 self.counted = Some((lits.clone(), count, next, filled));
-                self.advance((part, after, squeezed, now, at))?;
+                self.advance((now, part, after, squeezed, at))?;
             }
             return Ok(());
         }
@@ -386,7 +395,7 @@ impl<'a> Explorer<'a> {
                 let known = (0..lits.len()).map(|n| (lits[n] >> 1, value(n) ^ (lits[n] & 1)));
                 self.assume(&known.collect());
             }
-            self.advance((part, after, squeezed, now, to))?;
+            self.advance((now, part, after, squeezed, to))?;
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ impl Explorer<'_> {
     /// Whether each literal says that its candidate is accepted or that it is not; they are those
     /// of the next candidates, in order.
     pub(super) fn facts_of(&mut self, lits: &[Lit], place: Place) -> Result<Vec<bool>, String> {
-        let (_, next, squeezed, filled, _) = place;
+        let (filled, _, next, squeezed, _) = place;
         let mut all = Vec::new();
         for (wanted, &lit) in (next..squeezed).zip(lits) {
             let (candidate, says) = self.fact(lit)?;

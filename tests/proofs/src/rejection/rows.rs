@@ -64,19 +64,13 @@ pub(crate) fn reports(
         wanted(backend, &row.kernel, &row.parameter) && places::backends(image).contains(backend)
     };
     let all: Vec<_> = ROWS.into_iter().filter(is_here).collect();
-    // A row takes up to 3 GB, for AArch64 6 GB.
-    let at_once = if image.is_aarch64() { 1 } else { 2 };
-    let mut reports = Vec::new();
-    for rows in all.chunks(at_once) {
-        let found = parallel::map(rows.len(), |n| {
-            let (backend, eta, lane) = rows[n];
-            let report = prove(image, backend, (eta, lane), usize::MAX)?;
-            print(&report);
-            Some(report)
-        })?;
-        reports.extend(found.into_iter().flatten());
-    }
-    Ok(reports)
+    let found = parallel::map(all.len(), |n| {
+        let (backend, eta, lane) = all[n];
+        let report = prove(image, backend, (eta, lane), usize::MAX)?;
+        print(&report);
+        Some(report)
+    })?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 fn open(backend: &'static str, of: Of) -> Report {
@@ -177,7 +171,7 @@ pub(crate) fn prove(image: &Image, backend: &'static str, of: Of, most: usize) -
         return Some(report);
     };
     let (explorer, result) = attempt?;
-    (report.executed, report.exhausted) = (explorer.outcomes, explorer.done.len());
+    (report.executed, report.exhausted) = (explorer.outcomes, explorer.places);
     report.code = explorer.machine.code_executed();
     let read = &explorer.machine.memory.data_read;
     report.data = read.iter().map(|(&at, &len)| (at, len)).collect();

@@ -24,9 +24,9 @@ pub(crate) struct State<'a> {
 impl<'a> Explorer<'a> {
     /// The state at a place: compared with the output, and joined with the others there.
     pub(super) fn arrive(&mut self, place: Place) -> Result<(), String> {
-        self.compare_output(place.3)?;
-        if place.4 == END as u64 && place.3 < N {
-            return Err(format!("a return with {} coefficients", place.3));
+        self.compare_output(place.0)?;
+        if place.4 == END as u64 && place.0 < N {
+            return Err(format!("a return with {} coefficients", place.0));
         }
         let mut state = State::of(&mut self.machine);
         if let Some(mut known) = self.pending.remove(&place) {
@@ -73,7 +73,7 @@ impl<'a> Explorer<'a> {
     /// A function begins: whether it starts again with the same stream. It may also be the one that
     /// writes the stream.
     pub(super) fn called(&mut self, place: Place) -> Result<bool, String> {
-        let (part, next, squeezed, filled, at) = place;
+        let (filled, part, next, squeezed, at) = place;
         if let Some(keccak) = self.starts_stream() {
             self.samplers.insert((at, keccak));
             if self.falls_back && (next != squeezed || filled == N) {
@@ -85,7 +85,7 @@ impl<'a> Explorer<'a> {
                 let output = self.outputs[N].clone();
                 self.machine.memory.share(self.out, output);
                 let to = self.after_call().map_err(|stop| self.text(stop, at))?;
-                self.advance((part, next, squeezed, N, to))?;
+                self.advance((N, part, next, squeezed, to))?;
             }
             return Ok(self.falls_back);
         }
@@ -156,7 +156,7 @@ impl<'a> Explorer<'a> {
 
     /// The next bytes of the stream: unknown ones.
     pub(super) fn squeeze(&mut self, place: Place, lanes: usize) -> Result<(), String> {
-        let (mut part, mut next, mut squeezed, filled, at) = place;
+        let (filled, mut part, mut next, mut squeezed, at) = place;
         // Halves that still are those of the caller.
         let m = &self.machine;
         let halves = m.restored_vectors().zip(self.halves.clone());
@@ -209,7 +209,7 @@ impl<'a> Explorer<'a> {
             self.machine.vectors[n][..64].copy_from_slice(&half);
         }
         match to {
-            Ok(to) => self.advance((part, next, end, filled, to)),
+            Ok(to) => self.advance((filled, part, next, end, to)),
             Err(stop) => Err(self.text(stop, at)),
         }
     }
