@@ -7,7 +7,7 @@ use crate::machine::{Flags, Machine};
 use crate::memory::{
     Bits, END, Memory, PROGRAM, STACK, Step, UNWRITTEN, Value, as_number, constant_bits,
 };
-use crate::terms::WordId;
+use crate::terms::{ANY, WordId};
 
 /// Registers and memory at a place.
 #[derive(Clone)]
@@ -218,10 +218,8 @@ impl<'a> Explorer<'a> {
     fn after_call(&mut self) -> Step<u64> {
         let to = self.machine.return_address()?;
         self.machine.forget_of_callee();
-        // Compilers write a part of a register and read the whole of it.
-        for n in [0, 1, 2, 6, 7, 8, 9, 10, 11] {
-            self.machine.general[n] = Value::Bits(self.other[64 * n..64 * n + 64].to_vec());
-        }
+        // The result.
+        self.machine.general[0] = Value::Bits(vec![ANY; 64]);
         Ok(to)
     }
 }
