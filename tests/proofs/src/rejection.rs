@@ -88,10 +88,10 @@ struct Explorer<'a> {
     /// the number of coefficients before it.
     counted: Option<(Bits, usize, usize, usize)>,
     pending: BTreeMap<Place, State<'a>>,
-    /// Those with as many accepted coefficients as the state that is followed: later ones do not
-    /// have fewer.
+    /// States with as many accepted coefficients as the current one. Later states never have
+    /// fewer, so older entries are dropped.
     done: BTreeMap<Place, State<'a>>,
-    /// Places that were done.
+    /// Number of places that were ever in `done`.
     places: usize,
     facts: FxHashMap<Lit, (usize, bool)>,
     shapes: FxHashMap<Vec<u64>, (usize, bool)>,
@@ -154,7 +154,8 @@ impl<'a> Explorer<'a> {
             let Some((place, state)) = self.pending.pop_first() else {
                 return Ok(true);
             };
-            if self.done.keys().any(|done| done.0 < place.0) {
+            let first = self.done.first_key_value();
+            if first.is_some_and(|(done, _)| done.0 < place.0) {
                 self.done.clear();
             }
             self.restore(&state);

@@ -218,7 +218,7 @@ impl<'a> Explorer<'a> {
     fn after_call(&mut self) -> Step<u64> {
         let to = self.machine.return_address()?;
         self.machine.forget_of_callee();
-        // The result.
+        // The result holds anything.
         self.machine.general[0] = Value::Bits(vec![ANY; 64]);
         Ok(to)
     }
