@@ -41,10 +41,10 @@ doc:
     cargo doc --workspace --exclude benches --no-deps --all-features --open
 
 bench *ARGS:
-    cargo bench -p benches {{ARGS}}
+    cargo bench --manifest-path contrib/peers/Cargo.toml {{ARGS}}
 
 scorecard *ARGS:
-    cargo run --release -p benches --bin scorecard -- {{ARGS}}
+    cargo run --release --manifest-path contrib/peers/Cargo.toml --bin scorecard -- {{ARGS}}
 
 deny:
     cargo deny --workspace check licenses bans sources
@@ -58,7 +58,7 @@ gate NAME='all' *ARGS:
 
 # Every engine, small: builds for some minutes, with a C compiler.
 integrations:
-    cargo test --release --manifest-path integrations/Cargo.toml --workspace
-    cargo run --release --manifest-path integrations/Cargo.toml --bin bft-simplex -- --net sim --validators 4 --views 20 --set 65
-    cargo run --release --manifest-path integrations/Cargo.toml --bin bft-malachite -- --validators 4 --heights 10 --set 65
-    cargo run --release --manifest-path integrations/Cargo.toml --bin bft-alephbft -- --validators 4
+    cargo test --release --manifest-path contrib/engines/Cargo.toml --workspace
+    cargo run --release --manifest-path contrib/engines/Cargo.toml --bin bft-simplex -- --net sim --validators 4 --views 20 --set 65
+    cargo run --release --manifest-path contrib/engines/Cargo.toml --bin bft-malachite -- --validators 4 --heights 10 --set 65
+    cargo run --release --manifest-path contrib/engines/Cargo.toml --bin bft-alephbft -- --validators 4

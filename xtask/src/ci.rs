@@ -30,7 +30,7 @@ const STEPS: [(&str, bool, Step); 32] = [
     ("ports_smoke", true, targets::ports_smoke),
     ("doc", true, host::doc),
     ("api", true, host::api),
-    ("benches", true, host::benches),
+    ("peers", true, host::peers),
     ("deny", true, host::deny),
     ("fuzz", true, host::fuzz),
     ("gates", true, gates::gates),

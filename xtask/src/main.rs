@@ -113,24 +113,3 @@ fn part_of(file: &Path) -> String {
         (part, Some(_)) => part.into(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    /// Lines of a complete difference, without those that start with `not`.
-    fn side(difference: &str, not: char) -> String {
-        let lines = difference.lines().filter(|line| !line.starts_with(not));
-        let lines = lines.map(|line| line.get(1..).unwrap_or("").to_owned() + "\n");
-        lines.collect()
-    }
-
-    #[test]
-    fn migration_page_has_the_difference_of_the_example() {
-        let page = include_str!("../../docs/migration.md");
-        let (_, rest) = page.split_once("```diff\n").expect("a difference");
-        let (difference, _) = rest.split_once("```\n").expect("its end");
-        let before = include_str!("../../benches/src/bin/migration_cost/before.rs");
-        let after = include_str!("../../benches/src/bin/migration_cost/after.rs");
-        assert_eq!(side(difference, '+'), before);
-        assert_eq!(side(difference, '-'), after);
-    }
-}

@@ -5,7 +5,7 @@
 use core::ops::ControlFlow;
 use core::ptr::{read_volatile, write_volatile};
 
-use board::println;
+use board_meter::println;
 use mldsa_core::VerifyingKey;
 use mldsa_lowmem::{
     ExpandedKey, Minimal, MlDsaSigner, Mu, ParameterSet, Progress, Randomness, SignError, Workspace,

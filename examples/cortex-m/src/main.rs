@@ -10,8 +10,8 @@ use core::convert::Infallible;
 use core::hint::black_box;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use board::meter::Use;
-use board::{exit, println};
+use board_meter::Use;
+use board_meter::{exit, println};
 use cortex_m_rt::entry;
 use mldsa_core::internals::{keygen_internal, sign_mu_encoded, tr};
 use mldsa_core::{Backend, VerifyingKey};

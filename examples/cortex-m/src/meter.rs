@@ -2,7 +2,7 @@
 
 use core::ptr::{read_volatile, write_volatile};
 
-use board::meter::{Meter, Use};
+use board_meter::{Meter, Use};
 
 /// CMSDK timer 0: control, value, reload. Counts down, at 25 MHz.
 const TIMER: *mut u32 = 0x4000_0000 as *mut u32;

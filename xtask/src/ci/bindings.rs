@@ -44,7 +44,7 @@ pub(super) fn go() -> Outcome {
     if !install(&[("cc", "gcc")]) {
         return not_run("no C compiler");
     }
-    for folder in ["go", "go/comet"] {
+    for folder in ["go", "contrib/comet"] {
         if !line("go list -deps -test ./...").dir(folder).succeeds() {
             return not_run("the modules cannot be downloaded");
         }
@@ -53,9 +53,9 @@ pub(super) fn go() -> Outcome {
     for tags in ["", "-tags=mldsa_cgo", "-tags=mldsa_purego"] {
         line(format!("go vet {tags} ./...")).dir("go").run()?;
     }
-    line("go vet ./...").dir("go/comet").run()?;
+    line("go vet ./...").dir("contrib/comet").run()?;
     line("go test -tags=mldsa_cgo ./...")
-        .dir("go/comet")
+        .dir("contrib/comet")
         .run()?;
     line("go test ./...").dir("go").run()?;
     line("go test -tags=mldsa_cgo ./...").dir("go").run()?;

@@ -48,15 +48,17 @@ fn gate(text: &str) -> Outcome {
 }
 
 /// Machine code of the kernels for all inputs: the rows that take seconds, against the ledger
-/// `docs/proofs.md`. The others are those of `-- all`.
+/// `contrib/proofs/LEDGER.md`. The others are those of `-- all`.
 pub(super) fn proofs() -> Outcome {
     if std::env::consts::ARCH != "x86_64" {
         return not_run("the kernels of this architecture have no rows");
     }
-    run("cargo run --locked --quiet --release -p mldsa-proofs -- quick")?;
+    run("cargo run --locked --quiet --release --manifest-path contrib/proofs/Cargo.toml -- quick")?;
     install(&ARM_TOOLS);
     install_targets(&["aarch64-unknown-linux-gnu"]);
-    gate("cargo run --locked --quiet --release -p mldsa-proofs -- aarch64 quick")
+    gate(
+        "cargo run --locked --quiet --release --manifest-path contrib/proofs/Cargo.toml -- aarch64 quick",
+    )
 }
 
 /// The oldest supported compiler: the default members and their tests compile, and the gates
@@ -89,7 +91,7 @@ pub(super) fn device() -> Outcome {
     if !install_targets(&METAL) {
         return not_run("bare-metal targets cannot be installed");
     }
-    for example in ["examples/microbit", "examples/sifive-e"] {
+    for example in ["contrib/boards/microbit", "contrib/boards/sifive-e"] {
         // As a user builds it, then with every parameter set.
         for features in ["", "--all-features"] {
             line(format!("cargo run --locked --quiet --release {features}"))

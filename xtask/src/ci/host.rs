@@ -40,8 +40,13 @@ pub(super) fn tools() -> Outcome {
 pub(super) fn fmt() -> Outcome {
     // Without `--all`, which would resolve the dependencies of the packages.
     run("cargo fmt --check")?;
-    for package in excluded() {
-        line("cargo fmt --check").dir(&package).run()?;
+    for folder in OTHER_WORKSPACES {
+        let all = if folder.starts_with("contrib/") {
+            " --all"
+        } else {
+            ""
+        };
+        line(format!("cargo fmt{all} --check")).dir(folder).run()?;
     }
     Ok(())
 }
@@ -49,10 +54,7 @@ pub(super) fn fmt() -> Outcome {
 /// Every lock file fits its manifests. The build of the integrations takes 12 minutes of CPU and
 /// is no step.
 pub(super) fn locks() -> Outcome {
-    for package in excluded().iter().map(String::as_str).chain(["."]) {
-        if !root().join(package).join("Cargo.lock").is_file() {
-            continue;
-        }
+    for package in OTHER_WORKSPACES.iter().chain(&["."]) {
         let (status, _) = line("cargo metadata --locked --format-version 1")
             .dir(package)
             .captured()?;
@@ -65,9 +67,7 @@ pub(super) fn locks() -> Outcome {
 
 pub(super) fn clippy() -> Outcome {
     run("cargo clippy --locked --workspace --all-targets -- -D warnings")?;
-    run(
-        "cargo clippy --locked --workspace --exclude benches --all-targets --all-features -- -D warnings",
-    )?;
+    run("cargo clippy --locked --workspace --all-targets --all-features -- -D warnings")?;
     // The core's tests with one parameter set, without the others.
     for set in ["ml-dsa-44", "ml-dsa-65", "ml-dsa-87"] {
         for features in [
@@ -82,7 +82,7 @@ pub(super) fn clippy() -> Outcome {
     }
     // Tests may unwrap, published code may not.
     run(
-        "cargo clippy --locked --workspace --exclude benches --lib --bins --all-features -- \
+        "cargo clippy --locked --workspace --lib --bins --all-features -- \
          -D warnings -D clippy::unwrap_used",
     )
 }
@@ -113,23 +113,22 @@ pub(super) fn interop() -> Outcome {
 }
 
 pub(super) fn doc() -> Outcome {
-    for packages in ["--workspace --exclude benches --all-features", "-p benches"] {
-        line(format!("cargo doc --locked --quiet {packages} --no-deps"))
-            .env("RUSTDOCFLAGS", "-D warnings")
-            .run()?;
-    }
-    Ok(())
+    line("cargo doc --locked --quiet --workspace --all-features --no-deps")
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .run()
 }
 
-/// The benchmarks build and run. Figures are for quiet machines.
-pub(super) fn benches() -> Outcome {
-    run("cargo bench --locked -p benches --no-run")?;
+/// The comparisons with other implementations build and run. Figures are for quiet machines.
+pub(super) fn peers() -> Outcome {
+    let peers = |text: &str| line(text).dir("contrib/peers").run();
+    peers("cargo clippy --locked --workspace --all-targets -- -D warnings")?;
+    peers("cargo bench --locked --no-run")?;
     // The shortest run: every contender is checked before its clock starts.
-    run(
-        "cargo run --locked --profile bench -p benches --bin scorecard -- --only verify --seconds 0",
+    peers("cargo run --locked --profile bench --bin scorecard -- --only verify --seconds 0")?;
+    peers(
+        "cargo test --locked --profile bench --workspace --lib --bin mempool --bin migration_cost --test aws_lc",
     )?;
-    run("cargo test --locked --profile bench -p benches -p charts --lib --bin mempool")?;
-    run("cargo run --locked --profile bench -p benches --bin migration_cost -- --blocks 1")
+    peers("cargo run --locked --profile bench --bin migration_cost -- --blocks 1")
 }
 
 /// Licences, sources and duplicates of the dependencies.
@@ -183,11 +182,11 @@ pub(super) fn fuzz() -> Outcome {
 /// committed code, the contracts agree with the core, and the figures can be printed.
 pub(super) fn evm() -> Outcome {
     let scratch = root().join("target/evm.jsonl");
-    run("cargo fmt --manifest-path evm/Cargo.toml --all --check")?;
-    run("cargo test --locked --release --manifest-path evm/Cargo.toml -- --nocapture")?;
+    run("cargo fmt --manifest-path contrib/evm/Cargo.toml --all --check")?;
+    run("cargo test --locked --release --manifest-path contrib/evm/Cargo.toml -- --nocapture")?;
     let rows = scratch.display();
     run(format!(
-        "cargo run --locked --release --manifest-path evm/Cargo.toml --bin evm-bench -- --jsonl {rows}"
+        "cargo run --locked --release --manifest-path contrib/evm/Cargo.toml --bin evm-bench -- --jsonl {rows}"
     ))?;
     if fs::metadata(&scratch).is_ok_and(|file| file.len() > 0) {
         Ok(())
@@ -246,18 +245,17 @@ fn readme_command(start: &str) -> Result<String, Stop> {
     failed(format!("README.md has no command `{start}`"))
 }
 
-/// The folders of packages outside the workspace.
-fn excluded() -> Vec<String> {
-    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap_or_default();
-    let list = manifest
-        .lines()
-        .find_map(|line| line.strip_prefix("exclude = ["));
-    let folders = list.unwrap_or_default().trim_end_matches(']').split(',');
-    folders
-        .map(|folder| folder.trim().trim_matches('"').to_owned())
-        .filter(|folder| root().join(folder).join("Cargo.toml").is_file())
-        .collect()
-}
+/// The folders of the workspaces besides the main one.
+const OTHER_WORKSPACES: [&str; 8] = [
+    "contrib/boards",
+    "contrib/engines",
+    "contrib/evm",
+    "contrib/peers",
+    "contrib/proofs",
+    "examples/cortex-m",
+    "fuzz",
+    "tests/gates/device",
+];
 
 /// Libraries for devices: every feature alone, every parameter set with everything else,
 /// everything else with all parameter sets, nothing, all.

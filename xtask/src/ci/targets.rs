@@ -164,7 +164,10 @@ pub(super) fn neon() -> Outcome {
     // For the choice between the forms of Keccak; libclang is for one of the peers.
     install(&[("llvm-mca-19", "llvm-19")]);
     apt("install -y --no-install-recommends libclang-dev");
-    for table in ["tools/arm-cycles.py", "tools/arm-instructions.py"] {
+    for table in [
+        "contrib/peers/arm-cycles.py",
+        "contrib/peers/arm-instructions.py",
+    ] {
         let status = line(table).status()?;
         if status != 0 && status != super::gates::NOT_RUN {
             return failed(format!("status {status} of {table}"));

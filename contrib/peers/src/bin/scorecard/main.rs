@@ -1,0 +1,462 @@
+//! Ticks of every operation of every implementation, in one process on one pinned thread.
+//!
+//! `cargo run --release --manifest-path contrib/peers/Cargo.toml --bin scorecard -- --json out.json`
+//! `cargo run --release --manifest-path contrib/peers/Cargo.toml --bin scorecard -- --instructions`
+
+mod lead;
+
+use core::{error::Error, time::Duration};
+use std::{
+    fs,
+    path::PathBuf,
+    rc::Rc,
+    sync::Arc,
+    time::{Instant, UNIX_EPOCH},
+};
+
+use batch_verify::{KeyStorage, Mode};
+use benches::report::table::Table;
+use benches::{
+    BenchFn, Contender, Inputs, Op, Part, Plan, Round, Samples, Set, Strategy, Stream, UNIT, cells,
+    contenders, cpu_name, hz, pin, score,
+};
+use clap::Parser;
+use serde::Serialize;
+
+/// Compares ML-DSA implementations on random distinct messages and keys.
+#[derive(Parser)]
+struct Options {
+    /// Write the rows to this file as JSON.
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Run this part only; can be repeated.
+    #[arg(long)]
+    only: Vec<Part>,
+    /// One parameter set only: 44, 65 or 87.
+    #[arg(long)]
+    set: Option<Set>,
+    /// Distinct keys; prepared keys of all of them are in use at once.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    validators: u16,
+    /// Seconds per part and parameter set; signing does one whole pass even if
+    /// that takes longer.
+    #[arg(long, default_value_t = 3)]
+    seconds: u64,
+    /// Count instructions instead of ticks: verification by ours and the references, one call each. Linux
+    /// only; takes minutes.
+    #[arg(long)]
+    instructions: bool,
+    /// Internal: the process whose instructions are counted.
+    #[arg(long, hide = true)]
+    traced: bool,
+    /// Seed of the inputs; taken from the clock if absent.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+impl Options {
+    fn parts(&self) -> &[Part] {
+        if self.only.is_empty() {
+            &Part::ALL
+        } else {
+            &self.only
+        }
+    }
+
+    fn sets(&self) -> Vec<Set> {
+        self.set.map_or(Set::ALL.to_vec(), |set| vec![set])
+    }
+}
+
+/// One row of the JSON file.
+#[derive(Default, Serialize)]
+struct Row {
+    op: &'static str,
+    set: &'static str,
+    cpu: Option<&'static str>,
+    backend: &'static str,
+    peer: &'static str,
+    unit: &'static str,
+    per: &'static str,
+    tsc_hz: Option<u64>,
+    threads: usize,
+    /// Calls timed, or signatures in the batch.
+    n: usize,
+    /// Distinct keys.
+    validators: usize,
+    cycles_min: u64,
+    cycles_median: u64,
+    /// Mean over all messages, for signers only: their time depends on the message.
+    cycles_mean: Option<u64>,
+    /// Mean signing attempts, for deterministic signers only.
+    attempts: Option<f64>,
+    /// Tail of a batch, for whole rounds only.
+    cycles_p99: Option<u64>,
+    cycles_p999: Option<u64>,
+    /// Operation of a reference that ratios compare with.
+    #[serde(skip)]
+    reference: &'static str,
+}
+
+/// Implementations that ratios compare with.
+const REFERENCES: [&str; 2] = ["aws-lc-rs", "libcrux-ml-dsa"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options::parse();
+    // Before this thread is pinned: new threads inherit that.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut pools = vec![BenchFn::pool(1)];
+    if threads > 1 {
+        pools.push(BenchFn::pool(threads));
+    }
+    pin();
+    let clock = UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
+    let seed = options.seed.unwrap_or_else(|| u64::from(clock));
+    eprintln!("inputs from seed {seed}");
+    if options.instructions || options.traced {
+        return instructions(&options, seed);
+    }
+
+    let mut rows = Vec::new();
+    for set in options.sets() {
+        for &part in options.parts() {
+            eprintln!("{} {part:?}", set.name());
+            if part == Part::Rounds {
+                rows.extend(rounds(set, &pools, &options, seed));
+            } else {
+                rows.extend(run(set, part, &options, seed));
+            }
+        }
+    }
+    publish(&options, &rows)
+}
+
+fn publish(options: &Options, rows: &[Row]) -> Result<(), Box<dyn Error>> {
+    print!("{}", table(rows));
+    if rows.iter().any(|row| row.unit == UNIT && !row.is_batch()) {
+        print!("{}", lead::lead(rows));
+    }
+    if let Some(path) = &options.json {
+        fs::write(path, serde_json::to_string_pretty(rows)?)?;
+    }
+    Ok(())
+}
+
+/// Messages of each signer.
+const MESSAGES: usize = 1000;
+
+/// One part on one parameter set.
+fn run(set: Set, part: Part, options: &Options, seed: u64) -> Vec<Row> {
+    let plan = Plan {
+        validators: usize::from(options.validators),
+        messages: MESSAGES,
+        time: Duration::from_secs(options.seconds),
+        seed,
+    };
+    let scores = score(set, part, plan, |_| true);
+    scores
+        .iter()
+        .map(|one| row(set, &one.contender, one.keys, &one.samples, one.attempts))
+        .collect()
+}
+
+/// Contenders whose instructions are counted: groups of eight only on the backend whose lanes share
+/// work.
+fn counted(set: Set, seed: u64) -> Vec<Contender> {
+    let mut stream = Stream::new(seed);
+    let inputs = Rc::new(Inputs::random(set, 8, 8, &mut stream));
+    let mut all = contenders(Part::Verify, &inputs);
+    all.retain(|contender| {
+        let known = contender.peer == "ours" || REFERENCES.contains(&contender.peer);
+        known && (contender.width == 1 || contender.backend == "avx512")
+    });
+    all
+}
+
+#[cfg(target_os = "linux")]
+fn instructions(options: &Options, seed: u64) -> Result<(), Box<dyn Error>> {
+    use benches::instructions::{count, traced};
+    use mldsa_gates::ptrace_step::wait_for_tracer;
+
+    if options.traced {
+        wait_for_tracer()?;
+        for set in options.sets() {
+            traced(&mut counted(set, seed))?;
+        }
+        return Ok(());
+    }
+    let mut process = std::process::Command::new(std::env::current_exe()?);
+    process.args(["--traced", "--seed", &seed.to_string()]);
+    if let Some(set) = options.set {
+        process.args(["--set", &set.name()[7..]]);
+    }
+    let counts = count(&mut process)?;
+    let all = options
+        .sets()
+        .into_iter()
+        .map(|set| (set, counted(set, seed)));
+    let all: Vec<_> = all.collect();
+    let all = all
+        .iter()
+        .flat_map(|(set, all)| all.iter().map(|c| (*set, c)));
+    let rows: Vec<_> = all
+        .zip(counts)
+        .map(|((set, contender), count)| {
+            let each = count / contender.width as u64;
+            Row {
+                unit: "instructions",
+                tsc_hz: None,
+                n: 1,
+                cycles_min: each,
+                cycles_median: each,
+                ..row(set, contender, 8, &Samples::default(), None)
+            }
+        })
+        .collect();
+    publish(options, &rows)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn instructions(_: &Options, _: u64) -> Result<(), Box<dyn Error>> {
+    Err("instructions are counted on Linux only".into())
+}
+
+/// Operations on whole batches.
+const ROUNDS: [&str; 5] = [
+    "batch",
+    "batch_random",
+    "early_exit",
+    "round",
+    "round_attacked",
+];
+
+/// Batches: operation, validators, signatures, random order, and index of an invalid signature.
+const SHAPES: [(&str, usize, usize, bool, Option<usize>); 10] = [
+    ("batch", 64, 1024, false, None),
+    ("batch_random", 8, 1024, true, None),
+    ("batch_random", 100, 1024, true, None),
+    ("batch_random", 300, 1024, true, None),
+    ("batch_random", 1000, 1024, true, None),
+    ("batch_random", 4000, 4000, true, None),
+    ("batch", 32, 32, false, None),
+    ("early_exit", 64, 1024, false, Some(0)),
+    ("round", 64, 64, false, None),
+    ("round_attacked", 64, 64, false, Some(40)),
+];
+
+/// Times that the keys of each strategy are placed in memory anew.
+const PLACEMENTS: u32 = 5;
+
+/// Whole batches on one thread and on all, strategies interleaved. `early_exit` is per batch, all
+/// others per signature.
+fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u64) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (op, validators, signatures, random, bad) in SHAPES {
+        // Large key sets take minutes to make, and show the same for every parameter set.
+        if set != Set::MlDsa87 && validators > 300 {
+            continue;
+        }
+        let mut stream = Stream::new(seed);
+        let mut round = Round::new(set, validators, signatures, &mut stream);
+        if random {
+            round = round.shuffled(&mut stream);
+        }
+        if let Some(index) = bad {
+            round = round.broken_at(index);
+        }
+        let round = Arc::new(round);
+        let per_batch = op == "early_exit";
+        for pool in pools {
+            let threads = pool.current_num_threads();
+            let mut strategies = strategies(op, threads);
+            let ours = strategies.len();
+            strategies.extend(REFERENCES.map(|peer| (peer, Strategy::Competitor(peer))));
+            let mut samples = vec![Vec::new(); strategies.len()];
+            let time = Duration::from_millis(options.seconds * 1000 / 12) / PLACEMENTS;
+            for _ in 0..PLACEMENTS {
+                let new = |(_, strategy): &(_, Strategy)| BenchFn::new(*strategy, &round, pool);
+                let mut functions: Vec<_> = strategies.iter().map(new).collect();
+                let begin = Instant::now();
+                let mut turns = 0;
+                while turns < ours || begin.elapsed() < time {
+                    for n in 0..functions.len() {
+                        // The function after a competitor pays for a change of the CPU's clock:
+                        // another one of ours in every turn.
+                        let n = if n < ours { (turns + n) % ours } else { n };
+                        // The first call after another function's turn loads the caches.
+                        functions[n].call();
+                        for _ in 0..if signatures > 100 { 1 } else { 4 } {
+                            let ticks = functions[n].time();
+                            let items = if per_batch { 1 } else { signatures as u64 };
+                            samples[n].push(ticks / items);
+                        }
+                    }
+                    turns += 1;
+                }
+            }
+            for ((peer, _), mut ticks) in strategies.into_iter().zip(samples) {
+                ticks.sort_unstable();
+                let at = |share: f64| ticks[(share * (ticks.len() - 1) as f64) as usize];
+                let whole_round = op.starts_with("round");
+                let backend = match peer.starts_with("ours") {
+                    true => mldsa_core::Backend::detect().name(),
+                    false => "default",
+                };
+                rows.push(Row {
+                    op,
+                    backend,
+                    peer,
+                    per: if per_batch { "batch" } else { "signature" },
+                    threads,
+                    n: signatures,
+                    validators,
+                    cycles_min: ticks[0],
+                    cycles_median: at(0.5),
+                    cycles_p99: whole_round.then(|| at(0.99)),
+                    cycles_p999: whole_round.then(|| at(0.999)),
+                    reference: op,
+                    ..Row::new(set)
+                });
+            }
+        }
+    }
+    rows
+}
+
+/// Strategies of `batch-verify` and `mldsa-core` for one kind of batch.
+fn strategies(op: &str, threads: usize) -> Vec<(&'static str, Strategy)> {
+    let batch = |mode, storage| Strategy::Batch(mode, storage);
+    match op {
+        "early_exit" => vec![
+            ("ours", batch(Mode::AnyInvalid, KeyStorage::BySize)),
+            (
+                "ours-first-invalid",
+                batch(Mode::FirstInvalid, KeyStorage::BySize),
+            ),
+        ],
+        "batch_random" if threads == 1 => vec![
+            ("ours", Strategy::FULL),
+            ("ours-wide", batch(Mode::Full, KeyStorage::Wide)),
+            ("ours-packed", batch(Mode::Full, KeyStorage::Packed)),
+        ],
+        _ if threads == 1 => vec![
+            ("ours", Strategy::FULL),
+            ("ours-lanes", Strategy::Lanes),
+            ("ours-sequential", Strategy::Sequential),
+        ],
+        _ => vec![("ours", Strategy::FULL)],
+    }
+}
+
+fn row(
+    set: Set,
+    contender: &Contender,
+    validators: usize,
+    samples: &Samples,
+    attempts: Option<f64>,
+) -> Row {
+    let signs = contender.op.reference() == Op::Sign;
+    Row {
+        op: contender.op.name(),
+        backend: contender.backend,
+        peer: contender.peer,
+        per: contender.op.per(),
+        threads: 1,
+        n: samples.len(),
+        validators,
+        cycles_min: samples.min(),
+        cycles_median: samples.median(),
+        cycles_mean: signs.then(|| samples.mean() as u64),
+        attempts,
+        reference: contender.op.reference().name(),
+        ..Row::new(set)
+    }
+}
+
+/// Markdown, one table per parameter set. A ratio above 1 is faster than the reference at the same
+/// job. Signing is compared by means, everything else by minima.
+fn table(rows: &[Row]) -> String {
+    let [first, second] = ["x_aws-lc-rs", "x_libcrux-ml-dsa"];
+    let columns = [
+        "op",
+        "implementation",
+        "backend",
+        "keys",
+        "min",
+        "median",
+        "mean",
+        first,
+        second,
+    ];
+    let mut text = String::new();
+    for set in Set::ALL {
+        let rows: Vec<_> = rows.iter().filter(|row| row.set == set.name()).collect();
+        let Some(unit) = rows.first().map(|row| row.unit) else {
+            continue;
+        };
+        let mut table = Table::new("scorecard", &columns);
+        for row in &rows {
+            let [first, second] = REFERENCES.map(|peer| {
+                let of_peer = |r: &&&Row| r.peer == peer && r.op == row.reference;
+                let reference = rows.iter().filter(of_peer).find(|r| r.same_batch(row));
+                reference.map(|reference| reference.figure() / row.figure())
+            });
+            table.push(cells![
+                row.label(),
+                row.peer,
+                row.backend,
+                row.validators,
+                row.cycles_min,
+                row.cycles_median,
+                row.cycles_mean,
+                first,
+                second,
+            ]);
+        }
+        let title = format!("\n### {} ({unit} per operation)\n\n", set.name());
+        text += &(title + &table.markdown());
+    }
+    text
+}
+
+impl Row {
+    fn new(set: Set) -> Self {
+        Self {
+            set: set.name(),
+            cpu: cpu_name(),
+            unit: UNIT,
+            tsc_hz: (UNIT == "tsc").then(|| hz() as u64),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the row is of whole batches.
+    fn is_batch(&self) -> bool {
+        ROUNDS.contains(&self.op)
+    }
+
+    /// Whether a ratio of the two rows compares equal work.
+    fn same_batch(&self, other: &Self) -> bool {
+        let shape = |row: &Self| (row.n, row.threads, row.validators);
+        !self.is_batch() || shape(self) == shape(other)
+    }
+
+    fn label(&self) -> String {
+        if self.is_batch() {
+            let s = if self.threads == 1 { "" } else { "s" };
+            format!("{} of {}, {} thread{s}", self.op, self.n, self.threads)
+        } else {
+            self.op.to_owned()
+        }
+    }
+
+    /// Figure that ratios are made of.
+    fn figure(&self) -> f64 {
+        self.cycles_mean.unwrap_or(self.cycles_min) as f64
+    }
+
+    /// The same with medians in the place of minima.
+    fn middle(&self) -> f64 {
+        self.cycles_mean.unwrap_or(self.cycles_median) as f64
+    }
+}

@@ -1,0 +1,127 @@
+//! Meter of calls on emulated boards: peak stack by paint and scan, and instructions by a counter
+//! of the board. Output is printed by semihosting, so the programs need an emulator or a debugger.
+#![no_std]
+
+use core::arch::asm;
+use core::cell::Cell;
+use core::ptr::{read_volatile, write_volatile};
+
+pub use semihosting::{println, process::exit};
+
+/// Pattern of unused stack.
+const PAINT: u32 = 0x5bd1_e995;
+/// Bytes below the frame of [`paint`] that are not painted.
+const OWN: usize = 256;
+
+unsafe extern "C" {
+    // The linker scripts of cortex-m-rt and riscv-rt call them the same; `_flash`
+    // and `_ram`, the first addresses of both memories, are defined in `memory.x`.
+    static _flash: u8;
+    static _ram: u8;
+    static _stack_start: u8;
+    static __sidata: u8;
+    static __sdata: u8;
+    static __edata: u8;
+    static __ebss: u8;
+}
+
+/// Bytes of flash that the linked program takes.
+pub fn flash() -> usize {
+    (&raw const __sidata as usize) - (&raw const _flash as usize) + (&raw const __edata as usize)
+        - (&raw const __sdata as usize)
+}
+
+/// Bytes of RAM that statics take.
+pub fn statics() -> usize {
+    (&raw const __ebss as usize) - (&raw const _ram as usize)
+}
+
+/// Resources that a call used.
+#[derive(Clone, Copy, Default)]
+pub struct Use {
+    /// Bytes of stack below the caller.
+    pub stack: usize,
+    /// Instructions.
+    pub instructions: u64,
+}
+
+/// A meter of calls.
+pub struct Meter {
+    ticks: fn() -> u32,
+    /// Instructions in ticks, as a fraction.
+    rate: (u64, u64),
+    depth: usize,
+    lowest: Cell<usize>,
+}
+
+impl Meter {
+    /// `ticks` reads a counter that counts up and wraps at 2^32; `rate.0` instructions
+    /// take `rate.1` of its ticks. Calls use at most `depth` bytes of stack, or all
+    /// down to the statics where that is less.
+    pub const fn new(ticks: fn() -> u32, rate: (u64, u64), depth: usize) -> Self {
+        Self {
+            ticks,
+            rate,
+            depth,
+            lowest: Cell::new(usize::MAX),
+        }
+    }
+
+    /// Runs `work` and reports what it used.
+    #[inline(never)]
+    pub fn measure(&self, mut work: impl FnMut()) -> Use {
+        let statics = (&raw const __ebss as usize).next_multiple_of(4);
+        let bottom = stack_pointer().saturating_sub(self.depth).max(statics);
+        paint(bottom);
+        let (top, ticks) = self.call(&mut work);
+        let lowest = lowest_used(bottom, top);
+        self.lowest.set(self.lowest.get().min(lowest));
+        Use {
+            stack: top - lowest,
+            instructions: u64::from(ticks) * self.rate.0 / self.rate.1,
+        }
+    }
+
+    #[inline(never)]
+    fn call(&self, work: &mut dyn FnMut()) -> (usize, u32) {
+        let top = stack_pointer();
+        let before = (self.ticks)();
+        work();
+        (top, (self.ticks)().wrapping_sub(before))
+    }
+
+    /// Bytes of stack from its start down to the deepest that a call reached.
+    pub fn deepest(&self) -> usize {
+        (&raw const _stack_start as usize).saturating_sub(self.lowest.get())
+    }
+}
+
+#[inline(always)]
+fn stack_pointer() -> usize {
+    let sp: usize;
+    // SAFETY: copies a register.
+    unsafe {
+        #[cfg(target_arch = "arm")]
+        asm!("mov {}, sp", out(reg) sp, options(nomem, nostack, preserves_flags));
+        #[cfg(target_arch = "riscv32")]
+        asm!("mv {}, sp", out(reg) sp, options(nomem, nostack, preserves_flags));
+    }
+    sp
+}
+
+#[inline(never)]
+fn paint(bottom: usize) {
+    for at in (bottom..stack_pointer() - OWN).step_by(4) {
+        // SAFETY: free stack: above the statics, and below every live frame.
+        unsafe { write_volatile(at as *mut u32, PAINT) };
+    }
+}
+
+#[inline(never)]
+fn lowest_used(bottom: usize, top: usize) -> usize {
+    (bottom..top)
+        .step_by(4)
+        // SAFETY: as above.
+        .find(|&at| unsafe { read_volatile(at as *const u32) } != PAINT)
+        .unwrap_or(top)
+}
