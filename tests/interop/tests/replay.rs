@@ -1,22 +1,32 @@
 //! Replays the committed corpora of the fuzz targets, on every backend of this CPU.
 
+use std::env;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
-use std::{env, fs};
 
+use flate2::read::GzDecoder;
 use mldsa_core::Backend;
 use mldsa_interop::{aggregate, differential, encodings, lines, verify};
 
 /// Runs every input of a target and returns the number of inputs.
 fn replay(target: &str, run: fn(&[u8])) -> usize {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fuzz/corpus")
-        .join(target);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus.tar.gz");
+    let archive = GzDecoder::new(File::open(path).expect("the corpora"));
+    let mut archive = tar::Archive::new(archive);
+    let folder = Path::new("corpus").join(target);
     let mut count = 0;
-    for entry in fs::read_dir(folder).expect("a corpus") {
-        let path = entry.expect("readable").path();
-        run(&fs::read(path).expect("readable"));
-        count += 1;
+    for entry in archive.entries().expect("an archive") {
+        let mut entry = entry.expect("readable");
+        let is_input = entry.header().entry_type().is_file()
+            && entry.path().expect("a name").starts_with(&folder);
+        if is_input {
+            let mut input = Vec::new();
+            entry.read_to_end(&mut input).expect("readable");
+            run(&input);
+            count += 1;
+        }
     }
     count
 }
