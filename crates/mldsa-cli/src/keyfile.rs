@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mldsa_core::internals::PrivateKeyChoice;
+use base64ct::{Base64, Base64Unpadded, Base64Url, Base64UrlUnpadded, Encoding};
+use mldsa_core::internals::{PrivateKeyChoice, is_joined_private_key};
 use mldsa_core::pkcs8::der::Decode;
 use mldsa_core::pkcs8::der::pem;
 use mldsa_core::pkcs8::{EncodePublicKey, LineEnding, PrivateKeyInfoRef};
@@ -17,7 +18,7 @@ use crate::encrypted::{PasswordArgs, WRONG_PASSWORD, decrypt};
 use crate::input::{read_small, unusable, without_mark};
 use crate::json_request::{Set, with_set};
 use crate::key_format::{
-    Format, NOT_SPKI, SEED_LEN, Structure, decode_public, has_text, is_der, set_parser,
+    Format, NOT_SPKI, SEED_LEN, Structure, decode_public, holds_private_key, is_der, set_parser,
 };
 use crate::paths::Files;
 
@@ -49,14 +50,14 @@ macro_rules! key_args {
 key_args!(
     /// The key of a command over files.
     KeyArgs,
-    /// The key: PEM, DER, raw or hex; - is standard input. `sign` needs a private key,
+    /// The key: PEM, DER, raw, hex or base64; - is standard input. `sign` needs a private key,
     /// `verify` and `mu` also accept a public key or a certificate of one
     #[arg(long = "key", short = 'k', value_name = "FILE")]
 );
 key_args!(
     /// A key file as the argument of a command.
     KeyFileArgs,
-    /// A key, or a certificate of one: PEM, DER, raw or hex; - is standard input
+    /// A key, or a certificate of one: PEM, DER, raw, hex or base64; - is standard input
     #[arg(value_name = "KEY")]
 );
 
@@ -89,15 +90,35 @@ pub(crate) enum Content {
 
 /// Decodes a text of hexadecimal digits. White space is ignored: `xxd -p` breaks lines.
 pub(crate) fn from_hex(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
-    // Allocated at once: a vector that grows leaves unwiped copies.
-    let mut digits = Zeroizing::new(Vec::with_capacity(text.len()));
-    digits.extend(text.iter().filter(|byte| !byte.is_ascii_whitespace()));
-    if digits.is_empty() {
-        return None;
-    }
+    let digits = without_space(text)?;
     let mut bytes = Zeroizing::new(vec![0; digits.len() / 2]);
     base16ct::mixed::decode(&*digits, &mut bytes).ok()?;
     Some(bytes)
+}
+
+/// Decodes a text of base64 in either alphabet of RFC 4648, with or without padding. White space
+/// is ignored. Constant time in characters that are valid.
+pub(crate) fn from_base64(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let characters = without_space(text)?;
+    let mut bytes = Zeroizing::new(vec![0; characters.len()]);
+    let decoders = [
+        Base64::decode,
+        Base64Unpadded::decode,
+        Base64Url::decode,
+        Base64UrlUnpadded::decode,
+    ];
+    let mut decoders = decoders.into_iter();
+    let len = decoders.find_map(|decode| Some(decode(&*characters, &mut bytes).ok()?.len()))?;
+    bytes.truncate(len);
+    Some(bytes)
+}
+
+/// The characters of a text that are not white space; `None` if there are none.
+fn without_space(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    // Allocated at once: a vector that grows leaves unwiped copies.
+    let mut characters = Zeroizing::new(Vec::with_capacity(text.len()));
+    characters.extend(text.iter().filter(|byte| !byte.is_ascii_whitespace()));
+    (!characters.is_empty()).then_some(characters)
 }
 
 /// Whether there are only hexadecimal digits and white space. Fewer than 2^-100 of all raw seeds
@@ -108,7 +129,7 @@ fn is_digits(text: &[u8]) -> bool {
     first.is_some_and(u8::is_ascii_hexdigit) && digits.all(u8::is_ascii_hexdigit)
 }
 
-/// The `N` bytes of a file, raw or in digits. Digits are never raw bytes.
+/// The `N` bytes of a file, raw, in hexadecimal digits or in base64. Digits are never raw bytes.
 pub(crate) fn exactly<const N: usize>(
     path: &Path,
     bytes: &[u8],
@@ -117,12 +138,15 @@ pub(crate) fn exactly<const N: usize>(
     let text = without_mark(bytes);
     let decoded = if is_digits(text) {
         from_hex(text).unwrap_or_default()
-    } else {
+    } else if bytes.len() == N {
         Zeroizing::new(bytes.to_vec())
+    } else {
+        from_base64(text).unwrap_or_default()
     };
     let mut array = Zeroizing::new([0; N]);
     if decoded.len() != N {
-        let why = format!("not {N} bytes of {what}, nor {} hexadecimal digits", 2 * N);
+        let digits = 2 * N;
+        let why = format!("not {N} bytes of {what}, nor {digits} hexadecimal digits, nor base64");
         return Err(unusable(path, why));
     }
     array.copy_from_slice(&decoded);
@@ -176,12 +200,18 @@ impl KeyFile {
             let bytes = from_hex(text).unwrap_or_default();
             return Self::bare(Format::Hex, &bytes, set)?.ok_or(
                 "hexadecimal digits, but as many as no key has: 64 for a seed, 2624, 3904 \
-                 or 5184 for a public key, 5120, 8064 or 9792 for an expanded one",
+                 or 5184 for a public key, 5120, 8064 or 9792 for an expanded one, 5184, 8128 or \
+                 9856 for a seed with its expanded key",
             );
         }
+        if let Some(decoded) = from_base64(text)
+            && let Some(key) = Self::bare(Format::Base64, &decoded, set)?
+        {
+            return Ok(key);
+        }
         Self::bare(Format::Raw, bytes, set)?.ok_or(match Set::from_signature_len(bytes.len()) {
-            Some(_) => "as long as a signature, and not a key in PEM, DER, raw or hex",
-            None => "not a key in PEM, DER, raw or hex",
+            Some(_) => "as long as a signature, and not a key in PEM, DER, raw, hex or base64",
+            None => "not a key in PEM, DER, raw, hex or base64",
         })
     }
 
@@ -232,20 +262,33 @@ impl KeyFile {
             return Ok(Some(Self::secret(format, set, PrivateKeyForm::Seed, bytes)));
         }
         for set in Set::ALL {
+            let (sk_len, joined) =
+                with_set!(set, P => (P::SK_LEN, is_joined_private_key::<P>(bytes)));
+            let form = if joined {
+                PrivateKeyForm::Both
+            } else if bytes.len() == sk_len {
+                PrivateKeyForm::Expanded
+            } else {
+                continue;
+            };
+            return Ok(Some(Self::secret(format, set, form, bytes)));
+        }
+        for set in Set::ALL {
             let (pk_len, sk_len) = with_set!(set, P => (P::PK_LEN, P::SK_LEN));
-            if bytes.len() == sk_len {
-                let key = Self::secret(format, set, PrivateKeyForm::Expanded, bytes);
-                return Ok(Some(key));
+            // Before the bytes are copied to memory that is not wiped.
+            if bytes.len() == pk_len && !holds_private_key(bytes) {
+                return Ok(Some(Self::public(format, set, bytes.to_vec(), None)));
             }
             if bytes.len() == pk_len {
-                // Before it is copied to memory that is not wiped.
-                if has_text(bytes) {
-                    return Err(
-                        "as long as a raw public key, but with text that may be a private one: \
-                         give a public key as PEM or DER, a private key without padding",
-                    );
-                }
-                return Ok(Some(Self::public(format, set, bytes.to_vec(), None)));
+                return Err(
+                    "as long as a raw public key, but it seems to hold a private one: give a \
+                     public key as PEM or DER, a private key without anything around it",
+                );
+            }
+            if bytes.len() == SEED_LEN + sk_len {
+                return Err(
+                    "as long as a seed and an expanded key, but not one seed and its expanded key",
+                );
             }
         }
         Ok(None)
@@ -294,7 +337,11 @@ impl KeyFile {
                     .map_err(|_| "algorithm parameters or an enclosed public key do not fit");
             }
             (_, PrivateKeyForm::Seed) => PrivateKeyChoice::Seed(bytes),
-            _ => PrivateKeyChoice::Expanded(bytes),
+            (_, PrivateKeyForm::Expanded) => PrivateKeyChoice::Expanded(bytes),
+            (_, PrivateKeyForm::Both) => {
+                let (seed, expanded) = bytes.split_at(SEED_LEN);
+                PrivateKeyChoice::Both { seed, expanded }
+            }
         };
         let key = choice.signing_key().map_err(explain)?;
         Ok(key.with_backend(chosen()))
@@ -334,13 +381,13 @@ pub(crate) fn encode_private<P: ParameterSet>(
             Zeroizing::new(text.as_bytes().to_vec())
         }
         Format::Der => key.to_pkcs8_der_as(form).map_err(|_| unknown)?.to_bytes(),
-        Format::Raw | Format::Hex => {
+        Format::Raw | Format::Hex | Format::Base64 => {
             let bytes: &[u8] = match form {
                 PrivateKeyForm::Seed => key.seed().ok_or(unknown)?,
                 PrivateKeyForm::Expanded => key.expanded().as_ref(),
                 PrivateKeyForm::Both => return Err("seed and expanded key need PEM or DER"),
             };
-            encode_bytes(bytes, format == Format::Hex)
+            encode_bytes(bytes, format)
         }
     })
 }
@@ -357,17 +404,22 @@ pub(crate) fn encode_public<P: ParameterSet>(
             Zeroizing::new(text.into_bytes())
         }
         Format::Der => Zeroizing::new(key.to_public_key_der().map_err(|_| failed)?.into_vec()),
-        Format::Raw | Format::Hex => encode_bytes(key.as_ref(), format == Format::Hex),
+        Format::Raw | Format::Hex | Format::Base64 => encode_bytes(key.as_ref(), format),
     })
 }
 
-/// The bytes, or their hexadecimal digits and an end of line.
-pub(crate) fn encode_bytes(bytes: &[u8], hex: bool) -> Zeroizing<Vec<u8>> {
-    if !hex {
-        return Zeroizing::new(bytes.to_vec());
-    }
-    let mut text = Zeroizing::new(vec![b'\n'; 2 * bytes.len() + 1]);
+/// Encodes bytes in a format without a structure: raw, or text with an end of line.
+pub(crate) fn encode_bytes(bytes: &[u8], format: Format) -> Zeroizing<Vec<u8>> {
+    let len = match format {
+        Format::Hex => 2 * bytes.len(),
+        Format::Base64 => bytes.len().div_ceil(3) * 4,
+        _ => return Zeroizing::new(bytes.to_vec()),
+    };
+    let mut text = Zeroizing::new(vec![b'\n'; len + 1]);
     // The buffer has the length of the text.
-    let _ = base16ct::lower::encode(bytes, &mut text);
+    let _ = match format {
+        Format::Hex => base16ct::lower::encode(bytes, &mut text).is_ok(),
+        _ => Base64::encode(bytes, &mut text).is_ok(),
+    };
     text
 }

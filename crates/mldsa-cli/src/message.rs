@@ -10,7 +10,7 @@ use sha3::digest::{ExtendableOutput, Update, XofReader};
 
 use crate::input::{self, read_small, without_mark};
 use crate::json_request::{check_strength, hash_from_name};
-use crate::keyfile::{KeyArgs, exactly, from_hex};
+use crate::keyfile::{KeyArgs, exactly, from_base64, from_hex};
 use crate::paths::Files;
 
 /// Key and message of a command.
@@ -146,11 +146,14 @@ impl MessageArgs {
     }
 }
 
-/// A signature file: raw, or hex if the length says so.
+/// Reads a signature file: raw, or hex or base64 if the length says so.
 pub(crate) fn read_signature(path: &Path, len: usize) -> io::Result<Vec<u8>> {
     let bytes = read_small(path)?;
-    Ok(match from_hex(without_mark(&bytes)) {
-        Some(decoded) if bytes.len() != len => decoded.to_vec(),
-        _ => bytes.to_vec(),
-    })
+    let text = without_mark(&bytes);
+    let decoded = match from_hex(text) {
+        _ if bytes.len() == len => None,
+        None => from_base64(text).filter(|decoded| decoded.len() == len),
+        digits => digits,
+    };
+    Ok(decoded.unwrap_or(bytes).to_vec())
 }

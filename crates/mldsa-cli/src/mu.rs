@@ -5,9 +5,10 @@ use std::io;
 use crate::Status;
 use crate::input::unusable;
 use crate::json_request::with_set;
+use crate::key_format::Format;
 use crate::keyfile::encode_bytes;
 use crate::message::MessageArgs;
-use crate::output::{Content, OutputArgs};
+use crate::output::OutputArgs;
 use crate::paths::Files;
 
 /// Hash a message into mu, which `sign --mu` signs elsewhere
@@ -38,12 +39,8 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let content = if args.raw {
-        Content::Binary
-    } else {
-        Content::Text
-    };
-    let output = args.output.prepare(content)?;
+    let format = if args.raw { Format::Raw } else { Format::Hex };
+    let output = args.output.prepare(format.public_content())?;
     let file = args.message.key.read()?;
     let mu = with_set!(file.set, P => {
         let key = file
@@ -51,6 +48,6 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
             .map_err(|why| unusable(&args.message.key.path, why))?;
         args.message.mu(&key)?
     });
-    output.write(&encode_bytes(mu.as_bytes(), !args.raw))?;
+    output.write(&encode_bytes(mu.as_bytes(), format))?;
     Ok(Status::Good)
 }

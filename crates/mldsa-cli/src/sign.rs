@@ -7,9 +7,10 @@ use mldsa_core::{ParameterSet, Randomness};
 use crate::Status;
 use crate::input::unusable;
 use crate::json_request::with_set;
+use crate::key_format::Format;
 use crate::keyfile::{KeyFile, encode_bytes};
 use crate::message::MessageArgs;
-use crate::output::{Content, OutputArgs};
+use crate::output::OutputArgs;
 use crate::paths::Files;
 use crate::random::random;
 
@@ -32,6 +33,10 @@ pub(crate) struct Args {
     #[arg(long)]
     hex: bool,
 
+    /// Write the signature in base64
+    #[arg(long, conflicts_with = "hex")]
+    base64: bool,
+
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -49,15 +54,15 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let content = if args.hex {
-        Content::Text
-    } else {
-        Content::Binary
+    let format = match (args.hex, args.base64) {
+        (true, _) => Format::Hex,
+        (_, true) => Format::Base64,
+        _ => Format::Raw,
     };
-    let output = args.output.prepare(content)?;
+    let output = args.output.prepare(format.public_content())?;
     let file = args.message.key.read()?;
     let signature = with_set!(file.set, P => sign::<P>(args, &file))?;
-    output.write(&encode_bytes(&signature, args.hex))?;
+    output.write(&encode_bytes(&signature, format))?;
     Ok(Status::Good)
 }
 

@@ -18,7 +18,7 @@ use crate::terminal::{complain, print};
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
-    /// The signature: raw or hex
+    /// The signature: raw, hex or base64
     #[arg(long, short, value_name = "FILE")]
     sig: PathBuf,
 

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "jwk")]
 pub(crate) mod akp;
+#[cfg(feature = "unstable-internals")]
+pub(crate) mod joined;
 #[cfg(feature = "serde")]
 pub(crate) mod serde;
 #[cfg(feature = "spki")]

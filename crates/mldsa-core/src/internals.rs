@@ -11,6 +11,7 @@ pub use crate::coding::encode::{
     PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
 };
 pub use crate::coding::expansion::{Expansion, PackedPoly};
+pub use crate::formats::joined::is_joined_private_key;
 #[cfg(feature = "pkcs8")]
 pub use crate::formats::pkcs8::PrivateKeyChoice;
 pub use crate::hash::keccak::Permutation;

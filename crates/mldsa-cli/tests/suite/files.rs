@@ -2,6 +2,7 @@
 //! implementation agrees.
 
 mod formats;
+mod lengths;
 
 use std::fs;
 
