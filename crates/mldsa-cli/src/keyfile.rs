@@ -108,7 +108,7 @@ pub(crate) fn from_base64(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         Base64UrlUnpadded::decode,
     ];
     let mut decoders = decoders.into_iter();
-    let len = decoders.find_map(|decode| Some(decode(&*characters, &mut bytes).ok()?.len()))?;
+    let len = decoders.find_map(|decode| Some(decode(&characters, &mut bytes).ok()?.len()))?;
     bytes.truncate(len);
     Some(bytes)
 }
@@ -274,7 +274,7 @@ impl KeyFile {
             return Ok(Some(Self::secret(format, set, form, bytes)));
         }
         for set in Set::ALL {
-            let (pk_len, sk_len) = with_set!(set, P => (P::PK_LEN, P::SK_LEN));
+            let pk_len = with_set!(set, P => P::PK_LEN);
             // Before the bytes are copied to memory that is not wiped.
             if bytes.len() == pk_len && !holds_private_key(bytes) {
                 return Ok(Some(Self::public(format, set, bytes.to_vec(), None)));
@@ -285,11 +285,12 @@ impl KeyFile {
                      public key as PEM or DER, a private key without anything around it",
                 );
             }
-            if bytes.len() == SEED_LEN + sk_len {
-                return Err(
-                    "as long as a seed and an expanded key, but not one seed and its expanded key",
-                );
-            }
+        }
+        let joined = |set| bytes.len() == SEED_LEN + with_set!(set, P => P::SK_LEN);
+        if Set::ALL.into_iter().any(joined) {
+            return Err(
+                "as long as a seed and an expanded key, but not one seed and its expanded key",
+            );
         }
         Ok(None)
     }

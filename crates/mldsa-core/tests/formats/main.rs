@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod akp;
+mod joined;
 mod layout;
 mod pkcs8;
 mod serde;
