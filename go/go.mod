@@ -8,4 +8,4 @@ require (
 	github.com/ebitengine/purego v0.11.3
 )
 
-require golang.org/x/sys v0.47.0 // indirect
+require golang.org/x/sys v0.47.0

@@ -1,4 +1,4 @@
-//go:build (cgo && mldsa_cgo) || mldsa_purego
+//go:build mldsa_cgo || mldsa_purego
 
 package mldsa
 

@@ -21,6 +21,9 @@ package mldsa
 #cgo nocallback mldsa_sign_mu
 #cgo noescape mldsa_committee_verify_packed
 #cgo nocallback mldsa_committee_verify_packed
+#if !__has_include("mldsa.h")
+#error "the C library is not built: run go/build-native.sh"
+#endif
 #include "mldsa.h"
 */
 import "C"

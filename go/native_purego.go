@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
 )
 
 // Implementation is the name of the implementation in use.
 const Implementation = "mldsa_purego"
+
+// soname has the version of the interface.
+const soname = "libmldsa_c.so.1"
 
 // library holds the functions of the C library.
 type library struct {
@@ -51,28 +54,41 @@ type library struct {
 
 var abi = load()
 
-// load opens the library: the file that MLDSA_LIBRARY names, the one that build-native.sh made, or
-// the one of the system.
+// load opens the library that MLDSA_LIBRARY names, or the one in the system's search path. A
+// relative name with a slash, or a path of the build, would run what somebody puts there.
 func load() *library {
-	candidates := []string{"libmldsa_c.so"}
-	if _, file, _, ok := runtime.Caller(0); ok {
-		platform := runtime.GOOS + "_" + runtime.GOARCH
-		built := filepath.Join(filepath.Dir(file), "native", platform, "lib", "libmldsa_c.so")
-		candidates = append([]string{built}, candidates...)
-	}
-	if named := os.Getenv("MLDSA_LIBRARY"); named != "" {
-		candidates = []string{named}
-	}
-	var reason error
-	for _, name := range candidates {
-		handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
-		if err != nil {
-			reason = err
-			continue
+	name, err := libraryName(os.Getenv("MLDSA_LIBRARY"), privileged())
+	if err == nil {
+		var handle uintptr
+		if handle, err = purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL); err == nil {
+			return functions(handle)
 		}
-		return functions(handle)
 	}
-	panic(fmt.Sprintf("mldsa: no C library, see MLDSA_LIBRARY: %v", reason))
+	panic(fmt.Sprintf("mldsa: no C library: MLDSA_LIBRARY names its file (go/README.md): %v", err))
+}
+
+// libraryName returns the name for the system's loader, which searches for names without a slash.
+// Programs with more privileges than their caller ignore the caller's variable.
+func libraryName(named string, privileged bool) (string, error) {
+	if named == "" || privileged {
+		return soname, nil
+	}
+	if !filepath.IsAbs(named) {
+		return "", fmt.Errorf("MLDSA_LIBRARY is %q, which is not an absolute path", named)
+	}
+	return named, nil
+}
+
+// privileged reports whether the process has privileges that its caller does not have (AT_SECURE).
+func privileged() bool {
+	const atSecure = 23
+	auxiliary, err := unix.Auxv()
+	for _, entry := range auxiliary {
+		if entry[0] == atSecure {
+			return entry[1] != 0
+		}
+	}
+	return err != nil
 }
 
 func functions(handle uintptr) *library {

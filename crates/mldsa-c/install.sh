@@ -32,9 +32,16 @@ built=target/c/$target/release
 mkdir -p "$prefix/lib/pkgconfig" "$prefix/include"
 install -m 644 "$built/libmldsa_c.a" "$prefix/lib/"
 install -m 644 crates/mldsa-c/include/mldsa.h "$prefix/include/"
-for shared in libmldsa_c.so libmldsa_c.dylib; do
-    case $kinds in *cdylib*) [ ! -f "$built/$shared" ] || install -m 755 "$built/$shared" "$prefix/lib/" ;; esac
-done
+case $kinds in *cdylib*)
+    if [ -f "$built/libmldsa_c.so" ]; then
+        # The name with the version of the interface is in programs, the other one is for compilers.
+        install -m 755 "$built/libmldsa_c.so" "$prefix/lib/libmldsa_c.so.1"
+        ln -sf libmldsa_c.so.1 "$prefix/lib/libmldsa_c.so"
+    else
+        install -m 755 "$built/libmldsa_c.dylib" "$prefix/lib/"
+    fi
+    ;;
+esac
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
 libs="-lpthread -ldl -lm"
 if [ -n "${unwinder:-}" ]; then

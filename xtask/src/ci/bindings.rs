@@ -36,6 +36,17 @@ fn build_native(target: &str) -> Outcome {
     build.run()
 }
 
+/// The shared library that `build_native` made.
+fn shared(architecture: &str) -> std::path::PathBuf {
+    let architecture = match architecture {
+        "aarch64" => "arm64",
+        _ => "amd64",
+    };
+    root().join(format!(
+        "go/native/linux_{architecture}/lib/libmldsa_c.so.1"
+    ))
+}
+
 /// The Go module in its three forms.
 pub(super) fn go() -> Outcome {
     if !has("go") {
@@ -62,6 +73,7 @@ pub(super) fn go() -> Outcome {
     line("go test -tags=mldsa_purego ./...")
         .dir("go")
         .env("CGO_ENABLED", "0")
+        .env("MLDSA_LIBRARY", shared(std::env::consts::ARCH))
         .run()?;
     line("go test -tags=mldsa_cgo -race -run Concurrent|Committee|Fuzz ./...")
         .dir("go")
@@ -88,6 +100,7 @@ pub(super) fn go_arm64() -> Outcome {
             .env("GOARCH", "arm64")
             .env("CGO_ENABLED", cgo)
             .env("CC", "aarch64-linux-gnu-gcc")
+            .env("MLDSA_LIBRARY", shared("aarch64"))
             .env("QEMU_LD_PREFIX", "/usr/aarch64-linux-gnu")
             .run()?;
     }
