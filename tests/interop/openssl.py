@@ -25,7 +25,9 @@ except ImportError:
 if int(cryptography.__version__.split(".")[0]) < 50:
     raise SystemExit(f"not run: `cryptography` {cryptography.__version__}, 50 or newer is needed")
 
-MLDSA = str(Path(os.environ.get("MLDSA", "target/release/mldsa")).resolve())
+if not os.environ.get("MLDSA"):
+    raise SystemExit("MLDSA has to name the program")
+MLDSA = str(Path(os.environ["MLDSA"]).resolve())
 checks = 0
 
 

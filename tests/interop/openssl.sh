@@ -7,7 +7,7 @@
 #   OPENSSL=openssl MLDSA=target/release/mldsa tests/interop/openssl.sh
 set -eu
 OPENSSL=${OPENSSL:-openssl}
-MLDSA=$(realpath "${MLDSA:-target/release/mldsa}")
+MLDSA=$(realpath "${MLDSA:?names the program}")
 if ! "$OPENSSL" list -signature-algorithms 2>/dev/null | grep -q ML-DSA-65; then
     echo "not run: $OPENSSL has no ML-DSA"
     exit 0

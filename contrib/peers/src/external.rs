@@ -57,10 +57,14 @@ impl Drop for Program {
     }
 }
 
-/// Folder of the programs.
+/// Folder of the programs: `MLDSA_PEERS`, or `target/peers` of the checkout in which cargo runs this
+/// program. Nothing is executed from a path that was compiled in.
 fn folder() -> PathBuf {
-    let default = || concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/peers").into();
-    env::var_os("MLDSA_PEERS").map_or_else(default, PathBuf::from)
+    let checkout = || env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+    env::var_os("MLDSA_PEERS").map_or_else(
+        || Path::new(&checkout()).join("../../target/peers"),
+        PathBuf::from,
+    )
 }
 
 /// Programs that are not there or do not run on this CPU, for a note that names them.

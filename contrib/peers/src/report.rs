@@ -191,7 +191,7 @@ mod tests {
             pools: Vec::new(),
         };
         let folder = std::env::temp_dir().join(format!("benches-report-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        fs::create_dir(&folder).unwrap();
         run.write(&folder, &[section]).unwrap();
         let read = |file| fs::read_to_string(folder.join(file)).unwrap();
         let text = read("report.md");

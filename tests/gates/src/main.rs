@@ -148,7 +148,7 @@ fn wiping(_: &[String]) -> Verdict {
 /// `cargo COMMAND -p mldsa-gates` in a target folder of its own, so that settings
 /// do not rebuild what the caller has built.
 fn cargo(command: &str, profile: &str) -> Command {
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = Command::new(std::env::var_os("CARGO").expect("set by cargo"));
     cargo
         .args([
             command,
@@ -169,7 +169,7 @@ fn cargo(command: &str, profile: &str) -> Command {
 
 /// `cargo build` in the release profile for `target`, in a target folder of its own.
 fn cross(target: &str, folder: &Path) -> Command {
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = Command::new(std::env::var_os("CARGO").expect("set by cargo"));
     cargo
         .args(["build", "--quiet", "--locked", "--release"])
         .args(["--target", target])

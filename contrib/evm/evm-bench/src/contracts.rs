@@ -11,9 +11,13 @@ use revm::primitives::Address;
 use crate::chain::{Chain, Receipt};
 use crate::gas::{Rules, TODAY};
 
-/// `evm/contracts`.
+/// `evm/contracts` of the checkout in which cargo runs this program.
+///
+/// # Panics
+/// Without cargo: nothing is executed from a path that was compiled in.
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../contracts")
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo runs this program");
+    Path::new(&package).join("../contracts")
 }
 
 /// Init code of a contract, as committed.

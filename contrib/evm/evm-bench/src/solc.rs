@@ -19,6 +19,8 @@ pub(crate) fn check_compiler() -> Result<(), Box<dyn std::error::Error>> {
     }
     let folder = folder();
     let out = std::env::temp_dir().join(format!("mldsa-evm-{}", std::process::id()));
+    // Fails if another user has made it.
+    std::fs::create_dir(&out)?;
     let node = |program: &str, arguments: &[&str]| {
         Command::new(program)
             .current_dir(&folder)

@@ -33,8 +33,10 @@ impl Place {
     pub fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("mladsa-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
+        // Fails if another user has made it.
+        fs::create_dir(&path).unwrap();
         for n in 0..4 {
-            fs::create_dir_all(path.join(format!("{n}"))).unwrap();
+            fs::create_dir(path.join(format!("{n}"))).unwrap();
         }
         Self {
             path,

@@ -5,7 +5,7 @@ mod hostile;
 use std::process::{Command, Stdio};
 
 use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, message_fields, object, seed};
-use crate::tool::{IMPLEMENTATIONS, Run, args, mldsa};
+use crate::tool::{Folder, IMPLEMENTATIONS, Run, args, mldsa};
 
 /// A valid signature and its parts.
 struct Signed {
@@ -310,7 +310,8 @@ fn memory_does_not_grow_with_the_input() {
 /// A closed output ends the command without a panic and without a message.
 #[test]
 fn closed_output() {
-    let path = std::env::temp_dir().join(format!("mldsa-closed-output-{}", std::process::id()));
+    let folder = Folder::new("closed-output");
+    let path = folder.0.join("lines");
     std::fs::write(&path, "?\n".repeat(20_000)).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_mldsa"))
         .arg("batch-verify")
@@ -321,7 +322,6 @@ fn closed_output() {
         .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
-    std::fs::remove_file(path).unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(output.stderr, b"");
 }
