@@ -12,7 +12,7 @@ fn write<P: mldsa_core::ParameterSet>(folder: &std::path::Path) {
     let key = SigningKey::<P>::from_seed(&inputs::SEED);
     let hedge = Randomness::Hedged(&inputs::RND);
     let signature = key
-        .sign(inputs::MESSAGE, Context::EMPTY, hedge)
+        .sign_with_context(inputs::MESSAGE, Context::EMPTY, hedge)
         .expect("a signature");
     let write = |name: &str, bytes: &[u8]| {
         std::fs::write(folder.join(format!("{}.{name}", P::NAME)), bytes).expect("a file");

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use mldsa_core::internals::{Secret, Zeroed};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness};
 use mldsa_lowmem::{
-    Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, PublicKey, Tier, Workspace,
-    keygen_from_seed,
+    Balanced, CacheMatrix, CacheW0, ExpandedSigningKey, Minimal, MlDsaSigner, Tier, VerifyingKey,
+    Workspace, keygen_from_seed,
 };
 
 use crate::inputs::{Case, Key};
@@ -40,8 +40,8 @@ where
         move |i| keygen_from_seed::<P>(&inputs.key(i).seed, &mut pk, sk.expose_mut())
     };
     let verify = |key: &Key, case: &Case| {
-        let key = PublicKey::<P>::from_bytes(&key.public).expect("an encoding");
-        key.verify(&case.message, Context::EMPTY, &case.signature)
+        let key = VerifyingKey::<P>::from_bytes(&key.public).expect("an encoding");
+        key.verify_with_context(&case.message, Context::EMPTY, &case.signature)
             .is_ok()
     };
     vec![
@@ -59,13 +59,13 @@ fn sign<P: ParameterSet, T: Tier<P>>(inputs: &Rc<Inputs>, tier: &'static str) ->
     let mut out = Box::new(P::SignatureBytes::zeroed());
     let mut sign = move |i| {
         let (key, case) = inputs.case(i);
-        let key = ExpandedKey::<P>::new(&key.private).expect("a key");
+        let key = ExpandedSigningKey::<P>::from_trusted_bytes(&key.private).expect("a key");
         let mut workspace = Workspace::<P, T>::new();
         let out: &mut [u8] = out.as_mut().as_mut();
         let signed = MlDsaSigner::new(&key, &mut workspace)
             .with_self_verification(false)
             .with_commitment_check(false)
-            .sign(
+            .sign_into(
                 &case.message,
                 Context::EMPTY,
                 Randomness::Deterministic,

@@ -180,18 +180,22 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
     };
     let sign = move |_: &Key, case: &Case| {
         let (key, ctx) = (&signing[case.key], Context::EMPTY);
-        key.sign(&case.message, ctx, Randomness::Deterministic)
+        key.sign_with_context(&case.message, ctx, Randomness::Deterministic)
             .expect("signing")
     };
     let sign_prepared = move |_: &Key, case: &Case| {
         let (key, ctx) = (&prepared_signing[case.key], Context::EMPTY);
-        key.sign(&case.message, ctx, Randomness::Deterministic)
+        key.sign_with_context(&case.message, ctx, Randomness::Deterministic)
             .expect("signing")
     };
     let verify_prepared = {
         let prepared = Rc::clone(&prepared);
         move |_: &Key, case: &Case| {
-            let verdict = prepared[case.key].verify(&case.message, Context::EMPTY, &case.signature);
+            let verdict = prepared[case.key].verify_with_context(
+                &case.message,
+                Context::EMPTY,
+                &case.signature,
+            );
             verdict.is_ok()
         }
     };

@@ -279,7 +279,7 @@ fn call<P: ParameterSet>(
                     let case = &round.inputs.cases[case];
                     let key = &keys[case.key];
                     all &= key
-                        .verify(&case.message, Context::EMPTY, &case.signature)
+                        .verify_with_context(&case.message, Context::EMPTY, &case.signature)
                         .is_ok();
                 }
                 all

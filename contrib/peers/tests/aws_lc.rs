@@ -54,11 +54,13 @@ macro_rules! set {
             for message in [&b""[..], b"message", &[7; 5000]] {
                 let mut buffer = vec![0; signature::$signing.signature_len()];
                 let len = theirs.sign(message, &mut buffer).unwrap();
-                let good = our_public.verify(message, Context::EMPTY, &buffer[..len]);
+                let good = our_public.verify_with_context(message, Context::EMPTY, &buffer[..len]);
                 assert_eq!(good, Ok(()));
                 let peer = UnparsedPublicKey::new(&signature::$verifying, our_public.as_ref());
                 for hedge in [Randomness::Deterministic, Randomness::Hedged(&[1; 32])] {
-                    let signature = ours.sign(message, Context::EMPTY, hedge).unwrap();
+                    let signature = ours
+                        .sign_with_context(message, Context::EMPTY, hedge)
+                        .unwrap();
                     peer.verify(message, signature.as_ref()).unwrap();
                     assert!(peer.verify(b"other", signature.as_ref()).is_err());
                 }

@@ -20,7 +20,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     for n in 0..SIZES[2] as u16 {
         let key =
             SigningKey::<MlDsa65>::from_seed(&[n.to_le_bytes(); 16].concat().try_into().unwrap());
-        signatures.push(key.sign(message, Context::EMPTY, Randomness::Deterministic)?);
+        signatures.push(key.sign_with_context(
+            message,
+            Context::EMPTY,
+            Randomness::Deterministic,
+        )?);
         keys.push(key.verifying_key().clone());
     }
     println!("ML-DSA-65, backend {}, us a vote", Backend::detect().name());

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let key = &keys[n % SIGNERS];
             Ok((
                 message,
-                key.sign(&message, Context::EMPTY, Randomness::Deterministic)?,
+                key.sign_with_context(&message, Context::EMPTY, Randomness::Deterministic)?,
             ))
         })
         .collect::<Result<Vec<_>, mldsa_core::SignError>>()?;
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (message, signature) = &signed[n % VOTES];
         let key = &prepared[n % SIGNERS];
         assert!(
-            key.verify(message, Context::EMPTY, signature.as_ref())
+            key.verify_with_context(message, Context::EMPTY, &signature)
                 .is_ok()
         );
     });
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         |n| {
             let (message, signature) = &signed[n % VOTES];
             let key = &prepared[n % SIGNERS];
-            let valid = key.verify(message, Context::EMPTY, signature.as_ref());
+            let valid = key.verify_with_context(message, Context::EMPTY, &signature);
             assert!(valid.is_ok());
         },
     );

@@ -28,7 +28,9 @@ fn of<P: ParameterSet>() -> Result<(), Box<dyn Error>> {
         core::array::from_fn(|n| SigningKey::from_seed(&[n as u8; 32]));
     let prepared = keys.each_ref().map(SigningKey::prepare);
     let messages: [[u8; 32]; MESSAGES] = core::array::from_fn(|n| [n as u8; 32]);
-    let sign = |n: usize| keys[n].sign(&messages[n], Context::EMPTY, Randomness::Deterministic);
+    let sign = |n: usize| {
+        keys[n].sign_with_context(&messages[n], Context::EMPTY, Randomness::Deterministic)
+    };
     let signatures: Vec<_> = (0..MESSAGES).map(sign).collect::<Result<_, _>>()?;
     let members = keys.iter().map(|key| (key.verifying_key(), 1));
     let committee = Committee::<P>::builder(b"").build(members)?;
@@ -43,14 +45,15 @@ fn of<P: ParameterSet>() -> Result<(), Box<dyn Error>> {
     row::<P, _>("sign", |n| sign(n).map(drop));
     row::<P, _>("sign, prepared", |n| {
         prepared[n]
-            .sign(&messages[n], Context::EMPTY, Randomness::Deterministic)
+            .sign_with_context(&messages[n], Context::EMPTY, Randomness::Deterministic)
             .map(drop)
     });
     row::<P, _>("verify", |n| {
-        let verdict =
-            keys[n]
-                .verifying_key()
-                .verify(&messages[n], Context::EMPTY, signatures[n].as_ref());
+        let verdict = keys[n].verifying_key().verify_with_context(
+            &messages[n],
+            Context::EMPTY,
+            &signatures[n],
+        );
         assert!(verdict.is_ok(), "a wrong verdict");
     });
     row::<P, _>("verify, prepared", |n| {

@@ -96,7 +96,8 @@ fn costs<P: ParameterSet>() -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> 
         .map(|n| {
             let signer = &signers[n % KEYS];
             let message = n.to_le_bytes().to_vec();
-            let signature = signer.sign(&message, Context::EMPTY, Randomness::Deterministic)?;
+            let signature =
+                signer.sign_with_context(&message, Context::EMPTY, Randomness::Deterministic)?;
             let key = signer.verifying_key().as_bytes().as_ref().to_vec();
             Ok(((n % KEYS) as u32, key, message, signature.as_ref().to_vec()))
         })

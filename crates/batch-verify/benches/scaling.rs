@@ -91,7 +91,8 @@ impl Fixture {
             .collect();
         let sign = |n: usize| {
             let (signer, message) = (n * KEYS / VOTES, n.to_le_bytes());
-            let signature = keys[signer].sign(&message, Context::EMPTY, Randomness::Deterministic);
+            let signature =
+                keys[signer].sign_with_context(&message, Context::EMPTY, Randomness::Deterministic);
             Ok((signer, message, signature?))
         };
         let members = keys.iter().map(|key| (key.verifying_key(), 1));

@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut vertices = Vec::new();
     for (author, signer) in committee.members().zip(&signers) {
         let payload = format!("round 7, vertex of {}", author.index()).into_bytes();
-        let signature = signer.sign(&payload, context, Randomness::Deterministic)?;
+        let signature = signer.sign_with_context(&payload, context, Randomness::Deterministic)?;
         let signature = signature.as_ref().to_vec();
         vertices.push(Vertex {
             author,
@@ -84,7 +84,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let start = Instant::now();
         let single = |(vertex, key): (&Vertex, &SigningKey<_>)| {
             key.verifying_key()
-                .verify(&vertex.payload, context, &vertex.signature)
+                .verify_with_context(&vertex.payload, context, &vertex.signature)
                 .is_ok()
         };
         let verdicts: Vec<bool> = vertices.iter().zip(&signers).map(single).collect();
@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // All vote for a block; the votes that carry the quorum are its certificate.
     let votes: Vec<_> = signers
         .iter()
-        .map(|signer| signer.sign(b"block 7", context, Randomness::Deterministic))
+        .map(|signer| signer.sign_with_context(b"block 7", context, Randomness::Deterministic))
         .collect::<Result<_, _>>()?;
     let votes: Vec<(MemberId, &[u8])> = committee
         .members()

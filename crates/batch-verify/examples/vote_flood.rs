@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for height in 0..HEIGHTS {
         for (member, key) in committee.members().zip(&keys) {
             let message = height.to_le_bytes();
-            let signature = key.sign(&message, context, Randomness::Deterministic)?;
+            let signature = key.sign_with_context(&message, context, Randomness::Deterministic)?;
             votes.push((member, message, signature.as_ref().to_vec()));
         }
     }

@@ -75,7 +75,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     ///
     /// let keys: Vec<_> = (0..4).map(|i| SigningKey::<MlDsa44>::from_seed(&[i; 32])).collect();
     /// let context = Context::new(b"mychain/v1/vote")?;
-    /// let sign = |key: &SigningKey<_>| key.sign(b"block 7", context, Randomness::Deterministic);
+    /// let sign = |key: &SigningKey<_>| key.sign_with_context(b"block 7", context, Randomness::Deterministic);
     /// let signatures = keys.iter().map(sign).collect::<Result<Vec<_>, _>>()?;
     ///
     /// let members = keys.iter().map(|key| (key.verifying_key(), 1));

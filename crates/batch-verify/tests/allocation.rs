@@ -36,7 +36,7 @@ fn committee(storage: KeyStorage) -> Committee<MlDsa44> {
 
 fn sign(key: &SigningKey<MlDsa44>, message: &[u8]) -> Vec<u8> {
     let context = Context::new(CONTEXT).unwrap();
-    key.sign(message, context, Randomness::Deterministic)
+    key.sign_with_context(message, context, Randomness::Deterministic)
         .unwrap()
         .as_ref()
         .to_vec()

@@ -39,7 +39,7 @@ fn a_child_process_never_waits() {
     let signed: Vec<_> = (0..30_u64)
         .map(|n| {
             let message = n.to_le_bytes();
-            let signature = key.sign(&message, context, Randomness::Deterministic);
+            let signature = key.sign_with_context(&message, context, Randomness::Deterministic);
             (message, signature.unwrap())
         })
         .collect();

@@ -95,7 +95,7 @@ fn open_commitments_reveal_the_keys() -> Result<(), Box<dyn Error>> {
     let forged_message = b"pay 10000 to Mallory";
     let (signature, tries) = forge(&a_hat, &s1_sum, &t_sum, forged_message, round.context())?;
     let key = round.aggregate_key();
-    key.verify(forged_message, Context::new(round.context())?, &signature)?;
+    key.verify_with_context(forged_message, Context::new(round.context())?, &signature)?;
     println!("   another message under the same aggregate key: valid after {tries} tries");
 
     // Rejected, because a key is bound to its message and a verifier accepts one message for a task.
@@ -256,15 +256,15 @@ fn rogue_key_signs_for_all() -> Result<(), Box<dyn Error>> {
 
     let (mut pk, mut sk) = ([0; MlDsa87::PK_LEN], [0; MlDsa87::SK_LEN]);
     keygen_from_rho_p::<MlDsa87>(Backend::detect(), RHO, &[9; 64], &[8; 32], &mut pk, &mut sk);
-    let signature = SigningKey::<MlDsa87>::from_expanded_bytes(&sk)?.sign(
+    let signature = SigningKey::<MlDsa87>::from_expanded_bytes(&sk)?.sign_with_context(
         b"anything",
         Context::new(DOMAIN)?,
         Randomness::Deterministic,
     )?;
-    VerifyingKey::<MlDsa87>::from_bytes(&sum_key)?.verify(
+    VerifyingKey::<MlDsa87>::from_bytes(&sum_key)?.verify_with_context(
         b"anything",
         Context::new(DOMAIN)?,
-        signature.as_ref(),
+        &signature,
     )?;
     println!("   it alone signs under the key of all {MEMBERS}");
 
@@ -379,7 +379,8 @@ fn signed(
     let digest = hash(&[b"F.msg", &bytes])?;
     let number = message.id().as_bytes()[1] - b'0';
     let key = SigningKey::<MlDsa87>::from_seed(&[number + 100; 32]);
-    let signature = key.sign(&digest, Context::new(b"F.msg")?, Randomness::Deterministic)?;
+    let signature =
+        key.sign_with_context(&digest, Context::new(b"F.msg")?, Randomness::Deterministic)?;
     bytes.extend(signature.as_ref());
     Ok(agreed.receive(&bytes)?)
 }

@@ -70,7 +70,9 @@ impl<P: Numbered> Verifier for Key<P> {
         macro_rules! verify {
             ($key:expr) => {
                 match message {
-                    Signed::Pure(message, context) => $key.verify(message, *context, signature),
+                    Signed::Pure(message, context) => {
+                        $key.verify_with_context(message, *context, signature)
+                    }
                     Signed::Mu(mu) => $key.verify_mu(mu, signature),
                     Signed::PreHashed(hash, digest, context) => {
                         let digest = PreHashed::new(*hash, digest)?;

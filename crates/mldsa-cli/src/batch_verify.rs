@@ -7,7 +7,7 @@ use std::sync::Arc;
 use batch_verify::{BatchVerifier, Item, Message, Mode, RejectReason, Threads};
 use clap::ValueEnum;
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreHashed};
-use mldsa_lowmem::PublicKey;
+use mldsa_lowmem::VerifyingKey;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
@@ -202,9 +202,12 @@ impl Job {
     fn verify_lowmem<P: ParameterSet>(&self) -> Result<(), RejectReason> {
         // Contexts too long were rejected before.
         let context = Context::new(&self.request.context).map_err(|_| RejectReason::Other)?;
-        let pk = PublicKey::<P>::from_bytes(&self.pk).map_err(|_| RejectReason::PublicKeyLength)?;
+        let pk =
+            VerifyingKey::<P>::from_bytes(&self.pk).map_err(|_| RejectReason::PublicKeyLength)?;
         match &self.request.message {
-            json_request::Message::Bytes(message) => pk.verify(message, context, &self.sig),
+            json_request::Message::Bytes(message) => {
+                pk.verify_with_context(message, context, &self.sig)
+            }
             json_request::Message::Mu(mu) => pk.verify_mu(mu, &self.sig),
             json_request::Message::PreHashed { hash, digest } => {
                 let digest = PreHashed::new_allow_weak(*hash, digest)?;

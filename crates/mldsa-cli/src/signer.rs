@@ -9,7 +9,7 @@ use mldsa_core::{
     Randomness, SignJob, SigningKey, no_alloc::PreparedSigningKeyRef,
 };
 use mldsa_lowmem::{
-    Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, Tier, Workspace,
+    Balanced, CacheMatrix, CacheW0, ExpandedSigningKey, Minimal, MlDsaSigner, Tier, Workspace,
     keygen_from_seed,
 };
 use zeroize::Zeroizing;
@@ -247,10 +247,11 @@ fn sign_lowmem<P: ParameterSet, T: Tier<P>>(job: &Job) -> Result<Answer, LineErr
     let key = match &job.key {
         PrivateKey::Seed(seed) => {
             keygen_from_seed::<P>(seed, &mut pk, expanded.expose_mut());
-            ExpandedKey::<P>::new(expanded.expose().as_ref())
+            ExpandedSigningKey::<P>::from_trusted_bytes(expanded.expose().as_ref())
         }
         PrivateKey::Expanded(sk) => {
-            let key = ExpandedKey::<P>::checked(sk).map_err(|e| key_error::<P>(sk, e))?;
+            let key = ExpandedSigningKey::<P>::from_expanded_bytes(sk)
+                .map_err(|e| key_error::<P>(sk, e))?;
             key.write_public_key(&mut pk);
             Ok(key)
         }
@@ -265,10 +266,10 @@ fn sign_lowmem<P: ParameterSet, T: Tier<P>>(job: &Job) -> Result<Answer, LineErr
         let mut signature = vec![0; P::SIG_LEN];
         let out = &mut signature;
         let signed = match &order.request.message {
-            Message::Bytes(message) => signer.sign(message, context, randomness, out),
-            Message::Mu(mu) => signer.sign_mu(mu, randomness, out),
+            Message::Bytes(message) => signer.sign_into(message, context, randomness, out),
+            Message::Mu(mu) => signer.sign_mu_into(mu, randomness, out),
             Message::PreHashed { hash, digest } => {
-                signer.sign_prehashed(&pre_hashed(*hash, digest)?, context, randomness, out)
+                signer.sign_prehashed_into(&pre_hashed(*hash, digest)?, context, randomness, out)
             }
         };
         signed.map_err(|error| failed(&error))?;

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
     let whole: Vec<u8> = image().flatten().collect();
     let ctx = Context::new(b"firmware")?;
     key.verifying_key()
-        .verify(&whole, ctx, signature.as_ref())?;
+        .verify_with_context(&whole, ctx, &signature)?;
     println!(
         "{} bytes of message, {} of mu",
         whole.len(),

@@ -18,8 +18,16 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
 
     // Prepared once, used for every vote of this validator.
     let validator = key.verifying_key().prepare();
-    assert!(validator.verify(vote, mainnet, signature.as_ref()).is_ok());
-    assert!(validator.verify(vote, testnet, signature.as_ref()).is_err());
+    assert!(
+        validator
+            .verify_with_context(vote, mainnet, &signature)
+            .is_ok()
+    );
+    assert!(
+        validator
+            .verify_with_context(vote, testnet, &signature)
+            .is_err()
+    );
     println!(
         "{} bytes of signature, valid on one network only",
         signature.as_bytes().len()

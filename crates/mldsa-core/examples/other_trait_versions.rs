@@ -13,14 +13,14 @@ fn sign(mut fill: impl FnMut(&mut [u8])) -> Result<(), Box<dyn core::error::Erro
     let key = SigningKey::<MlDsa65>::from_seed(&seed);
     let mut rnd = [0; 32];
     fill(&mut rnd);
-    let signature = key.sign(b"message", Context::EMPTY, Randomness::Hedged(&rnd))?;
+    let signature = key.sign_with_context(b"message", Context::EMPTY, Randomness::Hedged(&rnd))?;
 
     // The bytes that `SignatureEncoding` of `signature` 2 converts from and to.
     let bytes: &[u8] = signature.as_ref();
     // DER of `pkcs8` 0.10 is DER of 0.11.
     let der = key.verifying_key().to_public_key_der()?;
     let vk = VerifyingKey::<MlDsa65>::from_public_key_der(der.as_bytes())?;
-    vk.verify(b"message", Context::EMPTY, bytes)?;
+    vk.verify_with_context(b"message", Context::EMPTY, bytes)?;
     println!("{} bytes, verified", bytes.len());
     Ok(())
 }

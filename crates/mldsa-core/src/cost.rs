@@ -11,7 +11,7 @@
 //! | hash a message | [`MuBuilder`](crate::MuBuilder) | [`Operations::hash_message`] |
 //! | verify | [`PreparedVerifyingKeyRef::verify_mu`](crate::no_alloc::PreparedVerifyingKeyRef::verify_mu) | [`Operations::verify_core`] |
 //!
-//! `VerifyingKey::verify` costs `hash_message`, `expand_key` and `verify_core` together.
+//! `VerifyingKey::verify_with_context` costs `hash_message`, `expand_key` and `verify_core` together.
 //! A signature that is rejected never costs more than one that is accepted. The
 //! counts are exact but for rejection sampling: an expanded entry of A takes at
 //! least five Keccak permutations of its own and a challenge at least one (which
@@ -140,7 +140,9 @@ mod tests {
         let key = SigningKey::<P>::from_seed(&[3; 32]);
         let message = [0x42; 300];
         let ctx = Context::new(b"cost").unwrap();
-        let signature = key.sign(&message, ctx, Randomness::Deterministic).unwrap();
+        let signature = key
+            .sign_with_context(&message, ctx, Randomness::Deterministic)
+            .unwrap();
         let encoded = key.verifying_key().as_bytes();
 
         let (_, found) = count(|backend| tr(backend.permutation(), encoded.as_ref()));
@@ -164,7 +166,7 @@ mod tests {
         let (verdict, found) = count(|backend| {
             let vk = key.verifying_key().clone().with_backend(backend);
             let prepared = vk.prepare_in(&mut memory);
-            prepared.verify_mu(&mu, signature.as_ref())
+            prepared.verify_mu(&mu, &signature)
         });
         assert_eq!(verdict, Ok(()));
         assert_eq!(

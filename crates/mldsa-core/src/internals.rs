@@ -159,7 +159,7 @@ pub fn sign_internal<P: ParameterSet>(
 /// Algorithm 8 on a given M' (the ACVP internal interface).
 ///
 /// # Errors
-/// As [`VerifyingKey::verify`].
+/// As [`VerifyingKey::verify_with_context`].
 #[cfg(feature = "hazmat")]
 pub fn verify_internal<P: ParameterSet>(
     key: &VerifyingKey<P>,

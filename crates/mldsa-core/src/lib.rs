@@ -8,13 +8,22 @@
 //! let key = SigningKey::<MlDsa65>::generate()?;
 //! let ctx = Context::new(b"example/v1")?;
 //! let signature = key.sign_hedged(b"message", ctx)?;
-//! key.verifying_key().verify(b"message", ctx, signature.as_ref())?;
+//! key.verifying_key().verify_with_context(b"message", ctx, &signature)?;
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
 //! `wasm32-unknown-unknown` has no generator of its own: `generate` and `sign_hedged` do not
 //! exist there, whatever the features. Pass a generator to `generate_with_rng`, and 32
 //! fresh bytes to `sign`, such as those of `getrandom::SysRng` of a `getrandom` built with `wasm_js`.
+//!
+//! # The traits of `signature`
+//!
+//! With feature `signature`, `key.sign(message)` and `key.verify(message, &signature)` are the
+//! methods of `Signer` and `Verifier`: the empty context, as in other crates. **`Signer` signs
+//! deterministically**, as the field expects of it: the same message gives the same bytes, and a
+//! fault is repeated with the same mask. `RandomizedSigner::sign_with_rng(&mut rng, message)`
+//! and [`SigningKey::sign_hedged`] are hedged, which FIPS 204 section 3.4 recommends. Code that
+//! moves from a hedged signer to `Signer` loses hedging.
 //!
 //! # Stack and heap
 //!

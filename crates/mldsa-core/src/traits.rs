@@ -153,7 +153,7 @@ macro_rules! verifier {
                 signature: &Signature<P>,
             ) -> Result<(), Error> {
                 let mu = mu_of_parts(self.tr(), message);
-                self.verify_mu(&mu, signature.as_ref()).map_err(opaque)
+                self.verify_mu(&mu, &signature).map_err(opaque)
             }
         }
 
@@ -164,7 +164,7 @@ macro_rules! verifier {
                 signature: &Signature<P>,
             ) -> Result<(), Error> {
                 let mu = mu_of_digest(self.tr(), feed)?;
-                self.verify_mu(&mu, signature.as_ref()).map_err(opaque)
+                self.verify_mu(&mu, &signature).map_err(opaque)
             }
         }
     )+};

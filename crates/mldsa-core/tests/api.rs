@@ -96,10 +96,14 @@ mod generic {
         let prepared = key.prepare();
         let rnd = [3; 32];
         for randomness in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
-            let expected = key.sign(b"message", ctx(), randomness).unwrap();
+            let expected = key
+                .sign_with_context(b"message", ctx(), randomness)
+                .unwrap();
             assert_eq!(expected.as_ref().len(), P::SIG_LEN);
             assert_eq!(
-                prepared.sign(b"message", ctx(), randomness).unwrap(),
+                prepared
+                    .sign_with_context(b"message", ctx(), randomness)
+                    .unwrap(),
                 expected
             );
 
@@ -119,12 +123,16 @@ mod generic {
         }
         // Zero bytes are the deterministic variant.
         assert_eq!(
-            key.sign(b"", ctx(), Randomness::Hedged(&[0; 32])).unwrap(),
-            key.sign(b"", ctx(), Randomness::Deterministic).unwrap()
+            key.sign_with_context(b"", ctx(), Randomness::Hedged(&[0; 32]))
+                .unwrap(),
+            key.sign_with_context(b"", ctx(), Randomness::Deterministic)
+                .unwrap()
         );
         assert_ne!(
-            key.sign(b"", ctx(), Randomness::Hedged(&rnd)).unwrap(),
-            key.sign(b"", ctx(), Randomness::Deterministic).unwrap()
+            key.sign_with_context(b"", ctx(), Randomness::Hedged(&rnd))
+                .unwrap(),
+            key.sign_with_context(b"", ctx(), Randomness::Deterministic)
+                .unwrap()
         );
 
         let digest = PreHashed::new(PreHash::Sha3_512, &[5; 64]).unwrap();
@@ -146,18 +154,29 @@ mod generic {
         let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
         let in_place = vk.prepare_in(&mut memory);
         let signature = key
-            .sign(b"message", ctx(), Randomness::Deterministic)
+            .sign_with_context(b"message", ctx(), Randomness::Deterministic)
             .unwrap();
         let good = signature.as_ref();
 
         let all = |message: &[u8], ctx: Context<'_>, signature: &[u8]| {
-            let verdict = vk.verify(message, ctx, signature);
-            assert_eq!(prepared.verify(message, ctx, signature), verdict);
-            assert_eq!(in_place.verify(message, ctx, signature), verdict);
+            let verdict = vk.verify_with_context(message, ctx, signature);
+            assert_eq!(
+                prepared.verify_with_context(message, ctx, signature),
+                verdict
+            );
+            assert_eq!(
+                in_place.verify_with_context(message, ctx, signature),
+                verdict
+            );
             for backend in Backend::available() {
                 let pinned = vk.clone().with_backend(backend);
-                assert_eq!(pinned.verify(message, ctx, signature), verdict);
-                assert_eq!(pinned.prepare().verify(message, ctx, signature), verdict);
+                assert_eq!(pinned.verify_with_context(message, ctx, signature), verdict);
+                assert_eq!(
+                    pinned
+                        .prepare()
+                        .verify_with_context(message, ctx, signature),
+                    verdict
+                );
                 assert_eq!(Backend::from_name(backend.name()), Some(backend));
             }
             let mut builder = MuBuilder::from_tr(vk.tr(), ctx);
@@ -222,9 +241,10 @@ mod generic {
         assert_eq!(key.seed(), Some(&[0x42; 32]));
         assert_eq!(
             imported
-                .sign(b"m", ctx(), Randomness::Deterministic)
+                .sign_with_context(b"m", ctx(), Randomness::Deterministic)
                 .unwrap(),
-            key.sign(b"m", ctx(), Randomness::Deterministic).unwrap()
+            key.sign_with_context(b"m", ctx(), Randomness::Deterministic)
+                .unwrap()
         );
 
         // K is bound to nothing; every other part is.
@@ -289,19 +309,21 @@ mod generic {
         );
         let long = [7; 255];
         let long = Context::new(&long).unwrap();
-        let signature = key.sign(b"m", long, Randomness::Deterministic).unwrap();
-        assert_eq!(vk.verify(b"m", long, signature.as_ref()), Ok(()));
+        let signature = key
+            .sign_with_context(b"m", long, Randomness::Deterministic)
+            .unwrap();
+        assert_eq!(vk.verify_with_context(b"m", long, &signature), Ok(()));
 
         // A byte moved between context and message.
         let signature = key
-            .sign(
+            .sign_with_context(
                 b"bc",
                 Context::new(b"a").unwrap(),
                 Randomness::Deterministic,
             )
             .unwrap();
         assert_eq!(
-            vk.verify(b"c", Context::new(b"ab").unwrap(), signature.as_ref()),
+            vk.verify_with_context(b"c", Context::new(b"ab").unwrap(), &signature),
             Err(VerifyError::ChallengeMismatch)
         );
 
@@ -316,27 +338,20 @@ mod generic {
             let signature = key
                 .sign_prehashed(&digest, ctx(), Randomness::Deterministic)
                 .unwrap();
+            assert_eq!(vk.verify_prehashed(&digest, ctx(), &signature), Ok(()));
             assert_eq!(
-                vk.verify_prehashed(&digest, ctx(), signature.as_ref()),
-                Ok(())
-            );
-            assert_eq!(
-                vk.prepare()
-                    .verify_prehashed(&digest, ctx(), signature.as_ref()),
+                vk.prepare().verify_prehashed(&digest, ctx(), &signature),
                 Ok(())
             );
             // The same bytes as a pure message are another message.
             let mut message = hash.oid().to_vec();
             message.extend(vec![9; hash.digest_len()]);
-            assert!(vk.verify(&message, ctx(), signature.as_ref()).is_err());
+            assert!(vk.verify_with_context(&message, ctx(), &signature).is_err());
             for other in PreHash::ALL {
                 if other != hash && other.digest_len() == hash.digest_len() {
                     let bytes = vec![9; other.digest_len()];
                     let other = PreHashed::new_allow_weak(other, &bytes).unwrap();
-                    assert!(
-                        vk.verify_prehashed(&other, ctx(), signature.as_ref())
-                            .is_err()
-                    );
+                    assert!(vk.verify_prehashed(&other, ctx(), &signature).is_err());
                 }
             }
         }
@@ -370,10 +385,10 @@ mod generic {
         assert_eq!(key.verifying_key(), by_value.verifying_key());
         assert_eq!(key.verifying_key().tr(), by_value.verifying_key().tr());
         key.set_self_verification(true);
-        let signature = key.sign(b"m", ctx(), Randomness::Deterministic);
+        let signature = key.sign_with_context(b"m", ctx(), Randomness::Deterministic);
         assert_eq!(
             signature,
-            by_value.sign(b"m", ctx(), Randomness::Deterministic)
+            by_value.sign_with_context(b"m", ctx(), Randomness::Deterministic)
         );
 
         // The next key inherits nothing.
@@ -396,7 +411,9 @@ mod generic {
         let [one, other] = [(); 2].map(|()| key.sign_hedged(b"m", ctx()).unwrap());
         assert!(one != other);
         for signature in [one, other, key.prepare().sign_hedged(b"m", ctx()).unwrap()] {
-            let verdict = key.verifying_key().verify(b"m", ctx(), signature.as_ref());
+            let verdict = key
+                .verifying_key()
+                .verify_with_context(b"m", ctx(), &signature);
             assert_eq!(verdict, Ok(()));
         }
 
@@ -406,12 +423,14 @@ mod generic {
 
     pub(super) fn self_verification_changes_no_signature<P: ParameterSet>() {
         let mut key = key::<P>();
-        let expected = key.sign(b"m", ctx(), Randomness::Deterministic).unwrap();
+        let expected = key
+            .sign_with_context(b"m", ctx(), Randomness::Deterministic)
+            .unwrap();
         key.set_self_verification(true);
-        let again = key.sign(b"m", ctx(), Randomness::Deterministic);
+        let again = key.sign_with_context(b"m", ctx(), Randomness::Deterministic);
         assert_eq!(again.unwrap(), expected);
         let prepared = key.prepare();
-        let again = prepared.sign(b"m", ctx(), Randomness::Deterministic);
+        let again = prepared.sign_with_context(b"m", ctx(), Randomness::Deterministic);
         assert_eq!(again.unwrap(), expected);
     }
 
@@ -446,9 +465,10 @@ mod generic {
 
         let keys = [1, 2, 1].map(|n| SigningKey::<P>::from_seed(&[n; 32]));
         let public = keys.each_ref().map(|key| key.verifying_key().clone());
-        let signatures = keys
-            .each_ref()
-            .map(|key| key.sign(b"m", ctx(), Randomness::Deterministic).unwrap());
+        let signatures = keys.each_ref().map(|key| {
+            key.sign_with_context(b"m", ctx(), Randomness::Deterministic)
+                .unwrap()
+        });
         check(public.clone());
         check(signatures.clone());
 

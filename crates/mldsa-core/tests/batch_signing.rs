@@ -55,7 +55,8 @@ mod generic {
             _ => Randomness::Hedged(&rnds[n]),
         };
         let alone = |key: &PreparedSigningKey<P>, n: usize| {
-            key.sign(&messages[n], ctx, randomness(n)).unwrap()
+            key.sign_with_context(&messages[n], ctx, randomness(n))
+                .unwrap()
         };
         let of_first: Vec<_> = (0..=40).map(|n| alone(&keys[0], n)).collect();
         let of_any: Vec<_> = (0..=40).map(|n| alone(&keys[n % 3], n)).collect();
@@ -98,13 +99,13 @@ mod generic {
                 for randomness in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
                     let form = key.as_prepared_ref();
                     jobs.push(SignJob::new(form, &long, ctx, randomness));
-                    expected.push(key.sign(&long, ctx, randomness));
+                    expected.push(key.sign_with_context(&long, ctx, randomness));
                     jobs.push(SignJob::prehashed(form, &digest, ctx, randomness));
                     expected.push(key.sign_prehashed(&digest, ctx, randomness));
                     jobs.push(SignJob::mu(form, mu, randomness));
                     expected.push(key.sign_mu(&mu, randomness));
                     jobs.push(SignJob::new(form, b"", ctx, randomness));
-                    expected.push(key.sign(b"", ctx, randomness));
+                    expected.push(key.sign_with_context(b"", ctx, randomness));
                 }
             }
         }
@@ -135,7 +136,9 @@ mod generic {
                 .map(|message| SignJob::new(prepared, message, ctx, randomness));
             let mut signed = 0;
             signer.sign(jobs, |n, signature| {
-                let expected = key.sign(&messages[n], ctx, randomness).unwrap();
+                let expected = key
+                    .sign_with_context(&messages[n], ctx, randomness)
+                    .unwrap();
                 assert_eq!(signature.unwrap().as_ref(), expected.as_ref());
                 let mut alone = vec![0; P::SIG_LEN];
                 prepared
@@ -251,7 +254,7 @@ proptest! {
         };
         BatchSigner::new().sign((0..jobs.len()).map(form), |n, signature| {
             let (key, message, ctx, randomness) = parts(n);
-            let expected = key.sign(message, ctx, randomness).unwrap();
+            let expected = key.sign_with_context(message, ctx, randomness).unwrap();
             assert_eq!(signature.unwrap().as_ref(), expected.as_ref());
             left -= 1;
         });

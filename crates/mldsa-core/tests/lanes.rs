@@ -41,7 +41,7 @@ fn cases<P: ParameterSet>() -> (Vec<SigningKey<P>>, Vec<Case>) {
         let message: Vec<u8> = (0..len).map(|n| (n * 7) as u8).collect();
         let ctx = vec![n as u8; if n % 4 == 3 { 255 } else { n }];
         let signature = keys[key]
-            .sign(
+            .sign_with_context(
                 &message,
                 Context::new(&ctx).expect("valid"),
                 Randomness::Deterministic,
@@ -158,11 +158,11 @@ fn check<P: ParameterSet>() {
             let ctx = Context::new(&case.ctx).expect("valid");
             let at = (backend, P::NAME, case.message.len());
             let verdicts = [
-                cold[case.key].verify(&case.message, ctx, &case.signature),
+                cold[case.key].verify_with_context(&case.message, ctx, &case.signature),
                 cold[case.key]
                     .prepare()
-                    .verify(&case.message, ctx, &case.signature),
-                prepared(case.key, Expansion::Packed(&packed[case.key])).verify(
+                    .verify_with_context(&case.message, ctx, &case.signature),
+                prepared(case.key, Expansion::Packed(&packed[case.key])).verify_with_context(
                     &case.message,
                     ctx,
                     &case.signature,

@@ -34,10 +34,11 @@ fn accumulated<P: ParameterSet>() -> String {
     for _ in 0..100 {
         let key = SigningKey::<P>::from_seed(&take(&mut source));
         let signature = key
-            .sign(b"", Context::EMPTY, Randomness::Deterministic)
+            .sign_with_context(b"", Context::EMPTY, Randomness::Deterministic)
             .unwrap();
         let pk = key.verifying_key();
-        pk.verify(b"", Context::EMPTY, signature.as_ref()).unwrap();
+        pk.verify_with_context(b"", Context::EMPTY, &signature)
+            .unwrap();
         sink.update(pk.as_ref());
         sink.update(signature.as_ref());
     }
@@ -89,16 +90,16 @@ fn flips<P: ParameterSet>() {
     let mut bytes = signature.as_bytes().clone();
     for n in 0..P::SIG_LEN {
         bytes.as_mut()[n] ^= 1 << (n % 8);
-        assert!(vk.verify_mu(&mu, bytes.as_ref()).is_err(), "byte {n}");
+        assert!(vk.verify_mu(&mu, &bytes).is_err(), "byte {n}");
         if n < P::C_TILDE_LEN {
             assert_eq!(
-                vk.verify_mu(&mu, bytes.as_ref()),
+                vk.verify_mu(&mu, &bytes),
                 Err(VerifyError::ChallengeMismatch)
             );
         }
         bytes.as_mut()[n] ^= 1 << (n % 8);
     }
-    assert_eq!(vk.verify_mu(&mu, bytes.as_ref()), Ok(()));
+    assert_eq!(vk.verify_mu(&mu, &bytes), Ok(()));
 }
 
 #[test]

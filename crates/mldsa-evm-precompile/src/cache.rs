@@ -100,5 +100,8 @@ fn verify<P: ParameterSet>(prepared: &mut Prepared<P>, input: &[u8]) -> bool {
     let prepare = || VerifyingKey::from_bytes(pk).map(|key| key.prepare());
     prepared
         .try_get_or_insert_ref(pk, prepare)
-        .is_ok_and(|key| key.verify(message, Context::EMPTY, signature).is_ok())
+        .is_ok_and(|key| {
+            key.verify_with_context(message, Context::EMPTY, signature)
+                .is_ok()
+        })
 }

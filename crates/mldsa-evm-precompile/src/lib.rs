@@ -11,7 +11,7 @@
 //! use mldsa_evm_precompile::Set;
 //!
 //! let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
-//! let signature = key.sign(b"Hello world", Context::EMPTY, Randomness::Deterministic)?;
+//! let signature = key.sign_with_context(b"Hello world", Context::EMPTY, Randomness::Deterministic)?;
 //! let pk = key.verifying_key();
 //! let input = [pk.as_ref(), signature.as_ref(), b"Hello world"].concat();
 //! let output = Set::MlDsa44.execute(&input, 10_000)?;
@@ -167,7 +167,9 @@ fn split<P: ParameterSet>(input: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 
 fn verify<P: ParameterSet>(input: &[u8]) -> bool {
     split::<P>(input).is_some_and(|(pk, signature, message)| {
-        VerifyingKey::<P>::from_bytes(pk)
-            .is_ok_and(|key| key.verify(message, Context::EMPTY, signature).is_ok())
+        VerifyingKey::<P>::from_bytes(pk).is_ok_and(|key| {
+            key.verify_with_context(message, Context::EMPTY, signature)
+                .is_ok()
+        })
     })
 }

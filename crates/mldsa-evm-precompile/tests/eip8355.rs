@@ -16,7 +16,7 @@ fn signed(message: &[u8]) -> [(Set, Vec<u8>); 3] {
     fn of<P: ParameterSet>(message: &[u8]) -> Vec<u8> {
         let key = SigningKey::<P>::from_seed(&[3; 32]);
         let signature = key
-            .sign(message, Context::EMPTY, Randomness::Deterministic)
+            .sign_with_context(message, Context::EMPTY, Randomness::Deterministic)
             .unwrap();
         [
             key.verifying_key().as_bytes().as_ref(),
@@ -172,7 +172,9 @@ fn one_bit_anywhere() {
 fn context_is_empty() {
     let key = SigningKey::<MlDsa44>::from_seed(&[3; 32]);
     let ctx = Context::new(b"x").unwrap();
-    let signature = key.sign(b"m", ctx, Randomness::Deterministic).unwrap();
+    let signature = key
+        .sign_with_context(b"m", ctx, Randomness::Deterministic)
+        .unwrap();
     let input = [key.verifying_key().as_ref(), signature.as_ref(), b"m"].concat();
     assert!(!Set::MlDsa44.execute(&input, u64::MAX).unwrap().valid);
 }

@@ -40,14 +40,14 @@ pub(crate) trait SecretsOf {
 
 /// A private key made from its 32-byte seed: `rho`, rho', K and `tr`, 192 bytes, wiped
 /// on drop. s1, s2 and t0 are computed for every use, so a signature takes one to two
-/// and a half key generations longer than from an [`ExpandedKey`].
-pub struct SeedKey<P: ParameterSet> {
+/// and a half key generations longer than from an [`ExpandedSigningKey`].
+pub struct SigningKey<P: ParameterSet> {
     seed: ExpandedSeed,
     tr: [u8; CRH_LEN],
     set: PhantomData<P>,
 }
 
-impl<P: ParameterSet> SeedKey<P> {
+impl<P: ParameterSet> SigningKey<P> {
     /// The key of the seed `xi`. Costs one key generation, for `tr`.
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         let p = &P::PARAMS;
@@ -122,9 +122,9 @@ impl<P: ParameterSet> SeedKey<P> {
     }
 }
 
-impl<P: ParameterSet> sealed::Sealed for SeedKey<P> {}
+impl<P: ParameterSet> sealed::Sealed for SigningKey<P> {}
 
-impl<P: ParameterSet> SecretsOf for SeedKey<P> {
+impl<P: ParameterSet> SecretsOf for SigningKey<P> {
     type Secrets = ExpandedSeed;
 
     fn secrets(&self) -> &ExpandedSeed {
@@ -132,7 +132,7 @@ impl<P: ParameterSet> SecretsOf for SeedKey<P> {
     }
 }
 
-impl<P: ParameterSet> PrivateKey<P> for SeedKey<P> {
+impl<P: ParameterSet> PrivateKey<P> for SigningKey<P> {
     fn tr(&self) -> &[u8; CRH_LEN] {
         &self.tr
     }
@@ -142,27 +142,27 @@ impl<P: ParameterSet> PrivateKey<P> for SeedKey<P> {
     }
 }
 
-impl<P: ParameterSet> fmt::Debug for SeedKey<P> {
+impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SeedKey({}, ..)", P::NAME)
+        write!(f, "SigningKey({}, ..)", P::NAME)
     }
 }
 
 /// An expanded private key (FIPS 204 algorithm 25) that is read in place, for example
 /// in flash. The memory must not change while the key is in use.
-pub struct ExpandedKey<'a, P: ParameterSet> {
+pub struct ExpandedSigningKey<'a, P: ParameterSet> {
     parts: SecretKeyParts<'a>,
     public_key: Option<&'a [u8]>,
     set: PhantomData<P>,
 }
 
-impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
-    /// Checks the length, and that s1 and s2 are in range. [`Self::checked`] also
+impl<'a, P: ParameterSet> ExpandedSigningKey<'a, P> {
+    /// Checks the length, and that s1 and s2 are in range. [`Self::from_expanded_bytes`] also
     /// checks t0 and `tr`.
     ///
     /// # Errors
     /// [`KeyError::Length`], [`KeyError::SecretRange`].
-    pub fn new(bytes: &'a [u8]) -> Result<Self, KeyError> {
+    pub fn from_trusted_bytes(bytes: &'a [u8]) -> Result<Self, KeyError> {
         let p = &P::PARAMS;
         let parts = SecretKeyParts::parse(p, bytes)?;
         check_range(p, &parts)?;
@@ -173,14 +173,14 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
         })
     }
 
-    /// As [`Self::new`]; also computes t0 and `tr` from the other parts and compares
+    /// As [`Self::from_trusted_bytes`]; also computes t0 and `tr` from the other parts and compares
     /// them. Costs a key generation. Constant time up to the verdict.
     ///
     /// # Errors
     /// [`KeyError::Length`], [`KeyError::SecretRange`],
     /// [`KeyError::Inconsistent`].
-    pub fn checked(bytes: &'a [u8]) -> Result<Self, KeyError> {
-        let key = Self::new(bytes)?;
+    pub fn from_expanded_bytes(bytes: &'a [u8]) -> Result<Self, KeyError> {
+        let key = Self::from_trusted_bytes(bytes)?;
         let mut bits = 0;
         let never = for_each_public_row::<WithT0, _, _>(&P::PARAMS, &key.parts, |i, _, t0| {
             bits |= difference(t0, packed_row(key.parts.t0, i, T0_POLY_LEN));
@@ -222,9 +222,9 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
     }
 }
 
-impl<P: ParameterSet> sealed::Sealed for ExpandedKey<'_, P> {}
+impl<P: ParameterSet> sealed::Sealed for ExpandedSigningKey<'_, P> {}
 
-impl<'a, P: ParameterSet> SecretsOf for ExpandedKey<'a, P> {
+impl<'a, P: ParameterSet> SecretsOf for ExpandedSigningKey<'a, P> {
     type Secrets = SecretKeyParts<'a>;
 
     fn secrets(&self) -> &SecretKeyParts<'a> {
@@ -232,7 +232,7 @@ impl<'a, P: ParameterSet> SecretsOf for ExpandedKey<'a, P> {
     }
 }
 
-impl<P: ParameterSet> PrivateKey<P> for ExpandedKey<'_, P> {
+impl<P: ParameterSet> PrivateKey<P> for ExpandedSigningKey<'_, P> {
     fn tr(&self) -> &[u8; CRH_LEN] {
         self.parts.tr
     }
@@ -242,9 +242,9 @@ impl<P: ParameterSet> PrivateKey<P> for ExpandedKey<'_, P> {
     }
 }
 
-impl<P: ParameterSet> fmt::Debug for ExpandedKey<'_, P> {
+impl<P: ParameterSet> fmt::Debug for ExpandedSigningKey<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ExpandedKey({}, ..)", P::NAME)
+        write!(f, "ExpandedSigningKey({}, ..)", P::NAME)
     }
 }
 

@@ -10,10 +10,10 @@
 //! | [`Balanced`] | 11,776 / 9,568 / 12,512 bytes | ML-DSA-44: 1 per signature; 65 and 87: 1 per two attempts |
 //! | [`CacheMatrix`] | 11,776 / 22,080 / 41,216 bytes | 1 per signature |
 //!
-//! A private key is a 32-byte seed ([`SeedKey`], 192 bytes while in use) or the
-//! expanded encoding in flash ([`ExpandedKey`]); [`MlDsaSigner`] signs with either.
-//! Verification reads key and signature in place ([`PublicKey`]) or from an untrusted
-//! external memory ([`PublicKey::verify_mu_from`], about 1.3 kB of stack more).
+//! A private key is a 32-byte seed ([`SigningKey`], 192 bytes while in use) or the
+//! expanded encoding in flash ([`ExpandedSigningKey`]); [`MlDsaSigner`] signs with either.
+//! Verification reads key and signature in place ([`VerifyingKey`]) or from an untrusted
+//! external memory ([`VerifyingKey::verify_mu_from`], about 1.3 kB of stack more).
 //!
 //! No branch depends on a secret, which is checked on compiled code (`docs/constant-time.md`).
 //! All working memory is wiped on every exit.
@@ -40,11 +40,11 @@ mod signer;
 pub use crate::attempt::Progress;
 pub use crate::error::ReaderError;
 pub use crate::io::{Reader, Writer};
-pub use crate::key::{ExpandedKey, PrivateKey, SeedKey};
+pub use crate::key::{ExpandedSigningKey, PrivateKey, SigningKey};
 pub use crate::keygen::keygen_from_seed;
-pub use crate::signer::{MlDsaSigner, sign_mu_deterministic_from_seed};
+pub use crate::signer::{MlDsaSigner, sign_mu_from_seed};
 pub use crate::tier::{Balanced, CacheMatrix, CacheW0, Minimal, Tier, Workspace};
-pub use crate::verify::PublicKey;
+pub use crate::verify::VerifyingKey;
 #[cfg(feature = "ml-dsa-44")]
 pub use mldsa_core::MlDsa44;
 #[cfg(feature = "ml-dsa-65")]

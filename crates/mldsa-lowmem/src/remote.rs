@@ -18,9 +18,9 @@ use crate::error::ReaderError;
 use crate::io::Reader;
 use crate::matrix::mask_entry_sampled;
 use crate::packed::KECCAK;
-use crate::verify::{PublicKey, compare};
+use crate::verify::{VerifyingKey, compare};
 
-impl<P: ParameterSet> PublicKey<'_, P> {
+impl<P: ParameterSet> VerifyingKey<'_, P> {
     /// `tr = H(pk, 64)` of a key in external memory.
     ///
     /// # Errors

@@ -38,13 +38,13 @@ mod tests;
 /// buffer is wiped when signing fails or the progress function unwinds.
 ///
 /// ```
-/// use mldsa_lowmem::{Context, ExpandedKey, Minimal, MlDsa87, MlDsaSigner, Randomness, Workspace};
+/// use mldsa_lowmem::{Context, ExpandedSigningKey, Minimal, MlDsa87, MlDsaSigner, Randomness, Workspace};
 /// # let (mut pk, mut sk) = ([0; 2592], [0; 4896]);
 /// # mldsa_lowmem::keygen_from_seed::<MlDsa87>(&[7; 32], &mut pk, &mut sk);
-/// let key = ExpandedKey::<MlDsa87>::new(&sk)?;
+/// let key = ExpandedSigningKey::<MlDsa87>::from_trusted_bytes(&sk)?;
 /// let mut workspace = Workspace::<MlDsa87, Minimal>::new();
 /// let mut signature = [0; 4627];
-/// MlDsaSigner::new(&key, &mut workspace).sign(
+/// MlDsaSigner::new(&key, &mut workspace).sign_into(
 ///     b"message",
 ///     Context::EMPTY,
 ///     Randomness::Hedged(&[1; 32]),
@@ -114,7 +114,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
     ///
     /// # Errors
     /// Every [`SignError`].
-    pub fn sign(
+    pub fn sign_into(
         &mut self,
         message: &[u8],
         ctx: Context<'_>,
@@ -122,10 +122,10 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
         signature: &mut [u8],
     ) -> Result<(), SignError> {
         let mu = message_mu(self.key.tr(), ctx, message);
-        self.sign_mu(&mu, randomness, signature)
+        self.sign_mu_into(&mu, randomness, signature)
     }
 
-    /// Builder of `mu` for a message that arrives in pieces; [`Self::sign_mu`] signs
+    /// Builder of `mu` for a message that arrives in pieces; [`Self::sign_mu_into`] signs
     /// the finished `mu`.
     pub fn mu_builder(&self, ctx: Context<'_>) -> MuBuilder {
         MuBuilder::from_tr(self.key.tr(), ctx)
@@ -136,21 +136,21 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
     /// # Errors
     /// Every [`SignError`].
     #[cfg(feature = "hash-ml-dsa")]
-    pub fn sign_prehashed(
+    pub fn sign_prehashed_into(
         &mut self,
         digest: &PreHashed<'_, P>,
         ctx: Context<'_>,
         randomness: Randomness<'_>,
         signature: &mut [u8],
     ) -> Result<(), SignError> {
-        self.sign_mu(&digest.mu(self.key.tr(), ctx), randomness, signature)
+        self.sign_mu_into(&digest.mu(self.key.tr(), ctx), randomness, signature)
     }
 
     /// Signs an externally computed message representative into `signature`.
     ///
     /// # Errors
     /// Every [`SignError`].
-    pub fn sign_mu(
+    pub fn sign_mu_into(
         &mut self,
         mu: &Mu,
         randomness: Randomness<'_>,
@@ -252,7 +252,7 @@ fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
 ///
 /// # Errors
 /// Every [`SignError`].
-pub fn sign_mu_deterministic_from_seed<P: ParameterSet, T: Tier<P>>(
+pub fn sign_mu_from_seed<P: ParameterSet, T: Tier<P>>(
     xi: &[u8; SEED_LEN],
     mu: &Mu,
     rnd: &[u8; SEED_LEN],

@@ -23,18 +23,18 @@ use crate::secrets::Secrets;
 /// use.
 ///
 /// ```
-/// use mldsa_lowmem::{Context, MlDsa44, PublicKey, keygen_from_seed};
-/// # use mldsa_lowmem::{ExpandedKey, MlDsaSigner, Minimal, Randomness, Workspace};
+/// use mldsa_lowmem::{Context, MlDsa44, VerifyingKey, keygen_from_seed};
+/// # use mldsa_lowmem::{ExpandedSigningKey, MlDsaSigner, Minimal, Randomness, Workspace};
 ///
 /// let (mut pk, mut sk) = ([0; 1312], [0; 2560]);
 /// keygen_from_seed::<MlDsa44>(&[7; 32], &mut pk, &mut sk);
-/// # let signing = ExpandedKey::<MlDsa44>::new(&sk)?;
+/// # let signing = ExpandedSigningKey::<MlDsa44>::from_trusted_bytes(&sk)?;
 /// # let mut workspace = Workspace::<MlDsa44, Minimal>::new();
 /// # let mut signature = [0; 2420];
-/// # MlDsaSigner::new(&signing, &mut workspace).sign(
+/// # MlDsaSigner::new(&signing, &mut workspace).sign_into(
 /// #     b"new firmware", Context::EMPTY, Randomness::Deterministic, &mut signature)?;
-/// let key = PublicKey::<MlDsa44>::from_bytes(&pk)?;
-/// key.verify(b"new firmware", Context::EMPTY, &signature)?;
+/// let key = VerifyingKey::<MlDsa44>::from_bytes(&pk)?;
+/// key.verify_with_context(b"new firmware", Context::EMPTY, &signature)?;
 ///
 /// // The same message in pieces, as it arrives.
 /// let mut mu = key.mu_builder(Context::EMPTY);
@@ -44,13 +44,13 @@ use crate::secrets::Secrets;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Copy)]
-pub struct PublicKey<'a, P: ParameterSet> {
+pub struct VerifyingKey<'a, P: ParameterSet> {
     encoded: &'a [u8],
     parts: PublicKeyParts<'a>,
     set: PhantomData<P>,
 }
 
-impl<'a, P: ParameterSet> PublicKey<'a, P> {
+impl<'a, P: ParameterSet> VerifyingKey<'a, P> {
     /// Reads an encoded key of `PK_LEN` bytes; all of them are valid.
     ///
     /// # Errors
@@ -72,11 +72,11 @@ impl<'a, P: ParameterSet> PublicKey<'a, P> {
     ///
     /// # Errors
     /// Every [`VerifyError`], in the order of its variants. Never panics.
-    pub fn verify(
+    pub fn verify_with_context(
         &self,
         message: &[u8],
         ctx: Context<'_>,
-        signature: &[u8],
+        signature: impl AsRef<[u8]>,
     ) -> Result<(), VerifyError> {
         self.verify_mu(&self.mu(ctx, message), signature)
     }
@@ -102,7 +102,7 @@ impl<'a, P: ParameterSet> PublicKey<'a, P> {
         &self,
         digest: &PreHashed<'_, P>,
         ctx: Context<'_>,
-        signature: &[u8],
+        signature: impl AsRef<[u8]>,
     ) -> Result<(), VerifyError> {
         self.verify_mu(&self.prehashed_mu(digest, ctx), signature)
     }
@@ -118,8 +118,12 @@ impl<'a, P: ParameterSet> PublicKey<'a, P> {
     ///
     /// # Errors
     /// Every [`VerifyError`], in the order of its variants. Never panics.
+    pub fn verify_mu(&self, mu: &Mu, signature: impl AsRef<[u8]>) -> Result<(), VerifyError> {
+        self.verify_bytes(mu, signature.as_ref())
+    }
+
     #[inline(never)]
-    pub fn verify_mu(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
+    fn verify_bytes(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
         let p = &P::PARAMS;
         let parts = SignatureParts::parse(p, signature)?;
         let mut acc = [0; N];
@@ -134,9 +138,9 @@ impl<'a, P: ParameterSet> PublicKey<'a, P> {
     }
 }
 
-impl<P: ParameterSet> fmt::Debug for PublicKey<'_, P> {
+impl<P: ParameterSet> fmt::Debug for VerifyingKey<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PublicKey({})", P::NAME)
+        write!(f, "VerifyingKey({})", P::NAME)
     }
 }
 

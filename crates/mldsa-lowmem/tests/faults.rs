@@ -24,13 +24,13 @@ fn keys() -> (Vec<u8>, Vec<u8>) {
 fn malformed_keys_and_buffers_are_rejected() {
     let (pk, sk) = keys();
     assert_eq!(
-        ExpandedKey::<P>::new(&sk[1..]).err(),
+        ExpandedSigningKey::<P>::from_trusted_bytes(&sk[1..]).err(),
         Some(KeyError::Length)
     );
-    let key = ExpandedKey::<P>::new(&sk).expect("a key");
+    let key = ExpandedSigningKey::<P>::from_trusted_bytes(&sk).expect("a key");
     assert_eq!(key.with_public_key(&pk[1..]).err(), Some(KeyError::Length));
     assert_eq!(
-        PublicKey::<P>::from_bytes(&sk).err(),
+        VerifyingKey::<P>::from_bytes(&sk).err(),
         Some(KeyError::Length)
     );
     // eta = 2 has three code words too many, in s1 and in s2.
@@ -38,24 +38,24 @@ fn malformed_keys_and_buffers_are_rejected() {
         let mut bad = sk.clone();
         bad[at] |= 7;
         assert_eq!(
-            ExpandedKey::<P>::new(&bad).err(),
+            ExpandedSigningKey::<P>::from_trusted_bytes(&bad).err(),
             Some(KeyError::SecretRange)
         );
     }
     for at in [0, 64, 127, P::SK_LEN - 1] {
         let mut bad = sk.clone();
         bad[at] ^= 1;
-        assert!(ExpandedKey::<P>::new(&bad).is_ok());
+        assert!(ExpandedSigningKey::<P>::from_trusted_bytes(&bad).is_ok());
         assert_eq!(
-            ExpandedKey::<P>::checked(&bad).err(),
+            ExpandedSigningKey::<P>::from_expanded_bytes(&bad).err(),
             Some(KeyError::Inconsistent)
         );
     }
-    let key = ExpandedKey::<P>::new(&sk).expect("a key");
+    let key = ExpandedSigningKey::<P>::from_trusted_bytes(&sk).expect("a key");
     let mut workspace = Workspace::<P, Minimal>::new();
     for len in [0, P::SIG_LEN - 1, P::SIG_LEN + 1] {
         let mut buffer = vec![7; len];
-        let signed = MlDsaSigner::new(&key, &mut workspace).sign_mu(
+        let signed = MlDsaSigner::new(&key, &mut workspace).sign_mu_into(
             &mu(),
             Randomness::Deterministic,
             &mut buffer,
@@ -69,7 +69,7 @@ fn malformed_keys_and_buffers_are_rejected() {
 #[test]
 fn first_attempt_is_signed_and_verified() {
     let (_, sk) = keys();
-    let key = ExpandedKey::<P>::new(&sk).expect("a key");
+    let key = ExpandedSigningKey::<P>::from_trusted_bytes(&sk).expect("a key");
     let mut workspace = Workspace::<P, CacheW0>::new();
     let mut once = |progress| match progress {
         Progress::Rejected(_) => ControlFlow::Break(()),
@@ -77,7 +77,7 @@ fn first_attempt_is_signed_and_verified() {
     };
     let signed = MlDsaSigner::new(&key, &mut workspace)
         .with_progress(&mut once)
-        .sign_mu(
+        .sign_mu_into(
             &Mu::from_bytes([0; 64]),
             Randomness::Deterministic,
             &mut [0; P::SIG_LEN],
@@ -90,7 +90,7 @@ fn first_attempt_is_signed_and_verified() {
 #[test]
 fn stop_at_any_report_wipes_the_buffer() {
     let (_, sk) = keys();
-    let key = ExpandedKey::<P>::new(&sk).expect("a key");
+    let key = ExpandedSigningKey::<P>::from_trusted_bytes(&sk).expect("a key");
     let mut workspace = Workspace::<P, CacheW0>::new();
     let reports = Cell::new(0);
     let mut count = |_| {
@@ -100,7 +100,7 @@ fn stop_at_any_report_wipes_the_buffer() {
     let mut buffer = [0; P::SIG_LEN];
     MlDsaSigner::new(&key, &mut workspace)
         .with_progress(&mut count)
-        .sign_mu(&mu(), Randomness::Deterministic, &mut buffer)
+        .sign_mu_into(&mu(), Randomness::Deterministic, &mut buffer)
         .expect("a signature");
     for stop_at in 0..reports.get() {
         let mut buffer = [7; P::SIG_LEN];
@@ -115,7 +115,7 @@ fn stop_at_any_report_wipes_the_buffer() {
         };
         let stopped = MlDsaSigner::new(&key, &mut workspace)
             .with_progress(&mut stop)
-            .sign_mu(&mu(), Randomness::Deterministic, &mut buffer);
+            .sign_mu_into(&mu(), Randomness::Deterministic, &mut buffer);
         assert_eq!(stopped.err(), Some(SignError::Stopped));
         assert_eq!(buffer, [0; P::SIG_LEN]);
     }
@@ -126,7 +126,7 @@ fn panic_of_the_progress_function_wipes_the_buffer() {
     let (_, sk) = keys();
     let mut buffer = [7; P::SIG_LEN];
     let unwound = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-        let key = ExpandedKey::<P>::new(&sk).expect("a key");
+        let key = ExpandedSigningKey::<P>::from_trusted_bytes(&sk).expect("a key");
         let mut workspace = Workspace::<P, Minimal>::new();
         let mut rows = 0;
         let mut watch = |_| {
@@ -136,7 +136,7 @@ fn panic_of_the_progress_function_wipes_the_buffer() {
         };
         let _ = MlDsaSigner::new(&key, &mut workspace)
             .with_progress(&mut watch)
-            .sign_mu(&mu(), Randomness::Deterministic, &mut buffer);
+            .sign_mu_into(&mu(), Randomness::Deterministic, &mut buffer);
     }));
     assert!(unwound.is_err());
     assert_eq!(buffer, [0; P::SIG_LEN]);
@@ -147,7 +147,7 @@ fn panic_of_the_progress_function_wipes_the_buffer() {
 fn assert_only_self_verification_rejects<K: PrivateKey<P>>(key: &K, damage: &str) {
     let mut workspace = Workspace::<P, Minimal>::new();
     let mut buffer = [7; P::SIG_LEN];
-    let signed = MlDsaSigner::new(key, &mut workspace).sign(
+    let signed = MlDsaSigner::new(key, &mut workspace).sign_into(
         b"message",
         Context::EMPTY,
         Randomness::Deterministic,
@@ -157,7 +157,7 @@ fn assert_only_self_verification_rejects<K: PrivateKey<P>>(key: &K, damage: &str
     assert_eq!(buffer, [0; P::SIG_LEN], "{damage}");
     let unchecked = MlDsaSigner::new(key, &mut workspace)
         .with_self_verification(false)
-        .sign(
+        .sign_into(
             b"message",
             Context::EMPTY,
             Randomness::Deterministic,
@@ -185,7 +185,7 @@ fn self_verification_rejects_damaged_expanded_keys() {
         for byte in &mut bad[part] {
             *byte = if mask == 0 { 0 } else { *byte ^ mask };
         }
-        let key = ExpandedKey::<P>::new(&bad).expect("in range");
+        let key = ExpandedSigningKey::<P>::from_trusted_bytes(&bad).expect("in range");
         assert_only_self_verification_rejects(&key, damage);
         let key = key.with_public_key(&pk).expect("length");
         assert_only_self_verification_rejects(&key, damage);
@@ -194,11 +194,11 @@ fn self_verification_rejects_damaged_expanded_keys() {
 
 #[test]
 fn self_verification_rejects_a_wrong_tr_of_a_seed() {
-    let tr = *SeedKey::<P>::from_seed(&XI).tr();
+    let tr = *SigningKey::<P>::from_seed(&XI).tr();
     for bit in [0, 200, 511] {
         let mut wrong = tr;
         wrong[bit / 8] ^= 1 << (bit % 8);
-        let key = SeedKey::<P>::from_seed_and_tr(&XI, &wrong);
+        let key = SigningKey::<P>::from_seed_and_tr(&XI, &wrong);
         assert_only_self_verification_rejects(&key, "tr");
     }
 }
@@ -209,7 +209,7 @@ fn self_verification_rejects_the_wrong_public_key() {
     let (mut pk, mut other) = ([0; P::PK_LEN], [0; P::SK_LEN]);
     keygen_from_seed::<P>(&[10; 32], &mut pk, &mut other);
     let (_, sk) = keys();
-    let key = ExpandedKey::<P>::new(&sk).expect("a key");
+    let key = ExpandedSigningKey::<P>::from_trusted_bytes(&sk).expect("a key");
     let key = key.with_public_key(&pk).expect("length");
     assert_only_self_verification_rejects(&key, "public key");
 }
@@ -229,12 +229,12 @@ fn keygen_ends_with_the_first_error_of_a_writer() {
     let rows = P::K + P::L;
     for writes in 0..=P::K + 1 {
         let line = &mut Line { writes };
-        let ended = SeedKey::<P>::keygen_to_writers(&XI, line, None);
+        let ended = SigningKey::<P>::keygen_to_writers(&XI, line, None);
         assert_eq!(ended.is_ok(), writes == P::K + 1, "{writes} writes");
     }
     for writes in [0, 1, 2, rows, rows + 2, rows + P::K + 2] {
         let (pk, sk) = (&mut Line { writes: 99 }, &mut Line { writes });
-        let ended = SeedKey::<P>::keygen_to_writers(&XI, pk, Some(sk));
+        let ended = SigningKey::<P>::keygen_to_writers(&XI, pk, Some(sk));
         assert_eq!(ended, Err("line down"), "{writes} writes");
     }
 }
@@ -243,9 +243,9 @@ fn keygen_ends_with_the_first_error_of_a_writer() {
 #[test]
 fn debug_output_holds_no_secret() {
     let (_, sk) = keys();
-    let key = ExpandedKey::<P>::new(&sk).expect("a key");
-    assert_eq!(format!("{key:?}"), "ExpandedKey(ML-DSA-44, ..)");
-    let key = SeedKey::<P>::from_seed(&XI);
-    assert_eq!(format!("{key:?}"), "SeedKey(ML-DSA-44, ..)");
+    let key = ExpandedSigningKey::<P>::from_trusted_bytes(&sk).expect("a key");
+    assert_eq!(format!("{key:?}"), "ExpandedSigningKey(ML-DSA-44, ..)");
+    let key = SigningKey::<P>::from_seed(&XI);
+    assert_eq!(format!("{key:?}"), "SigningKey(ML-DSA-44, ..)");
     assert_eq!(core::mem::size_of_val(&key), 192);
 }

@@ -3,8 +3,8 @@
 
 use core::ops::ControlFlow;
 
+use mldsa_core::ParameterSet;
 use mldsa_core::internals::{self, Rejection};
-use mldsa_core::{ParameterSet, SigningKey, VerifyingKey};
 use mldsa_lowmem::*;
 
 /// Reproducible bytes.
@@ -20,7 +20,7 @@ fn bytes<const LEN: usize>(label: u8, n: u32) -> [u8; LEN] {
 }
 
 struct Case<P: ParameterSet> {
-    core: SigningKey<P>,
+    core: mldsa_core::SigningKey<P>,
     xi: [u8; 32],
     mu: Mu,
     rnd: [u8; 32],
@@ -30,7 +30,7 @@ impl<P: ParameterSet> Case<P> {
     fn new(n: u32) -> Self {
         let xi = bytes(0, n);
         Self {
-            core: SigningKey::from_seed(&xi),
+            core: mldsa_core::SigningKey::from_seed(&xi),
             xi,
             mu: Mu::from_bytes(bytes(1, n)),
             rnd: bytes(2, n),
@@ -53,7 +53,7 @@ fn check_tier<P: ParameterSet, T: Tier<P>>(case: &Case<P>, counts: &mut [u32; 4]
     let mut buffer = vec![0xaa; P::SIG_LEN];
     let hedge = Randomness::Hedged(&case.rnd);
 
-    let key = ExpandedKey::<P>::new(sk).expect("an expanded key");
+    let key = ExpandedSigningKey::<P>::from_trusted_bytes(sk).expect("an expanded key");
     let mut watch = |progress| {
         if let Progress::Rejected(rejection) = progress {
             counts[rejection as usize] += 1;
@@ -62,25 +62,25 @@ fn check_tier<P: ParameterSet, T: Tier<P>>(case: &Case<P>, counts: &mut [u32; 4]
     };
     MlDsaSigner::new(&key, &mut workspace)
         .with_progress(&mut watch)
-        .sign_mu(&case.mu, hedge, &mut buffer)
+        .sign_mu_into(&case.mu, hedge, &mut buffer)
         .expect("a signature");
     assert!(buffer == expected, "{} from an expanded key", P::NAME);
 
     let key = key.with_public_key(pk).expect("a public key");
     MlDsaSigner::new(&key, &mut workspace)
         .with_commitment_check(false)
-        .sign_mu(&case.mu, hedge, &mut buffer)
+        .sign_mu_into(&case.mu, hedge, &mut buffer)
         .expect("a signature");
     assert!(buffer == expected, "{} with its public key", P::NAME);
 
-    let key = SeedKey::<P>::from_seed(&case.xi);
+    let key = SigningKey::<P>::from_seed(&case.xi);
     assert_eq!(key.tr(), case.core.verifying_key().tr());
     MlDsaSigner::new(&key, &mut workspace)
-        .sign_mu(&case.mu, hedge, &mut buffer)
+        .sign_mu_into(&case.mu, hedge, &mut buffer)
         .expect("a signature");
     assert!(buffer == expected, "{} from a seed", P::NAME);
 
-    sign_mu_deterministic_from_seed(&case.xi, &case.mu, &case.rnd, &mut workspace, &mut buffer)
+    sign_mu_from_seed(&case.xi, &case.mu, &case.rnd, &mut workspace, &mut buffer)
         .expect("a signature");
     assert!(buffer == expected, "{} from a seed in one call", P::NAME);
 }
@@ -138,17 +138,18 @@ fn check_keys<P: ParameterSet>() {
         keygen_from_seed::<P>(&case.xi, &mut pk, &mut sk);
         assert_eq!(&pk, case.core.verifying_key().as_bytes());
         assert_eq!(&sk, case.core.expanded());
-        assert!(ExpandedKey::<P>::checked(sk.as_ref()).is_ok());
+        assert!(ExpandedSigningKey::<P>::from_expanded_bytes(sk.as_ref()).is_ok());
 
         let mut pk_sink = Memory(vec![0; P::PK_LEN], 0);
         let mut sk_sink = Memory(vec![0; P::SK_LEN], 0);
-        let tr = SeedKey::<P>::keygen_to_writers::<()>(&case.xi, &mut pk_sink, Some(&mut sk_sink))
-            .unwrap();
+        let tr =
+            SigningKey::<P>::keygen_to_writers::<()>(&case.xi, &mut pk_sink, Some(&mut sk_sink))
+                .unwrap();
         assert_eq!(tr, *case.core.verifying_key().tr());
         assert!(pk_sink.0 == pk.as_ref() && pk_sink.1 == P::PK_LEN);
         assert!(sk_sink.0 == sk.as_ref() && sk_sink.1 == P::SK_LEN);
         assert_eq!(
-            SeedKey::<P>::keygen_to_writers::<()>(&case.xi, &mut pk_sink, None),
+            SigningKey::<P>::keygen_to_writers::<()>(&case.xi, &mut pk_sink, None),
             Ok(tr)
         );
     }
@@ -205,7 +206,7 @@ fn check_verdicts<P: ParameterSet>() {
     for n in 0..6 {
         let case = Case::<P>::new(n);
         let vk = case.core.verifying_key();
-        let pk = PublicKey::<P>::from_bytes(vk.as_ref()).unwrap();
+        let pk = VerifyingKey::<P>::from_bytes(vk.as_ref()).unwrap();
         assert_eq!(&pk.tr(), vk.tr());
         let signature = case.expected();
         let mut verdicts = [0; 5];
@@ -231,15 +232,15 @@ fn check_verdicts<P: ParameterSet>() {
 }
 
 fn compare<P: ParameterSet>(
-    vk: &VerifyingKey<P>,
-    pk: &PublicKey<'_, P>,
+    vk: &mldsa_core::VerifyingKey<P>,
+    pk: &VerifyingKey<'_, P>,
     mu: &Mu,
     signature: &[u8],
     verdicts: &mut [u32; 5],
 ) {
     let expected = vk.verify_mu(mu, signature);
     assert_eq!(pk.verify_mu(mu, signature), expected);
-    let remote = PublicKey::<P>::verify_mu_from(
+    let remote = VerifyingKey::<P>::verify_mu_from(
         &mut Chip::honest(vk.as_ref()),
         vk.tr(),
         mu,
@@ -267,7 +268,7 @@ fn wrong_bytes_or_an_error_at_any_read_never_verify() {
     let run = |pk: Chip<'_>, signature: Chip<'_>| {
         let (mut pk, mut signature) = (pk, signature);
         let verdict =
-            PublicKey::<MlDsa44>::verify_mu_from(&mut pk, vk.tr(), &case.mu, &mut signature);
+            VerifyingKey::<MlDsa44>::verify_mu_from(&mut pk, vk.tr(), &case.mu, &mut signature);
         (verdict, pk.reads, signature.reads)
     };
     let honest = run(Chip::honest(vk.as_ref()), Chip::honest(&signature));
@@ -304,11 +305,11 @@ fn wrong_bytes_or_an_error_at_any_read_never_verify() {
         );
     }
     assert_eq!(
-        PublicKey::<MlDsa44>::tr_from(&mut Chip::honest(vk.as_ref())),
+        VerifyingKey::<MlDsa44>::tr_from(&mut Chip::honest(vk.as_ref())),
         Ok(*vk.tr())
     );
     assert_eq!(
-        PublicKey::<MlDsa44>::tr_from(&mut Chip::honest(&vk.as_ref()[1..])),
+        VerifyingKey::<MlDsa44>::tr_from(&mut Chip::honest(&vk.as_ref()[1..])),
         Err(ReaderError::KeyLength)
     );
 }
@@ -316,27 +317,29 @@ fn wrong_bytes_or_an_error_at_any_read_never_verify() {
 fn check_modes<P: ParameterSet>() {
     let case = Case::<P>::new(7);
     let core = &case.core;
-    let pk = PublicKey::<P>::from_bytes(core.verifying_key().as_ref()).unwrap();
-    let key = ExpandedKey::<P>::new(core.expanded().as_ref()).unwrap();
+    let pk = VerifyingKey::<P>::from_bytes(core.verifying_key().as_ref()).unwrap();
+    let key = ExpandedSigningKey::<P>::from_trusted_bytes(core.expanded().as_ref()).unwrap();
     let mut workspace = Workspace::<P, Minimal>::new();
     let mut buffer = vec![0xaa; P::SIG_LEN];
     let ctx = Context::new(b"a context").unwrap();
     let message = bytes::<1000>(9, 0);
     for hedge in [Randomness::Deterministic, Randomness::Hedged(&[3; 32])] {
-        let expected = core.sign(&message, ctx, hedge).unwrap();
+        let expected = core.sign_with_context(&message, ctx, hedge).unwrap();
         let mut signer = MlDsaSigner::new(&key, &mut workspace);
-        signer.sign(&message, ctx, hedge, &mut buffer).unwrap();
+        signer.sign_into(&message, ctx, hedge, &mut buffer).unwrap();
         assert_eq!(buffer, expected.as_ref());
         let mut mu = signer.mu_builder(ctx);
         message.chunks(77).for_each(|piece| mu.update(piece));
-        signer.sign_mu(&mu.finish(), hedge, &mut buffer).unwrap();
+        signer
+            .sign_mu_into(&mu.finish(), hedge, &mut buffer)
+            .unwrap();
         assert_eq!(buffer, expected.as_ref());
-        assert_eq!(pk.verify(&message, ctx, &buffer), Ok(()));
+        assert_eq!(pk.verify_with_context(&message, ctx, &buffer), Ok(()));
         let mut mu = pk.mu_builder(ctx);
         message.chunks(13).for_each(|piece| mu.update(piece));
         assert_eq!(pk.verify_mu(&mu.finish(), &buffer), Ok(()));
         assert_eq!(
-            pk.verify(&message, Context::EMPTY, &buffer),
+            pk.verify_with_context(&message, Context::EMPTY, &buffer),
             Err(VerifyError::ChallengeMismatch)
         );
     }

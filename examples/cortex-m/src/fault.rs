@@ -8,7 +8,8 @@ use core::ptr::{read_volatile, write_volatile};
 use board_meter::println;
 use mldsa_core::VerifyingKey;
 use mldsa_lowmem::{
-    ExpandedKey, Minimal, MlDsaSigner, Mu, ParameterSet, Progress, Randomness, SignError, Workspace,
+    ExpandedSigningKey, Minimal, MlDsaSigner, Mu, ParameterSet, Progress, Randomness, SignError,
+    Workspace,
 };
 
 use crate::{Bench, Input, miss};
@@ -26,8 +27,7 @@ pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
         let kept = outcome == expected
             && match outcome {
                 Ok(()) => {
-                    VerifyingKey::<P>::verify_mu_encoded(&bench.pk, &mu, bench.signature.as_ref())
-                        .is_err()
+                    VerifyingKey::<P>::verify_mu_encoded(&bench.pk, &mu, &bench.signature).is_err()
                 }
                 Err(_) => bench.signature.as_ref().iter().all(|&byte| byte == 0),
             };
@@ -70,12 +70,12 @@ fn sign_disturbed<P: ParameterSet>(
         }
         ControlFlow::Continue(())
     };
-    let key = ExpandedKey::<P>::new(bench.sk.as_ref()).expect("a key");
+    let key = ExpandedSigningKey::<P>::from_trusted_bytes(bench.sk.as_ref()).expect("a key");
     let key = key.with_public_key(bench.pk.as_ref()).expect("a key");
     let mut workspace = Workspace::<P, Minimal>::new();
     MlDsaSigner::new(&key, &mut workspace)
         .with_commitment_check(commitment_check)
         .with_self_verification(self_verification)
         .with_progress(&mut watch)
-        .sign_mu(mu, Randomness::Deterministic, bench.signature.as_mut())
+        .sign_mu_into(mu, Randomness::Deterministic, bench.signature.as_mut())
 }

@@ -13,11 +13,12 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use board_meter::Use;
 use board_meter::{exit, println};
 use cortex_m_rt::entry;
+use mldsa_core::Backend;
 use mldsa_core::internals::{keygen_internal, sign_mu_encoded, tr};
-use mldsa_core::{Backend, VerifyingKey};
 use mldsa_lowmem::{
-    Balanced, CacheMatrix, CacheW0, Context, ExpandedKey, Minimal, MlDsaSigner, Mu, MuBuilder,
-    ParameterSet, PublicKey, Randomness, Reader, SeedKey, Tier, Workspace, keygen_from_seed,
+    Balanced, CacheMatrix, CacheW0, Context, ExpandedSigningKey, Minimal, MlDsaSigner, Mu,
+    MuBuilder, ParameterSet, Randomness, Reader, SigningKey, Tier, VerifyingKey, Workspace,
+    keygen_from_seed,
 };
 
 mod fault;
@@ -165,10 +166,10 @@ impl<P: ParameterSet> Bench<P> {
                     Context::EMPTY,
                 );
                 mu.update(&input.message);
-                VerifyingKey::<P>::verify_mu_encoded(
+                mldsa_core::VerifyingKey::<P>::verify_mu_encoded(
                     &self.pk,
                     &mu.finish(),
-                    self.expected.as_ref(),
+                    &self.expected,
                 )
                 .expect("a valid signature");
             })
@@ -192,9 +193,9 @@ impl<P: ParameterSet> Bench<P> {
         let verify = row("verify").run(|input| {
             self.prepare(input);
             measure(|| {
-                PublicKey::<P>::from_bytes(self.pk.as_ref())
+                VerifyingKey::<P>::from_bytes(self.pk.as_ref())
                     .expect("a key")
-                    .verify(&input.message, Context::EMPTY, self.expected.as_ref())
+                    .verify_with_context(&input.message, Context::EMPTY, &self.expected)
                     .expect("a valid signature");
             })
         });
@@ -202,10 +203,11 @@ impl<P: ParameterSet> Bench<P> {
             self.prepare(input);
             measure(|| {
                 let pk = &mut External(self.pk.as_ref());
-                let tr = PublicKey::<P>::tr_from(pk).expect("a key");
+                let tr = VerifyingKey::<P>::tr_from(pk).expect("a key");
                 let mu = mu(&tr, &input.message);
                 let signature = &mut External(self.expected.as_ref());
-                PublicKey::<P>::verify_mu_from(pk, &tr, &mu, signature).expect("a valid signature");
+                VerifyingKey::<P>::verify_mu_from(pk, &tr, &mu, signature)
+                    .expect("a valid signature");
             })
         });
         [keygen, verify, external]
@@ -228,13 +230,14 @@ impl<P: ParameterSet> Bench<P> {
             row(op).run(|input| {
                 self.prepare(input);
                 let used = measure(|| {
-                    let key = ExpandedKey::<P>::new(self.sk.as_ref()).expect("a key");
+                    let key = ExpandedSigningKey::<P>::from_trusted_bytes(self.sk.as_ref())
+                        .expect("a key");
                     let key = key.with_public_key(self.pk.as_ref()).expect("a key");
                     let hedge = Randomness::Hedged(&input.rnd);
                     MlDsaSigner::new(&key, &mut workspace)
                         .with_self_verification(checked)
                         .with_commitment_check(checked)
-                        .sign(
+                        .sign_into(
                             &input.message,
                             Context::EMPTY,
                             hedge,
@@ -248,12 +251,12 @@ impl<P: ParameterSet> Bench<P> {
         });
         row("sign from seed").run(|input| {
             self.prepare(input);
-            let key = SeedKey::<P>::from_seed(&input.xi);
+            let key = SigningKey::<P>::from_seed(&input.xi);
             let used = measure(|| {
                 MlDsaSigner::new(&key, &mut workspace)
                     .with_self_verification(false)
                     .with_commitment_check(false)
-                    .sign(
+                    .sign_into(
                         &input.message,
                         Context::EMPTY,
                         Randomness::Hedged(&input.rnd),
@@ -268,10 +271,10 @@ impl<P: ParameterSet> Bench<P> {
             self.prepare(input);
             let tr = tr(Backend::PORTABLE.permutation(), self.pk.as_ref());
             let used = measure(|| {
-                let key = SeedKey::<P>::from_seed_and_tr(&input.xi, &tr);
+                let key = SigningKey::<P>::from_seed_and_tr(&input.xi, &tr);
                 let hedge = Randomness::Hedged(&input.rnd);
                 MlDsaSigner::new(&key, &mut workspace)
-                    .sign(
+                    .sign_into(
                         &input.message,
                         Context::EMPTY,
                         hedge,

@@ -7,8 +7,8 @@ use core::hint::black_box;
 use mldsa_core::internals::Zeroed;
 use mldsa_core::{Backend, Context, Mu, MuBuilder, ParameterSet, Randomness, internals};
 use mldsa_lowmem::{
-    Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, PublicKey, Reader, SeedKey,
-    Tier, Workspace, keygen_from_seed,
+    Balanced, CacheMatrix, CacheW0, ExpandedSigningKey, Minimal, MlDsaSigner, Reader, SigningKey,
+    Tier, VerifyingKey, Workspace, keygen_from_seed,
 };
 
 use crate::cases;
@@ -103,18 +103,18 @@ where
     };
     let verify = move || {
         for input in inputs {
-            let pk = PublicKey::<P>::from_bytes(input.pk.as_ref());
-            let verdict = pk.map(|pk| pk.verify_mu(&input.mu, input.signature.as_ref()));
+            let pk = VerifyingKey::<P>::from_bytes(input.pk.as_ref());
+            let verdict = pk.map(|pk| pk.verify_mu(&input.mu, &input.signature));
             assert_eq!(verdict, Ok(Ok(())));
         }
     };
     let verify_from = move || {
         for input in inputs {
             let pk = &mut External(input.pk.as_ref());
-            let tr = PublicKey::<P>::tr_from(pk).expect("a key of the right length");
+            let tr = VerifyingKey::<P>::tr_from(pk).expect("a key of the right length");
             let signature = &mut External(input.signature.as_ref());
             assert_eq!(
-                PublicKey::<P>::verify_mu_from(pk, &tr, &input.mu, signature),
+                VerifyingKey::<P>::verify_mu_from(pk, &tr, &input.mu, signature),
                 Ok(())
             );
         }
@@ -141,11 +141,11 @@ fn signing<P: ParameterSet, T: Tier<P>>(
     let mut signature = Box::new(P::SignatureBytes::zeroed());
     let expanded = move || {
         for input in inputs {
-            let key = ExpandedKey::<P>::new(input.sk.as_ref())
+            let key = ExpandedSigningKey::<P>::from_trusted_bytes(input.sk.as_ref())
                 .and_then(|key| key.with_public_key(input.pk.as_ref()))
                 .expect("a key");
             let out = signature.as_mut().as_mut();
-            let signed = MlDsaSigner::new(&key, &mut workspace).sign_mu(
+            let signed = MlDsaSigner::new(&key, &mut workspace).sign_mu_into(
                 &input.mu,
                 Randomness::Deterministic,
                 out,
@@ -155,14 +155,14 @@ fn signing<P: ParameterSet, T: Tier<P>>(
     };
     let mut workspace = Box::new(Workspace::<P, T>::new());
     let mut signature = Box::new(P::SignatureBytes::zeroed());
-    let keys: Vec<SeedKey<P>> = inputs
+    let keys: Vec<SigningKey<P>> = inputs
         .iter()
-        .map(|input| SeedKey::from_seed(&input.xi))
+        .map(|input| SigningKey::from_seed(&input.xi))
         .collect();
     let seed = move || {
         for (input, key) in inputs.iter().zip(black_box(&keys)) {
             let out = signature.as_mut().as_mut();
-            let signed = MlDsaSigner::new(key, &mut workspace).sign_mu(
+            let signed = MlDsaSigner::new(key, &mut workspace).sign_mu_into(
                 &input.mu,
                 Randomness::Deterministic,
                 out,

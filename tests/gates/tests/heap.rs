@@ -33,7 +33,9 @@ fn check<P: ParameterSet>(backend: Backend) {
     let vk = key.verifying_key();
     assert_eq!(vk.backend(), backend);
     let digest = PreHashed::<P>::new(PreHash::Sha2_512, &[8; 64]).expect("64 bytes");
-    let signature = key.sign(b"message", ctx, hedge).expect("signs");
+    let signature = key
+        .sign_with_context(b"message", ctx, hedge)
+        .expect("signs");
     let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
     let (mut pk, mut sk) = (vk.as_bytes().clone(), key.expanded().clone());
     let mut out = signature.as_bytes().clone();
@@ -49,7 +51,7 @@ fn check<P: ParameterSet>(backend: Backend) {
     assert_eq!(objects, none);
     let sign = allocated(|| {
         assert!(key.sign_into(b"message", ctx, hedge, out.as_mut()).is_ok());
-        assert!(key.sign(b"message", ctx, hedge).is_ok());
+        assert!(key.sign_with_context(b"message", ctx, hedge).is_ok());
         assert!(
             key.sign_prehashed_into(&digest, ctx, hedge, out.as_mut())
                 .is_ok()
@@ -71,9 +73,13 @@ fn check<P: ParameterSet>(backend: Backend) {
     });
     assert_eq!(many, none);
     let verify = allocated(|| {
-        assert!(vk.verify(b"message", ctx, signature.as_ref()).is_ok());
+        assert!(vk.verify_with_context(b"message", ctx, &signature).is_ok());
         let prepared = vk.prepare_in(&mut memory);
-        assert!(prepared.verify(b"message", ctx, signature.as_ref()).is_ok());
+        assert!(
+            prepared
+                .verify_with_context(b"message", ctx, &signature)
+                .is_ok()
+        );
     });
     assert_eq!(verify, none);
 
@@ -95,7 +101,11 @@ fn check<P: ParameterSet>(backend: Backend) {
                 .sign_into(b"message", ctx, hedge, out.as_mut())
                 .is_ok()
         );
-        assert!(prepared_vk.verify(b"message", ctx, out.as_ref()).is_ok());
+        assert!(
+            prepared_vk
+                .verify_with_context(b"message", ctx, &out)
+                .is_ok()
+        );
     });
     assert_eq!(used, none);
 }

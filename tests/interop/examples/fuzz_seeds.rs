@@ -33,7 +33,7 @@ fn seeds<P: ParameterSet>(root: &Path, set: u8) -> io::Result<()> {
     let key = SigningKey::<P>::from_seed(&core::array::from_fn(|n| n as u8));
     let vk = key.verifying_key();
     let signature = key
-        .sign(b"", Context::EMPTY, Randomness::Deterministic)
+        .sign_with_context(b"", Context::EMPTY, Randomness::Deterministic)
         .map_err(io::Error::other)?;
     let with = |what: u8, bytes: &[u8]| [&[set, what][..], bytes].concat();
     let name = |what: &str| format!("{}-{what}", P::NAME);

@@ -52,7 +52,7 @@ macro_rules! set {
                 // Signatures over a message.
                 0 => {
                     let ours = key
-                        .sign(rest, context, Randomness::Hedged(&rnd))
+                        .sign_with_context(rest, context, Randomness::Hedged(&rnd))
                         .expect("signs");
                     let theirs = peer_sk.try_sign_with_seed(&rnd, rest, ctx).expect("signs");
                     assert_eq!(ours.as_bytes(), &theirs);
@@ -80,12 +80,12 @@ macro_rules! set {
                 2 => {
                     let message = &rest[..rest.len().min(8)];
                     let mut signature = key
-                        .sign(message, context, Randomness::Hedged(&rnd))
+                        .sign_with_context(message, context, Randomness::Hedged(&rnd))
                         .expect("signs");
                     let mut bytes = signature.as_bytes().clone();
                     damage(&mut bytes, rest);
                     assert_eq!(
-                        vk.verify(message, context, &bytes).is_ok(),
+                        vk.verify_with_context(message, context, &bytes).is_ok(),
                         peer_pk.verify(message, &bytes, ctx)
                     );
                     let mut pk = vk.as_bytes().clone();
@@ -93,16 +93,16 @@ macro_rules! set {
                     let ours = VerifyingKey::<$P>::from_bytes(&pk).expect("every key loads");
                     let theirs = peer::PublicKey::try_from_bytes(pk).expect("every key loads");
                     assert_eq!(
-                        ours.verify(message, context, &bytes).is_ok(),
+                        ours.verify_with_context(message, context, &bytes).is_ok(),
                         theirs.verify(message, &bytes, ctx)
                     );
                     // A second signature under the damaged message, both ways.
                     signature = key
-                        .sign(rest, context, Randomness::Deterministic)
+                        .sign_with_context(rest, context, Randomness::Deterministic)
                         .expect("signs");
                     assert!(peer_pk.verify(rest, signature.as_bytes(), ctx));
                     assert_eq!(
-                        vk.verify(message, context, signature.as_ref()).is_ok(),
+                        vk.verify_with_context(message, context, &signature).is_ok(),
                         peer_pk.verify(message, signature.as_bytes(), ctx)
                     );
                 }
@@ -117,7 +117,7 @@ macro_rules! set {
                             // Whatever passes every check signs as the peer does.
                             let theirs = theirs.expect("in range");
                             let a = ours
-                                .sign(rest, context, Randomness::Hedged(&rnd))
+                                .sign_with_context(rest, context, Randomness::Hedged(&rnd))
                                 .expect("signs");
                             let b = theirs.try_sign_with_seed(&rnd, rest, ctx).expect("signs");
                             assert_eq!(a.as_bytes(), &b);

@@ -23,7 +23,7 @@ fn run<P: ParameterSet>(len: usize, data: &[u8]) {
     let mut all = vec![0x5a; len];
     let ctx = Context::new(&all[..len / 2]).expect("short");
     let good = key
-        .sign(&all[len / 2..], ctx, Randomness::Deterministic)
+        .sign_with_context(&all[len / 2..], ctx, Randomness::Deterministic)
         .expect("signs");
     all.extend_from_slice(good.as_ref());
     let changed = damage(&mut all, data);
@@ -31,7 +31,7 @@ fn run<P: ParameterSet>(len: usize, data: &[u8]) {
     let (ctx, message) = text.split_at(len / 2);
     let ctx = Context::new(ctx).expect("short");
 
-    let verdict = vk.verify(message, ctx, signature);
+    let verdict = vk.verify_with_context(message, ctx, signature);
     assert_eq!(verdict.is_ok(), !changed);
 
     let mut mu = MuBuilder::from_tr(vk.tr(), ctx);
@@ -43,7 +43,10 @@ fn run<P: ParameterSet>(len: usize, data: &[u8]) {
         verdict
     );
     let prepared = vk.prepare();
-    assert_eq!(prepared.verify(message, ctx, signature), verdict);
+    assert_eq!(
+        prepared.verify_with_context(message, ctx, signature),
+        verdict
+    );
     let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
     assert_eq!(
         vk.prepare_in(&mut memory).verify_mu(&mu, signature),
@@ -58,7 +61,10 @@ fn run<P: ParameterSet>(len: usize, data: &[u8]) {
     // The decoder rejects exactly what verification rejects before the hash.
     match (Signature::<P>::from_bytes(signature), verdict) {
         (Ok(signature), Ok(()) | Err(VerifyError::ChallengeMismatch)) => {
-            assert!(vk.verify(message, ctx, &signature.as_ref()[1..]).is_err());
+            assert!(
+                vk.verify_with_context(message, ctx, &signature.as_ref()[1..])
+                    .is_err()
+            );
         }
         (Err(early), Err(late)) => assert_eq!(early, late),
         (early, late) => panic!("{early:?} but {late:?}"),

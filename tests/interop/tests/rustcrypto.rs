@@ -43,14 +43,14 @@ macro_rules! set {
                     let b: ml_dsa::Signature<Theirs> = theirs.try_sign(message).unwrap();
                     assert_eq!(a.as_ref(), b.encode().as_slice());
                     let hedged = ours
-                        .sign(message, Context::EMPTY, Randomness::Hedged(&[9; 32]))
+                        .sign_with_context(message, Context::EMPTY, Randomness::Hedged(&[9; 32]))
                         .unwrap();
                     let hedged = ml_dsa::Signature::<Theirs>::try_from(hedged.as_ref()).unwrap();
                     assert!(their_public.verify(message, &hedged).is_ok());
                     assert!(their_public.verify(b"other", &hedged).is_err());
                     assert!(
                         our_public
-                            .verify(message, Context::EMPTY, b.encode().as_slice())
+                            .verify_with_context(message, Context::EMPTY, b.encode().as_slice())
                             .is_ok()
                     );
                 }
@@ -58,7 +58,9 @@ macro_rules! set {
                 // With a context.
                 let ctx = [b'c'; 255];
                 let context = Context::new(&ctx).unwrap();
-                let ours = ours.sign(b"m", context, Randomness::Deterministic).unwrap();
+                let ours = ours
+                    .sign_with_context(b"m", context, Randomness::Deterministic)
+                    .unwrap();
                 let read = ml_dsa::Signature::<Theirs>::try_from(ours.as_ref()).unwrap();
                 assert!(their_public.verify_with_context(b"m", &ctx, &read));
                 assert!(!their_public.verify_with_context(b"m", &ctx[1..], &read));

@@ -5,8 +5,8 @@
 use core::convert::Infallible;
 
 use mldsa_lowmem::{
-    CacheW0, Context, Minimal, MlDsaSigner, ParameterSet, PublicKey, Randomness, SeedKey, Tier,
-    VerifyError, Workspace, Writer,
+    CacheW0, Context, Minimal, MlDsaSigner, ParameterSet, Randomness, SigningKey, Tier,
+    VerifyError, VerifyingKey, Workspace, Writer,
 };
 
 use crate::meter::{Meter, Use, flash, statics};
@@ -142,7 +142,7 @@ where
     // The private key is the seed: 32 bytes of flash.
     let mut tr = [0; 64];
     let used = meter.measure(|| {
-        let Ok(hash) = SeedKey::<P>::keygen_to_writers(&SEED, &mut Memory(pk), None);
+        let Ok(hash) = SigningKey::<P>::keygen_to_writers(&SEED, &mut Memory(pk), None);
         tr = hash;
     });
     let mut kept = report("keygen", used, limits.keygen, *pk == *expected_pk);
@@ -175,15 +175,15 @@ where
 }
 
 fn sign<P: ParameterSet, T: Tier<P>>(tr: &[u8; 64], signature: &mut [u8]) {
-    let key = SeedKey::<P>::from_seed_and_tr(&SEED, tr);
+    let key = SigningKey::<P>::from_seed_and_tr(&SEED, tr);
     let mut workspace = Workspace::<P, T>::new();
     MlDsaSigner::new(&key, &mut workspace)
-        .sign(MESSAGE, Context::EMPTY, Randomness::Hedged(&RND), signature)
+        .sign_into(MESSAGE, Context::EMPTY, Randomness::Hedged(&RND), signature)
         .expect("a signature");
 }
 
 fn verify<P: ParameterSet>(pk: &[u8], signature: &[u8]) -> Result<(), VerifyError> {
-    PublicKey::<P>::from_bytes(pk)
+    VerifyingKey::<P>::from_bytes(pk)
         .expect("a key of the right length")
-        .verify(MESSAGE, Context::EMPTY, signature)
+        .verify_with_context(MESSAGE, Context::EMPTY, signature)
 }

@@ -66,7 +66,7 @@ pub trait VoteBackend<P: ParameterSet>: Clone + Debug + Send + Sync + 'static {
         context: Context<'_>,
         message: &[u8],
     ) -> Option<Signature<P>> {
-        let signature = key.sign(message, context, Randomness::Deterministic);
+        let signature = key.sign_with_context(message, context, Randomness::Deterministic);
         signature.ok().map(Signature::from)
     }
 

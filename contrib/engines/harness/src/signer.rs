@@ -53,7 +53,9 @@ impl<P: ParameterSet> Signer<P> {
         let start = ThreadTime::now();
         let context = Context::new(context).expect("contexts here are short");
         let (context, message) = self.strategy.frame(context, message);
-        let signature = self.key.sign(&message, context, Randomness::Deterministic);
+        let signature = self
+            .key
+            .sign_with_context(&message, context, Randomness::Deterministic);
         // FIPS 204 allows an error after 814 rejected attempts; its probability is below 2^-256.
         let signature = signature.expect("signing ends").as_ref().to_vec();
         self.meter.record_signature(start.elapsed());

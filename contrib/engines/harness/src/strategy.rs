@@ -62,7 +62,9 @@ impl Strategy {
                 let vote = Vote::new(member, message, signature);
                 committee.verify(&vote).is_ok()
             }
-            Self::ColdKeys => key().is_some_and(|k| k.verify(message, context, signature).is_ok()),
+            Self::ColdKeys => {
+                key().is_some_and(|k| k.verify_with_context(message, context, signature).is_ok())
+            }
             Self::AwsLc => {
                 let message = prefixed(context.as_bytes(), message);
                 key().is_some_and(|key| aws_lc_verify(key, &message, signature))

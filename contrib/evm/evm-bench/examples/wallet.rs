@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let operation = Operation::new(account, 0, call_data);
     let hash = operation.hash(ENTRY_POINT, CHAIN_ID);
     let context = Context::new(b"ERC-4337")?; // the purpose
-    let signature = signing_key.sign(&hash, context, Randomness::Hedged(&rnd))?;
+    let signature = signing_key.sign_with_context(&hash, context, Randomness::Hedged(&rnd))?;
     let call = operation.validate(&hash, signature.as_ref(), 0);
     let receipt = deployed.chain.call_from(ENTRY_POINT, account, call);
     assert!(receipt.rejects()); // zero in ERC-4337: valid

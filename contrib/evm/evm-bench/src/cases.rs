@@ -68,7 +68,7 @@ impl Key {
                 pk: key.verifying_key().as_bytes().as_ref().to_vec(),
                 sign: Box::new(move |ctx, message| {
                     let ctx = Context::new(ctx).expect("a context");
-                    let signature = key.sign(message, ctx, Randomness::Deterministic);
+                    let signature = key.sign_with_context(message, ctx, Randomness::Deterministic);
                     signature.expect("a signature").as_ref().to_vec()
                 }),
             }
@@ -92,7 +92,7 @@ pub fn verdict(set: u8, pk: &[u8], ctx: &[u8], message: &[u8], signature: &[u8])
         let (Ok(key), Ok(ctx)) = (VerifyingKey::<P>::from_bytes(pk), Context::new(ctx)) else {
             return false;
         };
-        key.verify(message, ctx, signature).is_ok()
+        key.verify_with_context(message, ctx, signature).is_ok()
     }
     match set {
         44 => of::<MlDsa44>(pk, ctx, message, signature),

@@ -14,7 +14,7 @@
 //! evm.precompiles_mut().extend_precompiles(precompiles(DRAFT_ADDRESSES));
 //!
 //! let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
-//! let signature = key.sign(b"Hello world", Context::EMPTY, Randomness::Deterministic)?;
+//! let signature = key.sign_with_context(b"Hello world", Context::EMPTY, Randomness::Deterministic)?;
 //! let mut input = [key.verifying_key().as_ref(), signature.as_ref(), b"Hello world"].concat();
 //! let mut ask = |input: &[u8]| {
 //!     let call = TxEnv::builder()

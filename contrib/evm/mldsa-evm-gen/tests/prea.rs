@@ -13,7 +13,9 @@ fn signed(ctx: &[u8], message: &[u8]) -> [(Layout, Vec<u8>, Vec<u8>); 3] {
     fn of<P: ParameterSet>(set: u8, ctx: &[u8], message: &[u8]) -> (Layout, Vec<u8>, Vec<u8>) {
         let key = SigningKey::<P>::from_seed(&[set; 32]);
         let ctx = Context::new(ctx).unwrap();
-        let signature = key.sign(message, ctx, Randomness::Deterministic).unwrap();
+        let signature = key
+            .sign_with_context(message, ctx, Randomness::Deterministic)
+            .unwrap();
         let pk = key.verifying_key().as_bytes().as_ref().to_vec();
         (Layout::of(set), pk, signature.as_ref().to_vec())
     }

@@ -17,7 +17,7 @@
 //!     .with_precompiles(MldsaPrecompiles::new(SpecId::OSAKA, DRAFT_ADDRESSES));
 //!
 //! let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
-//! let signature = key.sign(b"Hello world", Context::EMPTY, Randomness::Deterministic)?;
+//! let signature = key.sign_with_context(b"Hello world", Context::EMPTY, Randomness::Deterministic)?;
 //! let input = [key.verifying_key().as_ref(), signature.as_ref(), b"Hello world"].concat();
 //! let call = TxEnv::builder()
 //!     .kind(TxKind::Call(DRAFT_ADDRESSES[0]))

@@ -191,7 +191,7 @@ fn run(
 fn transaction(sender: &SigningKey<MlDsa65>, number: u32) -> Result<Transaction, Box<dyn Error>> {
     // About the size of a transfer. `aws-lc-rs` has no contexts, so the domain is in the message.
     let mut body = [&DOMAIN[..], &number.to_le_bytes(), &[0; 100]].concat();
-    let signature = sender.sign(&body, Context::EMPTY, Randomness::Deterministic)?;
+    let signature = sender.sign_with_context(&body, Context::EMPTY, Randomness::Deterministic)?;
     let forged = number % FORGED == FORGED - 1;
     if forged {
         body[DOMAIN.len()] ^= 1;

@@ -172,7 +172,7 @@ fn parts(table: &mut Table) -> Result<(), AggregateError> {
     row(table, "Verify", || {
         let verdict = round
             .aggregate_key()
-            .verify_mu(round.mu(), aggregate.signature().as_ref());
+            .verify_mu(round.mu(), &aggregate.signature());
         verdict.map_err(|_| RoundError::Fault.into())
     })?;
     row_with(

@@ -46,7 +46,7 @@ use crate::{Committee, RejectReason, Report, Vote};
 /// let service = VerificationService::builder(committee.clone()).threads(1).build()?;
 ///
 /// let member = committee.member(0).expect("one member");
-/// let signature = key.sign(b"vote", context, Randomness::Deterministic)?;
+/// let signature = key.sign_with_context(b"vote", context, Randomness::Deterministic)?;
 /// let vote = Vote::new(member, b"vote", signature.as_ref());
 /// // From peer 17, verified while the engine does something else.
 /// let answer = service.submit(Source::peer(17), &vote)?;

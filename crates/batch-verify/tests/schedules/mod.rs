@@ -38,7 +38,7 @@ struct Fixture {
 static FIXTURE: LazyLock<Fixture> = LazyLock::new(|| {
     let keys = [1, 2].map(|seed| SigningKey::<MlDsa44>::from_seed(&[seed; 32]));
     let context = mldsa_core::Context::new(CONTEXT).unwrap();
-    let sign = |n: usize| keys[n].sign(MESSAGE, context, Randomness::Deterministic);
+    let sign = |n: usize| keys[n].sign_with_context(MESSAGE, context, Randomness::Deterministic);
     let signatures = [0, 1, 1].map(|n| sign(n).unwrap().as_ref().to_vec());
     let [first, second, mut forged] = signatures;
     forged[0] ^= 1;

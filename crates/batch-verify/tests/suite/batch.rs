@@ -172,7 +172,8 @@ fn verdicts_are_those_of_the_core() {
         let pool = Pool::<P>::new();
         for entry in &pool.entries {
             let key = pool.committee.key(entry.member);
-            let alone = key.map(|key| key.verify(&entry.message, context(), &entry.signature));
+            let alone =
+                key.map(|key| key.verify_with_context(&entry.message, context(), &entry.signature));
             let valid = alone.is_some_and(|result| result.is_ok());
             assert_eq!(valid, entry.verdict.is_ok());
             let one = pool.committee.verify(&entry.vote());

@@ -58,7 +58,7 @@ static MATERIAL: LazyLock<Material> = LazyLock::new(|| {
     let [m, s] = [&member, &stranger].map(|key| key.verifying_key().as_bytes().as_slice());
     let context = Context::new(CONTEXT).unwrap();
     let sign = |key: &SigningKey<MlDsa44>| {
-        let signature = key.sign(MESSAGES[0], context, Randomness::Deterministic);
+        let signature = key.sign_with_context(MESSAGES[0], context, Randomness::Deterministic);
         signature.unwrap().as_ref().to_vec()
     };
     let (of_member, of_stranger) = (sign(&member), sign(&stranger));
@@ -132,7 +132,7 @@ fn alone(pick: Pick) -> Verdict {
     let signature = &material.signatures[pick.signature];
     let result = match pick.form {
         2 => key.verify_mu(&material.mus[pick.message], signature),
-        _ => key.verify(MESSAGES[pick.message], context, signature),
+        _ => key.verify_with_context(MESSAGES[pick.message], context, signature),
     };
     result.map_err(RejectReason::from)
 }

@@ -54,7 +54,7 @@ pub(crate) fn context() -> Context<'static> {
 }
 
 pub(crate) fn sign<P: ParameterSet>(key: &SigningKey<P>, message: &[u8]) -> Vec<u8> {
-    let signature = key.sign(message, context(), Randomness::Deterministic);
+    let signature = key.sign_with_context(message, context(), Randomness::Deterministic);
     signature.unwrap().as_ref().to_vec()
 }
 

@@ -18,7 +18,7 @@ fn forms() {
         let pk = public(key);
         let other = Context::new(b"other").unwrap();
         let sign = |message: &[u8], context| {
-            let signature = key.sign(message, context, Randomness::Deterministic);
+            let signature = key.sign_with_context(message, context, Randomness::Deterministic);
             signature.unwrap().as_ref().to_vec()
         };
         let here = sign(b"one two", context());
@@ -110,7 +110,7 @@ fn several_committees() {
     let commits = votes.with_context(b"commit").unwrap();
     let commit_context = Context::new(b"commit").unwrap();
     let commit = keys[0]
-        .sign(b"7", commit_context, Randomness::Deterministic)
+        .sign_with_context(b"7", commit_context, Randomness::Deterministic)
         .unwrap();
     let vote = sign(&keys[0], b"7");
     let ids = [&votes, &commits].map(|committee| committee.member(0).unwrap());

@@ -194,7 +194,8 @@ fn a_small_cache_and_many_workers() {
     let signed: Vec<(Vec<u8>, Vec<u8>)> = (0..96)
         .map(|n| {
             let hedge = [n as u8; 32];
-            let signature = keys[n / 16].sign(b"spent", context(), Randomness::Hedged(&hedge));
+            let signature =
+                keys[n / 16].sign_with_context(b"spent", context(), Randomness::Hedged(&hedge));
             let signature = signature.unwrap().as_ref().to_vec();
             (public(&keys[n / 16]).to_vec(), signature)
         })

@@ -42,7 +42,7 @@ static OTHER: LazyLock<Vec<Vec<u8>>> =
 /// Valid, with other bytes.
 static HEDGED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let hedge = |key: &mldsa_core::SigningKey<MlDsa44>| {
-        let signature = key.sign(BLOCK, context(), Randomness::Hedged(&[5; 32]));
+        let signature = key.sign_with_context(BLOCK, context(), Randomness::Hedged(&[5; 32]));
         signature.unwrap().as_ref().to_vec()
     };
     KEYS.iter().map(hedge).collect()

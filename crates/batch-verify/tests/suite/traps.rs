@@ -62,7 +62,7 @@ fn a_vote_does_not_bring_its_context() {
     let vote = Vote::new(id, BLOCK, &signature);
     assert_eq!(other.verify(&vote), Err(RejectReason::ChallengeMismatch));
     assert_eq!(COMMITTEE.verify(&vote), Err(RejectReason::UnknownMember));
-    let there = KEYS[0].sign(
+    let there = KEYS[0].sign_with_context(
         BLOCK,
         Context::new(b"other chain").unwrap(),
         Randomness::Deterministic,
@@ -278,7 +278,7 @@ fn many_answers_are_cancelled() {
 fn a_member_counts_once() {
     let signature = sign(&KEYS[0], BLOCK);
     let hedged = KEYS[0]
-        .sign(BLOCK, context(), Randomness::Hedged(&[5; 32]))
+        .sign_with_context(BLOCK, context(), Randomness::Hedged(&[5; 32]))
         .unwrap();
     let votes = [&signature[..], &signature, hedged.as_ref()];
     let mut votes = votes

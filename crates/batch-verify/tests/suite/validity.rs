@@ -80,10 +80,10 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
             let prepared = key.prepare();
             // One by one: cold, prepared, decoded first.
             let decoded = Signature::<P>::from_bytes(&input.sig)
-                .and_then(|sig| key.verify(&input.msg, ctx, sig.as_ref()));
+                .and_then(|sig| key.verify_with_context(&input.msg, ctx, &sig));
             for result in [
-                key.verify(&input.msg, ctx, &input.sig),
-                prepared.verify(&input.msg, ctx, &input.sig),
+                key.verify_with_context(&input.msg, ctx, &input.sig),
+                prepared.verify_with_context(&input.msg, ctx, &input.sig),
                 decoded,
             ] {
                 let name = result

@@ -68,7 +68,9 @@ impl Member {
         hedge: Randomness<'_>,
     ) -> Option<Signature<MlDsa87>> {
         let ctx = Context::new(tag).ok()?;
-        self.registration_key.sign(digest, ctx, hedge).ok()
+        self.registration_key
+            .sign_with_context(digest, ctx, hedge)
+            .ok()
     }
 
     /// [`Self::sign`] without randomness. The signature is verified: a fault in a deterministic
@@ -81,7 +83,7 @@ impl Member {
         let signature = self.sign(tag, digest, Randomness::Deterministic)?;
         let verdict = self
             .own_key
-            .verify(digest, Context::new(tag).ok()?, signature.as_ref());
+            .verify_with_context(digest, Context::new(tag).ok()?, &signature);
         verdict.is_ok().then_some(signature)
     }
 }
@@ -99,5 +101,5 @@ pub(crate) fn is_signed(
     digest: &[u8; 64],
     signature: &[u8],
 ) -> bool {
-    Context::new(tag).is_ok_and(|ctx| key.verify(digest, ctx, signature).is_ok())
+    Context::new(tag).is_ok_and(|ctx| key.verify_with_context(digest, ctx, signature).is_ok())
 }

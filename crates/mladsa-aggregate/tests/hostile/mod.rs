@@ -36,7 +36,9 @@ pub fn registration_key(id: &MemberId) -> SigningKey<MlDsa87> {
 pub fn sign(id: &MemberId, ctx: &[u8], message: &[u8]) -> Vec<u8> {
     let ctx = Context::new(ctx).unwrap();
     let key = registration_key(id);
-    let signature = key.sign(message, ctx, Randomness::Deterministic).unwrap();
+    let signature = key
+        .sign_with_context(message, ctx, Randomness::Deterministic)
+        .unwrap();
     signature.as_ref().to_vec()
 }
 

@@ -239,7 +239,7 @@ fn forgery_succeeds_if_roots_are_agreed_on_after_openings() {
     let ctx = Context::new(b"TEST").unwrap();
     let signature = forgery
         .key
-        .sign(round.message(), ctx, Randomness::Deterministic)
+        .sign_with_context(round.message(), ctx, Randomness::Deterministic)
         .unwrap();
     let object = [
         &b"MLADSAF2\x01\x00"[..],

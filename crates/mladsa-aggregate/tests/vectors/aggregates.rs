@@ -95,7 +95,7 @@ fn aggregate(file: &Value) {
     let key = VerifyingKey::<MlDsa87>::from_bytes(&pk).unwrap();
     let verify = |message: &[u8], ctx: &[u8], signature: &[u8]| {
         let ctx = mldsa_core::Context::new(ctx).unwrap();
-        let ours = key.verify(message, ctx, signature).is_ok();
+        let ours = key.verify_with_context(message, ctx, signature).is_ok();
         assert_eq!(ours, peer::verify(&pk, message, ctx.as_bytes(), signature));
         ours
     };

@@ -154,7 +154,7 @@ pub(super) fn single_verifications_with_hashes_of_any_length() {
         for (n, len) in (0..4000).step_by(331).enumerate() {
             let message = std::vec![n as u8; len];
             let mut signature = key
-                .sign(&message, Context::EMPTY, Randomness::Deterministic)
+                .sign_with_context(&message, Context::EMPTY, Randomness::Deterministic)
                 .unwrap()
                 .as_ref()
                 .to_vec();

@@ -23,12 +23,12 @@ mod tests {
     fn what_is_not_decided_is_rejected() {
         let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
         let signature = key
-            .sign(b"m", Context::EMPTY, Randomness::Deterministic)
+            .sign_with_context(b"m", Context::EMPTY, Randomness::Deterministic)
             .unwrap();
         let verifying = key.verifying_key();
         for (backend, valid) in [(Backend::PORTABLE, true), (SILENT, false)] {
             let verifying = verifying.clone().with_backend(backend);
-            let result = verifying.verify(b"m", Context::EMPTY, signature.as_ref());
+            let result = verifying.verify_with_context(b"m", Context::EMPTY, &signature);
             assert_eq!(result.is_ok(), valid, "{backend:?}");
             let message = JobMessage::Pure(Context::EMPTY, b"m");
             let item = |_| Verification::unprepared(&verifying, message, signature.as_ref());

@@ -101,7 +101,7 @@ impl fmt::Display for PreHash {
 /// let digest = PreHashed::<MlDsa65>::new(PreHash::Sha2_512, &sha2_512_of_message)?;
 /// let key = SigningKey::<MlDsa65>::generate()?;
 /// let signature = key.sign_prehashed(&digest, Context::EMPTY, Randomness::Deterministic)?;
-/// key.verifying_key().verify_prehashed(&digest, Context::EMPTY, signature.as_ref())?;
+/// key.verifying_key().verify_prehashed(&digest, Context::EMPTY, &signature)?;
 /// // 28 bytes are too weak for this set.
 /// assert!(PreHashed::<MlDsa65>::new(PreHash::Sha2_224, &[7; 28]).is_err());
 /// # Ok::<(), Box<dyn core::error::Error>>(())

@@ -108,7 +108,7 @@ pub(crate) fn mu_prefix<'p>(
 /// mu.update(b"a long ");
 /// mu.update(b"message");
 /// let signature = key.sign_mu(&mu.finish(), Randomness::Deterministic)?;
-/// key.verifying_key().verify(b"a long message", Context::EMPTY, signature.as_ref())?;
+/// key.verifying_key().verify_with_context(b"a long message", Context::EMPTY, &signature)?;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

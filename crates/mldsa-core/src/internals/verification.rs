@@ -76,7 +76,7 @@ impl<P> fmt::Debug for Verification<'_, P> {
 }
 
 /// Verifies the signatures `item(0)` to `item(results.len() - 1)` together and
-/// writes every result: what [`VerifyingKey::verify`] returns for each.
+/// writes every result: what [`VerifyingKey::verify_with_context`] returns for each.
 ///
 /// Any number, keys and message lengths in any mix; eight at a time share their
 /// hashing. A bad signature costs its neighbours nothing and does not change

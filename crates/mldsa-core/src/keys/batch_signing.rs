@@ -27,7 +27,7 @@ pub struct SignJob<'a, P: ParameterSet> {
 }
 
 impl<'a, P: ParameterSet> SignJob<'a, P> {
-    /// Signs `message`, as [`SigningKey::sign`](crate::SigningKey::sign) does (FIPS 204
+    /// Signs `message`, as [`SigningKey::sign_with_context`](crate::SigningKey::sign_with_context) does (FIPS 204
     /// algorithm 2).
     #[must_use]
     pub fn new(
@@ -101,7 +101,7 @@ impl<P: ParameterSet> fmt::Debug for BatchSignerScratch<P> {
 /// which takes the next message as soon as its own is signed. With AVX-512 these are
 /// eight, with AVX2 four; the portable backend gains nothing over one after the other.
 ///
-/// Every signature has the bytes that [`SigningKey::sign`] gives it, on every backend.
+/// Every signature has the bytes that [`SigningKey::sign_with_context`] gives it, on every backend.
 /// Constant time as that: which attempts are rejected is public, and nothing else.
 ///
 /// ```
@@ -119,12 +119,12 @@ impl<P: ParameterSet> fmt::Debug for BatchSignerScratch<P> {
 /// BatchSigner::new_in(&mut memory).sign(jobs, |n, signature| {
 ///     signatures[n] = *signature.expect("no fault");
 /// });
-/// let two = key.sign(b"two", Context::EMPTY, Randomness::Deterministic)?;
+/// let two = key.sign_with_context(b"two", Context::EMPTY, Randomness::Deterministic)?;
 /// assert_eq!(signatures[1], two.as_ref());
 /// # Ok::<(), mldsa_core::SignError>(())
 /// ```
 ///
-/// [`SigningKey::sign`]: crate::SigningKey::sign
+/// [`SigningKey::sign_with_context`]: crate::SigningKey::sign_with_context
 pub struct BatchSigner<'m, P: ParameterSet> {
     slots: Slots<'m, P>,
     backend: Backend,
@@ -232,14 +232,14 @@ impl<P: ParameterSet> fmt::Debug for BatchSigner<'_, P> {
 
 #[cfg(feature = "alloc")]
 impl<P: ParameterSet> PreparedSigningKey<P> {
-    /// The signatures of all `messages`, each as [`Self::sign`] makes it, in their
+    /// The signatures of all `messages`, each as [`Self::sign_with_context`] makes it, in their
     /// order; several at a time, as a [`BatchSigner`] does it.
     ///
     /// Memory: that of a [`BatchSigner`], and the signatures. Stack: row sign many
     /// in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
-    /// The first error of any message, as of [`Self::sign`]; no signature is returned
+    /// The first error of any message, as of [`Self::sign_with_context`]; no signature is returned
     /// then.
     pub fn sign_many<'a>(
         &'a self,
@@ -310,7 +310,7 @@ mod tests {
                         assert_eq!(
                             result.map(|signature| checked
                                 .verifying_key()
-                                .verify_mu(&mus[n], signature.as_ref())),
+                                .verify_mu(&mus[n], &signature)),
                             match n.is_multiple_of(step) {
                                 true => Err(SignError::SelfVerification),
                                 false => Ok(Ok(())),

@@ -14,7 +14,7 @@
 //!     Randomness::Hedged(&[8; 32]),
 //!     &mut signature,
 //! )?;
-//! key.verifying_key().verify(b"message", Context::EMPTY, &signature)?;
+//! key.verifying_key().verify_with_context(b"message", Context::EMPTY, &signature)?;
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
@@ -39,14 +39,14 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// Stack: row verify in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
-    /// As [`Self::verify`].
+    /// As [`Self::verify_with_context`].
     pub fn verify_encoded(
         pk: &P::PublicKeyBytes,
         message: &[u8],
         context: Context<'_>,
-        signature: &[u8],
+        signature: impl AsRef<[u8]>,
     ) -> Result<(), VerifyError> {
-        verify_encoded::<P>(pk, JobMessage::Pure(context, message), signature)
+        verify_encoded::<P>(pk, JobMessage::Pure(context, message), signature.as_ref())
     }
 
     /// Verifies a signature over `mu` under an encoded key, without computing `tr`.
@@ -54,13 +54,13 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// Stack: row verify in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
-    /// As [`Self::verify`].
+    /// As [`Self::verify_with_context`].
     pub fn verify_mu_encoded(
         pk: &P::PublicKeyBytes,
         mu: &Mu,
-        signature: &[u8],
+        signature: impl AsRef<[u8]>,
     ) -> Result<(), VerifyError> {
-        verify_encoded::<P>(pk, JobMessage::Mu(mu), signature)
+        verify_encoded::<P>(pk, JobMessage::Mu(mu), signature.as_ref())
     }
 }
 

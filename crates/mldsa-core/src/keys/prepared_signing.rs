@@ -214,13 +214,13 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
         }
     }
 
-    /// Signs `message`: the bytes of [`SigningKey::sign`].
+    /// Signs `message`: the bytes of [`SigningKey::sign_with_context`].
     ///
     /// Stack: row sign prepared in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
     /// [`SignError::AttemptsExhausted`], [`SignError::SelfVerification`].
-    pub fn sign(
+    pub fn sign_with_context(
         &self,
         message: &[u8],
         context: Context<'_>,
@@ -232,7 +232,7 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
     /// [`SigningKey::sign_hedged`].
     ///
     /// # Errors
-    /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign`].
+    /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign_with_context`].
     #[cfg(all(
         feature = "getrandom",
         not(all(target_family = "wasm", target_os = "unknown"))
@@ -243,13 +243,13 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
         context: Context<'_>,
     ) -> Result<Signature<P>, SignError> {
         let rnd = crate::keys::signing::fresh(&mut getrandom::SysRng)?;
-        self.sign(message, context, Randomness::Hedged(rnd.expose()))
+        self.sign_with_context(message, context, Randomness::Hedged(rnd.expose()))
     }
 
     /// [`SigningKey::sign_mu`].
     ///
     /// # Errors
-    /// As [`Self::sign`].
+    /// As [`Self::sign_with_context`].
     pub fn sign_mu(&self, mu: &Mu, randomness: Randomness<'_>) -> Result<Signature<P>, SignError> {
         signature(|out| self.sign_mu_into(mu, randomness, out))
     }
@@ -257,7 +257,7 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
     /// [`SigningKey::sign_prehashed`].
     ///
     /// # Errors
-    /// As [`Self::sign`].
+    /// As [`Self::sign_with_context`].
     #[cfg(feature = "hash-ml-dsa")]
     pub fn sign_prehashed(
         &self,

@@ -71,39 +71,40 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
         self.backend
     }
 
-    /// [`VerifyingKey::verify`]: the same verdicts.
+    /// [`VerifyingKey::verify_with_context`]: the same verdicts.
     ///
     /// Stack: row verify prepared in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
-    /// As [`VerifyingKey::verify`].
-    pub fn verify(
+    /// As [`VerifyingKey::verify_with_context`].
+    pub fn verify_with_context(
         &self,
         message: &[u8],
         context: Context<'_>,
-        signature: &[u8],
+        signature: impl AsRef<[u8]>,
     ) -> Result<(), VerifyError> {
-        self.as_prepared_ref().verify(message, context, signature)
+        self.as_prepared_ref()
+            .verify_with_context(message, context, signature)
     }
 
     /// [`VerifyingKey::verify_mu`].
     ///
     /// # Errors
-    /// As [`VerifyingKey::verify`].
-    pub fn verify_mu(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
+    /// As [`VerifyingKey::verify_with_context`].
+    pub fn verify_mu(&self, mu: &Mu, signature: impl AsRef<[u8]>) -> Result<(), VerifyError> {
         self.as_prepared_ref().verify_mu(mu, signature)
     }
 
     /// [`VerifyingKey::verify_prehashed`].
     ///
     /// # Errors
-    /// As [`VerifyingKey::verify`].
+    /// As [`VerifyingKey::verify_with_context`].
     #[cfg(feature = "hash-ml-dsa")]
     pub fn verify_prehashed(
         &self,
         digest: &PreHashed<'_, P>,
         context: Context<'_>,
-        signature: &[u8],
+        signature: impl AsRef<[u8]>,
     ) -> Result<(), VerifyError> {
         self.as_prepared_ref()
             .verify_prehashed(digest, context, signature)
@@ -143,41 +144,47 @@ impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
         JobKey::Prepared(self.rows, self.tr)
     }
 
-    /// [`VerifyingKey::verify`]: the same verdicts.
+    /// [`VerifyingKey::verify_with_context`]: the same verdicts.
     ///
     /// Stack: row verify prepared in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
-    /// As [`VerifyingKey::verify`].
-    pub fn verify(
+    /// As [`VerifyingKey::verify_with_context`].
+    pub fn verify_with_context(
         &self,
         message: &[u8],
         context: Context<'_>,
-        signature: &[u8],
+        signature: impl AsRef<[u8]>,
     ) -> Result<(), VerifyError> {
         let message = JobMessage::Pure(context, message);
-        verify_one::<P>(self.backend, Job::new(self.job_key(), message, signature))
+        verify_one::<P>(
+            self.backend,
+            Job::new(self.job_key(), message, signature.as_ref()),
+        )
     }
 
     /// [`VerifyingKey::verify_mu`].
     ///
     /// # Errors
-    /// As [`VerifyingKey::verify`].
-    pub fn verify_mu(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
+    /// As [`VerifyingKey::verify_with_context`].
+    pub fn verify_mu(&self, mu: &Mu, signature: impl AsRef<[u8]>) -> Result<(), VerifyError> {
         let message = JobMessage::Mu(mu);
-        verify_one::<P>(self.backend, Job::new(self.job_key(), message, signature))
+        verify_one::<P>(
+            self.backend,
+            Job::new(self.job_key(), message, signature.as_ref()),
+        )
     }
 
     /// [`VerifyingKey::verify_prehashed`].
     ///
     /// # Errors
-    /// As [`VerifyingKey::verify`].
+    /// As [`VerifyingKey::verify_with_context`].
     #[cfg(feature = "hash-ml-dsa")]
     pub fn verify_prehashed(
         &self,
         digest: &PreHashed<'_, P>,
         context: Context<'_>,
-        signature: &[u8],
+        signature: impl AsRef<[u8]>,
     ) -> Result<(), VerifyError> {
         let mu = digest.mu_on(self.backend.permutation(), self.tr, context);
         self.verify_mu(&mu, signature)

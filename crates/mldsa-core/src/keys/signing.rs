@@ -64,7 +64,7 @@ pub(crate) fn fresh<R: rand_core::TryCryptoRng + ?Sized>(
 /// // For a key that signs often: A and the secrets transformed once.
 /// let prepared = key.prepare();
 /// let signature = prepared.sign_hedged(b"message", context)?;
-/// key.verifying_key().verify(b"message", context, signature.as_ref())?;
+/// key.verifying_key().verify_with_context(b"message", context, &signature)?;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 pub struct SigningKey<P: ParameterSet> {
@@ -113,7 +113,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// let mut storage = Box::new(SigningKeyStorage::<MlDsa44>::new());
     /// let key = SigningKey::from_seed_in(&[7; 32], &mut storage);
     /// key.set_self_verification(true);
-    /// key.sign(b"message", Context::EMPTY, Randomness::Deterministic)?;
+    /// key.sign_with_context(b"message", Context::EMPTY, Randomness::Deterministic)?;
     /// # Ok::<(), mldsa_core::SignError>(())
     /// ```
     ///
@@ -305,7 +305,7 @@ impl<P: ParameterSet> SigningKey<P> {
     ///
     /// # Errors
     /// [`SignError::AttemptsExhausted`], [`SignError::SelfVerification`].
-    pub fn sign(
+    pub fn sign_with_context(
         &self,
         message: &[u8],
         context: Context<'_>,
@@ -314,13 +314,13 @@ impl<P: ParameterSet> SigningKey<P> {
         signature(|out| self.sign_into(message, context, randomness, out))
     }
 
-    /// [`Self::sign`] with 32 fresh bytes of the operating system's generator: the form to
+    /// [`Self::sign_with_context`] with 32 fresh bytes of the operating system's generator: the form to
     /// prefer, since a fault that is repeated meets another mask each time. Two signatures
     /// of one message differ. A consensus vote that is sent again, and whose bytes the
     /// receivers compare, needs [`Randomness::Deterministic`].
     ///
     /// # Errors
-    /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign`].
+    /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign_with_context`].
     #[cfg(all(
         feature = "getrandom",
         not(all(target_family = "wasm", target_os = "unknown"))
@@ -331,13 +331,13 @@ impl<P: ParameterSet> SigningKey<P> {
         context: Context<'_>,
     ) -> Result<Signature<P>, SignError> {
         let rnd = fresh(&mut getrandom::SysRng)?;
-        self.sign(message, context, Randomness::Hedged(rnd.expose()))
+        self.sign_with_context(message, context, Randomness::Hedged(rnd.expose()))
     }
 
     /// Signs an externally computed message representative.
     ///
     /// # Errors
-    /// As [`Self::sign`].
+    /// As [`Self::sign_with_context`].
     pub fn sign_mu(&self, mu: &Mu, randomness: Randomness<'_>) -> Result<Signature<P>, SignError> {
         signature(|out| self.sign_mu_into(mu, randomness, out))
     }
@@ -345,7 +345,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Signs a digest (FIPS 204 algorithm 4, HashML-DSA).
     ///
     /// # Errors
-    /// As [`Self::sign`].
+    /// As [`Self::sign_with_context`].
     #[cfg(feature = "hash-ml-dsa")]
     pub fn sign_prehashed(
         &self,

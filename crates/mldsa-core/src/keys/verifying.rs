@@ -25,11 +25,11 @@ use crate::scheme::verify::verify_one;
 /// # let signature = *signer.sign_hedged(b"message", Context::EMPTY)?.as_bytes();
 /// // 1312 and 2420 bytes that have arrived.
 /// let key = VerifyingKey::<MlDsa44>::from_bytes(&encoded)?;
-/// key.verify(b"message", Context::EMPTY, &signature)?;
+/// key.verify_with_context(b"message", Context::EMPTY, &signature)?;
 ///
 /// // For a key that verifies often: A and t1 expanded once.
 /// let prepared = key.prepare();
-/// let verdict = prepared.verify(b"another", Context::EMPTY, &signature);
+/// let verdict = prepared.verify_with_context(b"another", Context::EMPTY, &signature);
 /// assert_eq!(verdict, Err(VerifyError::ChallengeMismatch));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
@@ -90,35 +90,41 @@ impl<P: ParameterSet> VerifyingKey<P> {
     ///
     /// # Errors
     /// Every [`VerifyError`], in the order of its variants. Never panics.
-    pub fn verify(
+    pub fn verify_with_context(
         &self,
         message: &[u8],
         context: Context<'_>,
-        signature: &[u8],
+        signature: impl AsRef<[u8]>,
     ) -> Result<(), VerifyError> {
         let message = JobMessage::Pure(context, message);
-        verify_one::<P>(self.backend, Job::new(self.job_key(), message, signature))
+        verify_one::<P>(
+            self.backend,
+            Job::new(self.job_key(), message, signature.as_ref()),
+        )
     }
 
     /// Verifies a signature over an externally computed `mu`.
     ///
     /// # Errors
-    /// As [`Self::verify`].
-    pub fn verify_mu(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
+    /// As [`Self::verify_with_context`].
+    pub fn verify_mu(&self, mu: &Mu, signature: impl AsRef<[u8]>) -> Result<(), VerifyError> {
         let message = JobMessage::Mu(mu);
-        verify_one::<P>(self.backend, Job::new(self.job_key(), message, signature))
+        verify_one::<P>(
+            self.backend,
+            Job::new(self.job_key(), message, signature.as_ref()),
+        )
     }
 
     /// Verifies a HashML-DSA signature over a digest (FIPS 204 algorithm 5).
     ///
     /// # Errors
-    /// As [`Self::verify`].
+    /// As [`Self::verify_with_context`].
     #[cfg(feature = "hash-ml-dsa")]
     pub fn verify_prehashed(
         &self,
         digest: &PreHashed<'_, P>,
         context: Context<'_>,
-        signature: &[u8],
+        signature: impl AsRef<[u8]>,
     ) -> Result<(), VerifyError> {
         let mu = digest.mu_on(self.backend.permutation(), &self.tr, context);
         self.verify_mu(&mu, signature)
@@ -133,7 +139,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
         mu: &Mu,
         signature: &mut [u8],
     ) -> Result<(), SignError> {
-        if verify && self.verify_mu(mu, signature).is_err() {
+        if verify && self.verify_mu(mu, &*signature).is_err() {
             signature.wipe();
             return Err(SignError::SelfVerification);
         }

@@ -299,7 +299,10 @@ mod tests {
         let key = SigningKey::<LongChallenge>::from_seed(&[3; SEED_LEN]);
         let ctx = Context::EMPTY;
         let mut signatures: Vec<_> = (0..9u8)
-            .map(|n| key.sign(&[n], ctx, Randomness::Deterministic).unwrap())
+            .map(|n| {
+                key.sign_with_context(&[n], ctx, Randomness::Deterministic)
+                    .unwrap()
+            })
             .map(|signature| signature.as_ref().to_vec())
             .collect();
         let parts = SignatureParts::parse(&LongChallenge::PARAMS, &signatures[0]).unwrap();
@@ -313,7 +316,7 @@ mod tests {
         for backend in Backend::available() {
             let vk: VerifyingKey<_> = key.verifying_key().clone().with_backend(backend);
             for (n, signature) in signatures.iter().enumerate() {
-                let verdict = vk.verify(&[n as u8], ctx, signature);
+                let verdict = vk.verify_with_context(&[n as u8], ctx, signature);
                 let expected = if n == 4 {
                     Err(ChallengeMismatch)
                 } else {

@@ -163,7 +163,7 @@ fn published<P: ParameterSet>(kid: &str, c_tilde: &str) {
         Base64UrlUnpadded::encode_string(header.as_bytes())
     );
     let signature = key
-        .sign(input.as_bytes(), Context::EMPTY, Randomness::Deterministic)
+        .sign_with_context(input.as_bytes(), Context::EMPTY, Randomness::Deterministic)
         .unwrap();
     assert_eq!(hex::encode(&signature.as_ref()[..P::C_TILDE_LEN]), c_tilde);
 }

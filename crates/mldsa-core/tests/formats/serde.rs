@@ -9,7 +9,7 @@ fn round_trips<P: ParameterSet>() {
     let key = key::<P>();
     let vk = key.verifying_key();
     let signature = key
-        .sign(b"m", Context::EMPTY, Randomness::Deterministic)
+        .sign_with_context(b"m", Context::EMPTY, Randomness::Deterministic)
         .unwrap();
 
     let json = serde_json::to_string(vk).unwrap();

@@ -50,7 +50,7 @@ where
         Ok(())
     };
     let plain = reference
-        .sign(b"one message", Context::EMPTY, Randomness::Deterministic)
+        .sign_with_context(b"one message", Context::EMPTY, Randomness::Deterministic)
         .unwrap();
     assert_eq!(key.try_sign(b"one message").unwrap(), plain);
     assert_eq!(
@@ -60,7 +60,7 @@ where
     assert_eq!(key.try_sign_digest(feed).unwrap(), plain);
 
     let hedged = reference
-        .sign(b"one message", Context::EMPTY, Randomness::Hedged(&[5; 32]))
+        .sign_with_context(b"one message", Context::EMPTY, Randomness::Hedged(&[5; 32]))
         .unwrap();
     let rng = &mut Fixed(Some(5));
     assert_eq!(key.try_sign_with_rng(rng, b"one message").unwrap(), hedged);
@@ -95,6 +95,25 @@ where
     };
     assert!(key.verify_digest(feed, good).is_ok());
     assert!(key.verify_digest(|_| Ok(()), good).is_err());
+}
+
+/// Method calls on concrete keys are those of the traits: no inherent method hides them.
+#[test]
+fn methods_of_the_traits_are_called_by_their_names() {
+    let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
+    let (prepared, vk) = (key.prepare(), key.verifying_key());
+    let signature = key.sign(b"message");
+    assert_eq!(prepared.sign(b"message"), signature);
+    let hedged = key
+        .try_sign_with_rng(&mut Fixed(Some(5)), b"message")
+        .unwrap();
+    assert_ne!(hedged, signature);
+    for signature in [&signature, &hedged] {
+        assert!(vk.verify(b"message", signature).is_ok());
+        assert!(vk.prepare().verify(b"message", signature).is_ok());
+        let with_context = vk.verify_with_context(b"message", Context::EMPTY, signature);
+        assert_eq!(with_context, Ok(()));
+    }
 }
 
 fn traits<P: ParameterSet>() {

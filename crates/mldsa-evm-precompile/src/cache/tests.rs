@@ -12,7 +12,7 @@ use super::*;
 fn input<P: ParameterSet>(seed: u8, flip: bool) -> Vec<u8> {
     let key = SigningKey::<P>::from_seed(&[seed; 32]);
     let signature = key
-        .sign(b"message", Context::EMPTY, Randomness::Deterministic)
+        .sign_with_context(b"message", Context::EMPTY, Randomness::Deterministic)
         .unwrap();
     let mut input = [
         key.verifying_key().as_bytes().as_ref(),

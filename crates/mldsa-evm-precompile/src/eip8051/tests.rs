@@ -86,7 +86,7 @@ fn signed() -> Vec<u8> {
     let key = SigningKey::<MlDsa44>::from_seed(&[9; 32]);
     let message = [0x5a; MESSAGE_LEN];
     let signature = key
-        .sign(&message, Context::EMPTY, Randomness::Deterministic)
+        .sign_with_context(&message, Context::EMPTY, Randomness::Deterministic)
         .unwrap();
     let expanded = expanded(Variant::Nist, key.verifying_key().as_ref());
     [&message[..], signature.as_ref(), &expanded].concat()

@@ -12,7 +12,7 @@ use mldsa_core::internals::window::{COMPACT_LEN, expand_compact};
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, SignError};
 
 use super::*;
-use crate::key::{ExpandedKey, SeedKey};
+use crate::key::{ExpandedSigningKey, SigningKey};
 use crate::keygen::keygen_from_seed;
 use crate::secrets::Secrets;
 use crate::tier::{Balanced, CacheMatrix, CacheW0, Keeps, Minimal};
@@ -50,7 +50,7 @@ fn ends_early<P: ParameterSet, K: PrivateKey<P>, T: Tier<P>>(
         MlDsaSigner::new(key, workspace)
             .with_self_verification(false)
             .with_progress(&mut watch)
-            .sign_mu(&Mu::from_bytes([4; 64]), Randomness::Deterministic, out)
+            .sign_mu_into(&Mu::from_bytes([4; 64]), Randomness::Deterministic, out)
     }));
     match signed {
         Ok(Ok(())) => false,
@@ -111,12 +111,12 @@ where
 {
     let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
     keygen_from_seed::<P>(&XI, &mut pk, &mut sk);
-    let expanded = ExpandedKey::<P>::new(sk.as_ref()).expect("a key");
+    let expanded = ExpandedSigningKey::<P>::from_trusted_bytes(sk.as_ref()).expect("a key");
     assert_no_secret_remains::<P, _, Minimal>(&expanded);
     assert_no_secret_remains::<P, _, CacheW0>(&expanded);
     assert_no_secret_remains::<P, _, Balanced>(&expanded);
     assert_no_secret_remains::<P, _, CacheMatrix>(&expanded);
-    let opened = SeedKey::<P>::from_seed(&XI);
+    let opened = SigningKey::<P>::from_seed(&XI);
     assert_no_secret_remains::<P, _, Minimal>(&opened);
     assert_no_secret_remains::<P, _, CacheW0>(&opened);
     assert_no_secret_remains::<P, _, Balanced>(&opened);

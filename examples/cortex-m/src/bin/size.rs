@@ -28,8 +28,8 @@ mod operation {
     #[cfg(feature = "verify")]
     pub(crate) fn run() {
         let (pk, signature) = (black_box([0; P::PK_LEN]), black_box([0; P::SIG_LEN]));
-        let verdict = PublicKey::<P>::from_bytes(&pk)
-            .map(|pk| pk.verify(black_box(b"message"), Context::EMPTY, &signature));
+        let verdict = VerifyingKey::<P>::from_bytes(&pk)
+            .map(|pk| pk.verify_with_context(black_box(b"message"), Context::EMPTY, &signature));
         let _ = black_box(verdict);
     }
 
@@ -48,12 +48,14 @@ mod operation {
         let sk = black_box([0; P::SK_LEN]);
         let pk = black_box([0; P::PK_LEN]);
         let mut buffer = [0; P::SIG_LEN];
-        let key = ExpandedKey::<P>::new(&sk).and_then(|key| key.with_public_key(&pk));
+        let key = ExpandedSigningKey::<P>::from_trusted_bytes(&sk)
+            .and_then(|key| key.with_public_key(&pk));
         let mut workspace = Workspace::<P, T>::new();
         if let Ok(key) = key {
             let mut signer = MlDsaSigner::new(&key, &mut workspace);
             let hedge = Randomness::Hedged(black_box(&[0; 32]));
-            let signed = signer.sign(black_box(b"message"), Context::EMPTY, hedge, &mut buffer);
+            let signed =
+                signer.sign_into(black_box(b"message"), Context::EMPTY, hedge, &mut buffer);
             let _ = black_box(signed.is_ok());
         }
         black_box(&buffer);

@@ -15,7 +15,7 @@ use mldsa_core::internals::{
     CommitmentHash, N, Permutation, SecretKeyParts, Shake256, T0_POLY_LEN, Zeroed,
 };
 use mldsa_lowmem::{
-    ExpandedKey, MlDsaSigner, Mu, ParameterSet, Randomness, SeedKey, Tier, Workspace,
+    ExpandedSigningKey, MlDsaSigner, Mu, ParameterSet, Randomness, SigningKey, Tier, Workspace,
     keygen_from_seed,
 };
 
@@ -105,14 +105,14 @@ pub fn perform<P: ParameterSet, T: Tier<P>>(input: &Input<'_, P>, digest: &mut [
             Shake256::digest(Permutation::PORTABLE, &[sk.as_ref()], digest);
         }
         Operation::Import => {
-            digest[0] = u8::from(ExpandedKey::<P>::checked(input.sk).is_ok());
+            digest[0] = u8::from(ExpandedSigningKey::<P>::from_expanded_bytes(input.sk).is_ok());
         }
         Operation::Sign => {
-            let key = ExpandedKey::<P>::new(input.sk).expect("a key");
+            let key = ExpandedSigningKey::<P>::from_trusted_bytes(input.sk).expect("a key");
             sign::<P, T>(&key, &input.mu, digest);
         }
         Operation::SignFromSeed => {
-            sign::<P, T>(&SeedKey::<P>::from_seed(input.xi), &input.mu, digest);
+            sign::<P, T>(&SigningKey::<P>::from_seed(input.xi), &input.mu, digest);
         }
         Operation::Rows => rows(input, digest),
         Operation::PlantedBranch => {
@@ -150,7 +150,7 @@ fn sign<P: ParameterSet, T: Tier<P>>(
     let mut signature = P::SignatureBytes::zeroed();
     MlDsaSigner::new(key, &mut workspace)
         .with_self_verification(false)
-        .sign_mu(mu, Randomness::Deterministic, signature.as_mut())
+        .sign_mu_into(mu, Randomness::Deterministic, signature.as_mut())
         .expect("a signature");
     Shake256::digest(Permutation::PORTABLE, &[signature.as_ref()], digest);
 }

@@ -6,7 +6,9 @@
 
 use mldsa_core::internals::{self, Rejection};
 use mldsa_core::{Backend, Mu, ParameterSet, Randomness, SigningKey};
-use mldsa_lowmem::{ExpandedKey, MlDsaSigner, SeedKey, Tier, Workspace, Writer};
+use mldsa_lowmem::{
+    ExpandedSigningKey, MlDsaSigner, SigningKey as SeedKey, Tier, Workspace, Writer,
+};
 
 /// Functions with branches on secrets, as they are written by mistake: each has to
 /// be found on every target.
@@ -27,8 +29,8 @@ macro_rules! set {
             }
 
             #[inline(never)]
-            pub fn key(xi: &[u8; 32]) -> SigningKey<Set> {
-                SigningKey::from_seed(xi)
+            pub fn key(xi: &[u8; 32]) -> SeedKey<Set> {
+                SeedKey::from_seed(xi)
             }
 
             #[inline(never)]
@@ -63,7 +65,7 @@ macro_rules! set {
 
             #[inline(never)]
             pub fn lowmem_import(sk: &[u8]) -> bool {
-                ExpandedKey::<Set>::checked(sk).is_ok()
+                ExpandedSigningKey::<Set>::from_expanded_bytes(sk).is_ok()
             }
 
             #[inline(never)]
@@ -82,7 +84,7 @@ macro_rules! set {
 macro_rules! tier {
     ($tier:ident: $seed:ident, $expanded:ident) => {
         tier!($tier, $seed(SeedKey<Set>));
-        tier!($tier, $expanded(ExpandedKey<'_, Set>));
+        tier!($tier, $expanded(ExpandedSigningKey<'_, Set>));
     };
     ($tier:ident, $sign:ident($key:ty)) => {
         #[inline(never)]
@@ -107,7 +109,7 @@ fn lowmem_sign<P: ParameterSet, T: Tier<P>, K: mldsa_lowmem::PrivateKey<P>>(
     out: &mut [u8],
 ) -> bool {
     MlDsaSigner::new(key, workspace)
-        .sign_mu(mu, hedge, out)
+        .sign_mu_into(mu, hedge, out)
         .is_ok()
 }
 

@@ -76,7 +76,7 @@ fn operations<P: ParameterSet>(backend: Backend) {
         });
     }
     count("verify", &mut || {
-        assert_eq!(vk.verify_mu(black_box(&mu), out.as_ref()), Ok(()));
+        assert_eq!(vk.verify_mu(black_box(&mu), &out), Ok(()));
     });
     let mut prepared = None;
     count("prepare verifying key", &mut || {
@@ -84,7 +84,7 @@ fn operations<P: ParameterSet>(backend: Backend) {
     });
     if let Some(prepared) = prepared {
         count("verify prepared", &mut || {
-            assert_eq!(prepared.verify_mu(black_box(&mu), out.as_ref()), Ok(()));
+            assert_eq!(prepared.verify_mu(black_box(&mu), &out), Ok(()));
         });
     }
 }

@@ -34,8 +34,8 @@ mod check {
     use mldsa_gates::cases::{self, Case};
     use mldsa_gates::valgrind;
     use mldsa_lowmem::{
-        Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, SeedKey, Tier,
-        Workspace, keygen_from_seed,
+        Balanced, CacheMatrix, CacheW0, ExpandedSigningKey, Minimal, MlDsaSigner, Tier, Workspace,
+        keygen_from_seed,
     };
 
     static REASONS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
@@ -293,8 +293,8 @@ mod check {
         };
         macro_rules! every_mode {
             ($key:expr) => {
-                public($key.sign(b"message", ctx, Randomness::Deterministic));
-                public($key.sign(b"message", ctx, Randomness::Hedged(&rnd)));
+                public($key.sign_with_context(b"message", ctx, Randomness::Deterministic));
+                public($key.sign_with_context(b"message", ctx, Randomness::Hedged(&rnd)));
                 public($key.sign_prehashed(&digest, ctx, Randomness::Hedged(&rnd)));
                 public($key.sign_mu(&mu, Randomness::Hedged(&rnd)));
             };
@@ -341,17 +341,18 @@ mod check {
             keygen_from_seed::<P>(&seed, &mut pk, &mut sk);
             expect_public(pk.as_ref(), "pk");
             expect_secret(&sk.as_ref()[128..], "s1, s2 or t0");
-            let opened = SeedKey::<P>::from_seed(&seed);
-            let expanded = ExpandedKey::<P>::checked(sk.as_ref()).expect("a key of our own");
+            let opened = mldsa_lowmem::SigningKey::<P>::from_seed(&seed);
+            let expanded = ExpandedSigningKey::<P>::from_expanded_bytes(sk.as_ref())
+                .expect("a key of our own");
             let mut workspace = Workspace::<P, T>::new();
             let mut signature = P::SignatureBytes::zeroed();
             for hedge in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
                 MlDsaSigner::new(&opened, &mut workspace)
-                    .sign_mu(&case.mu, hedge, signature.as_mut())
+                    .sign_mu_into(&case.mu, hedge, signature.as_mut())
                     .expect("signs");
                 expect_public(signature.as_ref(), "signature");
                 MlDsaSigner::new(&expanded, &mut workspace)
-                    .sign_mu(&case.mu, hedge, signature.as_mut())
+                    .sign_mu_into(&case.mu, hedge, signature.as_mut())
                     .expect("signs");
                 expect_public(signature.as_ref(), "signature");
             }

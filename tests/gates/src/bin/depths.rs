@@ -75,19 +75,22 @@ where
     });
     let (ctx, message) = (Context::EMPTY, &[7; 300]);
     let signature = key
-        .sign(message, ctx, Randomness::Deterministic)
+        .sign_with_context(message, ctx, Randomness::Deterministic)
         .expect("signs");
     measure("verify", &mut || {
-        assert_eq!(vk.verify_mu(&case.mu, out.as_ref()), Ok(()));
-        assert_eq!(vk.verify(message, ctx, signature.as_ref()), Ok(()));
+        assert_eq!(vk.verify_mu(&case.mu, &out), Ok(()));
+        assert_eq!(vk.verify_with_context(message, ctx, &signature), Ok(()));
     });
     measure("prepare verifying key", &mut || {
         black_box(vk.prepare_in(&mut memory));
     });
     let prepared_vk = vk.prepare();
     measure("verify prepared", &mut || {
-        assert_eq!(prepared_vk.verify_mu(&case.mu, out.as_ref()), Ok(()));
-        assert_eq!(prepared_vk.verify(message, ctx, signature.as_ref()), Ok(()));
+        assert_eq!(prepared_vk.verify_mu(&case.mu, &out), Ok(()));
+        assert_eq!(
+            prepared_vk.verify_with_context(message, ctx, &signature),
+            Ok(())
+        );
     });
     // More than the widest lanes; encoded keys, so that every hash is needed.
     let message = JobMessage::Pure(ctx, message);

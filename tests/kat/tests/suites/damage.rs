@@ -303,11 +303,14 @@ fn signatures<P: ParameterSet>() {
     let key = key::<P>();
     let message = b"every byte of it";
     let good = key
-        .sign(message, Context::EMPTY, Randomness::Deterministic)
+        .sign_with_context(message, Context::EMPTY, Randomness::Deterministic)
         .expect("signs");
     let prepared = key.verifying_key().prepare();
     let invalid = |bytes: &[u8]| {
-        bytes == good.as_ref() || prepared.verify(message, Context::EMPTY, bytes).is_err()
+        bytes == good.as_ref()
+            || prepared
+                .verify_with_context(message, Context::EMPTY, bytes)
+                .is_err()
     };
     let read = |bytes: &[u8]| {
         let invalid = invalid(bytes);
@@ -350,7 +353,7 @@ fn texts<P: ParameterSet>() {
     let key = key::<P>();
     let vk = key.verifying_key();
     let good = key
-        .sign(b"", Context::EMPTY, Randomness::Deterministic)
+        .sign_with_context(b"", Context::EMPTY, Randomness::Deterministic)
         .expect("signs");
     let json = serde_json::to_string(vk).expect("encodes");
     damage::<P>(

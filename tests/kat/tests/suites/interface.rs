@@ -194,7 +194,7 @@ fn decoding<P: ParameterSet>() {
     let set = set::<P>();
     let key = SigningKey::<P>::from_seed(&[1; 32]);
     let good = key
-        .sign(b"m", Context::EMPTY, Randomness::Deterministic)
+        .sign_with_context(b"m", Context::EMPTY, Randomness::Deterministic)
         .expect("a signature");
     let pk = vec![0; set.pk_len];
     let strategy = (bytes_around(set.sig_len), any::<Option<usize>>());

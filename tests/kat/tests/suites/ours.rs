@@ -38,7 +38,7 @@ macro_rules! named {
 macro_rules! verify_with {
     ($key:ident, $backend:expr, $tr:expr, $message:expr, $sig:expr) => {
         match $message {
-            Message::Pure { ctx, msg } => $key.verify(msg, context(ctx)?, $sig),
+            Message::Pure { ctx, msg } => $key.verify_with_context(msg, context(ctx)?, $sig),
             Message::PreHashed { ctx, hash, digest } => {
                 $key.verify_prehashed(&prehashed(hash, digest)?, context(ctx)?, $sig)
             }
@@ -272,7 +272,7 @@ impl<P: ParameterSet> Verifier for Keys<P> {
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason> {
         let key = verifying_key::<P>(self.0, pk)?;
         match message {
-            Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
+            Message::Pure { ctx, msg } => key.verify_with_context(msg, context(ctx)?, sig),
             Message::PreHashed { ctx, hash, digest } => {
                 key.verify_prehashed(&prehashed(hash, digest)?, context(ctx)?, sig)
             }
@@ -309,7 +309,7 @@ impl<P: ParameterSet> Scheme for Keys<P> {
         let key = signing_key::<P>(key)?.with_backend(self.0);
         let hedge = hedge(rnd);
         match message {
-            Message::Pure { ctx, msg } => key.sign(msg, context(ctx)?, hedge),
+            Message::Pure { ctx, msg } => key.sign_with_context(msg, context(ctx)?, hedge),
             Message::PreHashed { ctx, hash, digest } => {
                 key.sign_prehashed(&prehashed(hash, digest)?, context(ctx)?, hedge)
             }
@@ -382,7 +382,7 @@ impl<P: ParameterSet> Verifier for InMemory<P> {
         let mut memory = PreparedVerifyingKeyStorage::ZERO;
         let key = key.prepare_in(&mut memory);
         match message {
-            Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
+            Message::Pure { ctx, msg } => key.verify_with_context(msg, context(ctx)?, sig),
             other => key.verify_mu(&mu_of::<P>(self.0, key.tr(), other)?, sig),
         }
         .map_err(verify_reason)
@@ -397,11 +397,10 @@ impl<P: ParameterSet> Verifier for Decoded<P> {
         let mu = mu_of::<P>(Backend::detect(), key.tr(), message)?;
         let sig = Signature::<P>::from_bytes(sig).map_err(verify_reason)?;
         // A signature that decodes can only fail the challenge.
-        key.verify_mu(&mu, sig.as_ref())
-            .map_err(|error| match error {
-                VerifyError::ChallengeMismatch => Reason::ChallengeMismatch,
-                _ => Reason::Other,
-            })
+        key.verify_mu(&mu, &sig).map_err(|error| match error {
+            VerifyError::ChallengeMismatch => Reason::ChallengeMismatch,
+            _ => Reason::Other,
+        })
     }
 }
 

@@ -61,7 +61,7 @@ fn block(number: u32, transactions: u32, stream: &mut Stream) -> (Vec<Transactio
         .map(|(key, seed)| {
             // About the size of a transfer.
             let body = [&seed[..], &[0; 100]].concat();
-            let signature = key.sign(&body, Context::EMPTY, Randomness::Deterministic);
+            let signature = key.sign_with_context(&body, Context::EMPTY, Randomness::Deterministic);
             Transaction {
                 public_key: *key.verifying_key().as_bytes(),
                 body,

@@ -80,7 +80,9 @@ pub(super) fn alone<P: ParameterSet>(entry: &Entry) -> Verdict {
         return Err(RejectReason::PublicKeyLength);
     };
     let result = match entry.form {
-        Form::Bytes | Form::Parts => key.verify(&entry.message, context(), &entry.signature),
+        Form::Bytes | Form::Parts => {
+            key.verify_with_context(&entry.message, context(), &entry.signature)
+        }
         Form::Mu => key.verify_mu(&entry.mu, &entry.signature),
         Form::Digest => match PreHashed::new(PreHash::Sha2_512, &entry.message) {
             Ok(digest) => key.verify_prehashed(&digest, context(), &entry.signature),
@@ -115,7 +117,7 @@ pub(super) fn entries<P: ParameterSet>() -> Vec<Entry> {
                 let digest = PreHashed::new(PreHash::Sha2_512, &message).unwrap();
                 key.sign_prehashed(&digest, context(), hedge)
             }
-            _ => key.sign(&message, context(), hedge),
+            _ => key.sign_with_context(&message, context(), hedge),
         };
         let cut = message.len() / 3;
         Entry {

@@ -52,7 +52,9 @@ fn valid<P: ParameterSet>() -> Input {
     for n in 0u8.. {
         let msg = [MSG, &[n]].concat();
         let ctx = Context::new(CTX).unwrap();
-        let sig = key.sign(&msg, ctx, Randomness::Deterministic).unwrap();
+        let sig = key
+            .sign_with_context(&msg, ctx, Randomness::Deterministic)
+            .unwrap();
         let (hint_at, omega) = hint::<P>();
         let hint = &sig.as_ref()[hint_at..];
         if hint[omega] >= 2 && usize::from(hint[omega + P::K - 1]) < omega {

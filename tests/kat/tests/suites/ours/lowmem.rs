@@ -7,8 +7,8 @@ use mldsa_core::{Backend, ParameterSet};
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Reason, Scheme, Verifier};
 use mldsa_kat::set::Set;
 use mldsa_lowmem::{
-    ExpandedKey, MlDsaSigner, PrivateKey as LowmemKey, PublicKey, SeedKey, Tier, Workspace,
-    keygen_from_seed,
+    ExpandedSigningKey, MlDsaSigner, PrivateKey as LowmemKey, SigningKey, Tier, VerifyingKey,
+    Workspace, keygen_from_seed,
 };
 
 use super::{context, hedge, key_reason, mu_of, pair, prehashed, seed, verify_reason};
@@ -20,7 +20,7 @@ impl<P: ParameterSet, T> Verifier for Lowmem<P, T> {
     named!(self => format!("lowmem {} {}", self.0, P::NAME));
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason> {
-        let key = PublicKey::<P>::from_bytes(pk).map_err(key_reason)?;
+        let key = VerifyingKey::<P>::from_bytes(pk).map_err(key_reason)?;
         verify_with!(key, Backend::PORTABLE, &key.tr(), message, sig)
     }
 }
@@ -35,7 +35,7 @@ impl<P: ParameterSet, T: Tier<P>> Scheme for Lowmem<P, T> {
                 Ok(pair(pk, sk))
             }
             PrivateKey::Expanded(sk) => {
-                let key = ExpandedKey::<P>::checked(sk).map_err(key_reason)?;
+                let key = ExpandedSigningKey::<P>::from_expanded_bytes(sk).map_err(key_reason)?;
                 key.write_public_key(&mut pk);
                 Ok(pair(pk, sk))
             }
@@ -50,17 +50,17 @@ impl<P: ParameterSet, T: Tier<P>> Scheme for Lowmem<P, T> {
     ) -> Result<Vec<u8>, Reason> {
         match key {
             PrivateKey::Seed(xi) => {
-                sign_lowmem::<P, _, T>(&SeedKey::from_seed(seed(xi)?), message, rnd)
+                sign_lowmem::<P, _, T>(&SigningKey::from_seed(seed(xi)?), message, rnd)
             }
             PrivateKey::Expanded(sk) => {
-                let key = ExpandedKey::<P>::checked(sk).map_err(key_reason)?;
+                let key = ExpandedSigningKey::<P>::from_expanded_bytes(sk).map_err(key_reason)?;
                 sign_lowmem::<P, _, T>(&key, message, rnd)
             }
         }
     }
 
     fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Reason> {
-        let key = PublicKey::<P>::from_bytes(pk).map_err(key_reason)?;
+        let key = VerifyingKey::<P>::from_bytes(pk).map_err(key_reason)?;
         mu_of::<P>(Backend::PORTABLE, &key.tr(), message).map(|mu| *mu.as_bytes())
     }
 }
@@ -75,13 +75,13 @@ fn sign_lowmem<P: ParameterSet, K: LowmemKey<P>, T: Tier<P>>(
     let mut signer = MlDsaSigner::new(key, &mut workspace);
     let (hedge, out) = (hedge(rnd), &mut signature);
     match message {
-        Message::Pure { ctx, msg } => signer.sign(msg, context(ctx)?, hedge, out),
+        Message::Pure { ctx, msg } => signer.sign_into(msg, context(ctx)?, hedge, out),
         Message::PreHashed { ctx, hash, digest } => {
-            signer.sign_prehashed(&prehashed(hash, digest)?, context(ctx)?, hedge, out)
+            signer.sign_prehashed_into(&prehashed(hash, digest)?, context(ctx)?, hedge, out)
         }
         other => {
             let mu = mu_of::<P>(Backend::PORTABLE, key.tr(), other)?;
-            signer.sign_mu(&mu, hedge, out)
+            signer.sign_mu_into(&mu, hedge, out)
         }
     }
     .map_err(|_| Reason::Other)?;
