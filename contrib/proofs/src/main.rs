@@ -245,10 +245,7 @@ fn complete(program: &Program, reports: &[Report], left_out: &[&str]) -> Result<
 fn same_as_ledger(reports: &[Report]) -> Result<bool, String> {
     let differences = ledger::differences(reports)?;
     differences.iter().for_each(|text| println!("{text}"));
-    println!(
-        "rows that differ from LEDGER.md: {}",
-        differences.len()
-    );
+    println!("rows that differ from LEDGER.md: {}", differences.len());
     Ok(differences.is_empty())
 }
 

@@ -100,7 +100,8 @@ fn command() -> String {
     } else {
         " --release"
     };
-    let mut command = format!("cargo run{release} --manifest-path contrib/peers/Cargo.toml --bin report");
+    let mut command =
+        format!("cargo run{release} --manifest-path contrib/peers/Cargo.toml --bin report");
     for (n, argument) in std::env::args().skip(1).enumerate() {
         command.push_str(if n == 0 { " -- " } else { " " });
         command.push_str(&argument);
