@@ -1,0 +1,398 @@
+#!/usr/bin/env bash
+# The steps of CI on the main workspace: bash .ci/run NAME. Each step is a function; a command that
+# fails ends it.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# Compilers for C and C++, CMake for other implementations, rustfmt and clippy.
+step_tools() {
+    install cc=gcc c++=g++ make=make cmake=cmake git=git /usr/include/stdio.h=libc6-dev || true
+    cargo fmt --version || run rustup component add rustfmt
+    cargo clippy --version || run rustup component add clippy
+    rustc --version --verbose
+    sed -n '/^model name/{p;q}' /proc/cpuinfo
+    echo "MLDSA_VECTORS=${MLDSA_VECTORS:-unset: the large published suites say so and are not run}"
+}
+
+# The folders of the other workspaces.
+others() { git ls-files '*Cargo.lock' | xargs -n 1 dirname | grep -v '^\.$'; }
+
+# Formatting of every package, in every workspace.
+step_fmt() {
+    run cargo fmt --check
+    for folder in $(others); do run cargo fmt --all --check --manifest-path "$folder/Cargo.toml"; done
+}
+
+# Limits of size, and links.
+step_tree() { run cargo xtask tree; }
+
+# Every lock file fits its manifests.
+step_locks() {
+    for folder in . $(others); do
+        run cargo metadata --locked --format-version 1 --manifest-path "$folder/Cargo.toml" >/dev/null
+    done
+}
+
+step_clippy() {
+    run cargo clippy --locked --workspace --all-targets -- -D warnings
+    run cargo clippy --locked --workspace --all-targets --all-features -- -D warnings
+    # The core's tests with one parameter set, without the others.
+    for set in ml-dsa-44 ml-dsa-65 ml-dsa-87; do
+        for features in "std,$set" "std,simd,unstable-internals,$set"; do
+            run cargo clippy --locked -p mldsa-core --all-targets --no-default-features \
+                --features "$features" -- -D warnings
+        done
+    done
+    # Tests may unwrap, published code may not.
+    run cargo clippy --locked --workspace --lib --bins --all-features -- -D warnings -D clippy::unwrap_used
+}
+
+# The command of the README.
+step_tests() { run cargo test --locked; }
+
+# Features that the command of the README leaves out.
+step_features() {
+    run cargo test --locked -p mladsa-aggregate --features insecure-open-commitments \
+        --lib --test open_commitments --example aggregate_attacks
+}
+
+# Published vectors: with checks of overflows on a part of the inputs, then all of them.
+step_kat() {
+    run cargo test --locked -p mldsa-kat
+    run cargo test --locked --release -p mldsa-kat -- --nocapture
+}
+
+# Keys and signatures of other implementations, and the corpora of the fuzz targets.
+step_interop() { run cargo test --locked -p mldsa-interop -- --nocapture; }
+
+no_std_crates="mldsa-core mldsa-lowmem mladsa-aggregate mldsa-evm-precompile"
+
+# features_of CRATE [metal]: the features of a crate, for devices without those that need an
+# operating system.
+features_of() {
+    awk '/^\[/ { on = $0 == "[features]"; next } on && /^[a-z0-9_-]+ *=/ { print $1 }' "crates/$1/Cargo.toml" |
+        grep -vx default | { [ "${2:-}" = metal ] && grep -vxE 'std|getrandom|backend-env' || cat; }
+}
+joined() { paste -sd,; }
+
+# Combinations of features: none, each alone, each parameter set with everything else, each other
+# feature with all parameter sets, all.
+combinations() {
+    local all sets others
+    all=$(features_of "$@") sets=$(grep '^ml-dsa-' <<<"$all" || true) others=$(grep -v '^ml-dsa-' <<<"$all" || true)
+    echo
+    echo "$all"
+    for set in $sets; do echo "$set $others" | tr -s ' ' '\n' | joined; done
+    for other in $others; do echo "$other $sets" | tr -s ' ' '\n' | joined; done
+    joined <<<"$all"
+}
+
+lint() { # CRATE FEATURES [--target TARGET]
+    run cargo clippy --locked --quiet -p "$1" --no-default-features --features "$2" "${@:3}" -- -D warnings
+}
+
+# As `no_std` libraries on the host, in every combination of features.
+step_no_std() {
+    for name in $no_std_crates; do
+        combinations "$name" | while read -r features; do lint "$name" "$features"; done
+    done
+}
+
+# The same for a Cortex-M4; a build of all features for each board.
+step_metal() {
+    targets $boards x86_64-unknown-none x86_64-unknown-uefi
+    for name in $no_std_crates; do
+        combinations "$name" metal | while read -r features; do
+            lint "$name" "$features" --target thumbv7em-none-eabi
+        done
+        for target in $boards; do
+            # The aggregate shares by Arc, which a CPU without atomics lacks.
+            [ "$name $target" != "mladsa-aggregate thumbv6m-none-eabi" ] || continue
+            run cargo build --locked --quiet --release -p "$name" --no-default-features \
+                --features "$(features_of "$name" metal | joined)" --target "$target"
+        done
+    done
+    # Kernels and firmware: only code generation fails where SIMD is compiled for them.
+    for target in x86_64-unknown-none x86_64-unknown-uefi; do
+        run cargo build --locked --quiet -p mldsa-core --no-default-features \
+            --features "$(features_of mldsa-core metal | joined)" --target "$target"
+    done
+}
+
+# Emulated CPUs: with the instructions for SHA-3, and without. On the last one the library permutes
+# three states of Keccak at a time.
+arm_cpus="max cortex-a72 neoverse-n1"
+
+# Tests of the core on an emulated CPU, which have to have the backends of that CPU.
+arm_core() { # CPU ARGUMENT...
+    local cpu=$1 log
+    log=$(mktemp)
+    echo "emulated CPU: $cpu"
+    QEMU_CPU=$cpu run cargo test --locked --quiet --target aarch64-unknown-linux-gnu -p mldsa-core "${@:2}" | tee "$log"
+    if grep -q "has no neon-sha3" "$log"; then [ "$cpu" != max ]; else [ "$cpu" = max ]; fi ||
+        { echo "on $cpu the wrong backends ran"; exit 1; }
+}
+
+# The NEON backends on emulated CPUs: every kernel against the portable one.
+step_neon_smoke() {
+    arm
+    for cpu in $arm_cpus; do
+        arm_core "$cpu" --features unstable-internals --lib -- --nocapture backend::
+    done
+}
+
+# All suites on each of the emulated CPUs.
+step_neon() {
+    arm
+    export CARGO_BUILD_TARGET=aarch64-unknown-linux-gnu
+    for cpu in $arm_cpus; do
+        arm_core "$cpu" --all-features --lib --test api --test formats --test lanes --test scheme -- --nocapture
+        export QEMU_CPU=$cpu
+        run cargo test --locked --quiet -p mldsa-lowmem -p batch-verify -p mladsa-aggregate --lib
+        # Portable code, code of devices and decoders of damaged bytes have no kernels of this CPU and
+        # pass elsewhere. Here they take hours.
+        MLDSA_WITHOUT=portable,lowmem run cargo test --locked --quiet --release -p mldsa-kat -- \
+            --nocapture --skip damage::
+        run cargo run --locked --quiet --release --bin mldsa -- backends
+        if [ "$cpu" != max ] &&
+            run cargo run --locked --quiet --release --bin mldsa -- --backend neon-sha3 backends; then
+            echo "neon-sha3 runs on $cpu"
+            exit 1
+        fi
+        unset QEMU_CPU
+    done
+}
+
+# The compilers and runners of 32 bits and WebAssembly.
+ports() {
+    targets i686-unknown-linux-gnu wasm32-wasip1
+    need node=nodejs
+    mkdir -p target
+    echo 'int main(void) { return 0; }' >target/main.c
+    m32() { cc -m32 -o target/main32 target/main.c 2>/dev/null; }
+    m32 || install cc-m32=gcc-multilib || m32 || not_run "gcc-multilib cannot be installed"
+    node --no-warnings -e 'process.exit(Number(!require("node:wasi").WASI.prototype.getImportObject))' ||
+        not_run "this Node is too old for tools/wasi.mjs"
+    export CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/tools/wasi.mjs"
+}
+
+# 32 bits and WebAssembly: the libraries compile, and the core passes its own tests.
+step_ports_smoke() {
+    targets wasm32-unknown-unknown
+    for name in $no_std_crates; do
+        run cargo check --locked --quiet -p "$name" --no-default-features \
+            --features "$(features_of "$name" metal | joined)" --target wasm32-unknown-unknown
+    done
+    run cargo check --locked --quiet -p batch-verify --target wasm32-unknown-unknown
+    ports
+    for target in i686-unknown-linux-gnu wasm32-wasip1; do
+        # A panic ends a WebAssembly program: its message has to be out before.
+        run cargo test --locked --quiet --target $target -p mldsa-core --features unstable-internals --lib -- --nocapture
+    done
+}
+
+# All suites there except the decoders of damaged bytes and the code of devices, which have no
+# backend; a committee's votes in batches.
+step_ports() {
+    ports
+    for target in i686-unknown-linux-gnu wasm32-wasip1; do
+        MLDSA_WITHOUT=lowmem run cargo test --locked --quiet --release --target $target -p mldsa-kat -- \
+            --nocapture --skip damage::
+        run cargo run --locked --quiet --release --target $target -p batch-verify --example bft_round
+    done
+}
+
+# Systems that this machine does not have: everything compiles that compiles without their C library.
+step_cross() {
+    for target in x86_64-pc-windows-gnu aarch64-apple-darwin; do
+        targets $target
+        run cargo check --locked --quiet --target $target --all-targets -p mldsa-core -p mldsa-lowmem \
+            -p batch-verify -p mladsa-aggregate -p mldsa-cli
+    done
+    for target in aarch64-linux-android aarch64-pc-windows-msvc; do
+        targets $target
+        run cargo check --locked --quiet --target $target -p mldsa-core
+    done
+    for target in aarch64-unknown-none aarch64-unknown-none-softfloat; do
+        targets $target
+        run cargo check --locked --quiet --target $target -p mldsa-core --no-default-features \
+            --features "$(features_of mldsa-core metal | joined)"
+    done
+}
+
+step_doc() {
+    RUSTDOCFLAGS="-D warnings" run cargo doc --locked --quiet --workspace --all-features --no-deps
+}
+
+# The public items of the library crates are the listed ones.
+step_api() {
+    toolchain "$(setting nightly)"
+    run cargo xtask api
+}
+
+cargo_deny() {
+    cargo deny --version >/dev/null 2>&1 ||
+        timeout 900 cargo install --quiet --locked --debug cargo-deny --version 0.20.2 ||
+        not_run "cargo-deny cannot be installed"
+}
+
+# Licences, sources and duplicates of the dependencies.
+step_deny() {
+    cargo_deny
+    run cargo deny --workspace check licenses bans sources
+}
+
+# Known vulnerabilities of the dependencies. The verdict on a commit changes with the database.
+step_advisories() {
+    cargo_deny
+    # A copy of the database on this machine serves as long as deny.toml does not call it stale.
+    timeout 300 cargo deny --workspace fetch db || true
+    [ -n "$(find "${CARGO_HOME:-$HOME/.cargo}/advisory-dbs" -name .git 2>/dev/null)" ] ||
+        not_run "the advisory database cannot be fetched"
+    run cargo deny --workspace --offline check advisories
+}
+
+step_fuzz() { run cargo check --locked --manifest-path fuzz/Cargo.toml; }
+
+# Constant time, wiping, stack, heap, instruction counts, traces.
+step_gates() {
+    install valgrind=valgrind "${board_tools[@]}" "${arm_tools[@]}" || true
+    tools/install-targets.sh $boards riscv32imc-unknown-none-elf aarch64-unknown-linux-gnu i686-unknown-linux-gnu || true
+    gate cargo run --locked --quiet -p mldsa-gates -- all
+    finish
+}
+
+# The oldest supported compiler: the default members and their tests compile, and two gates pass.
+step_msrv() {
+    local version
+    version=$(setting rust-version).0
+    toolchain "$version"
+    export RUSTUP_TOOLCHAIN=$version
+    targets thumbv6m-none-eabi
+    install valgrind=valgrind || true
+    run cargo check --locked --quiet --all-targets
+    gate cargo run --locked --quiet -p mldsa-gates -- branches thumbv6m-none-eabi
+    gate cargo run --locked --quiet -p mldsa-gates -- ct
+    finish
+}
+
+# An emulated Cortex-M4: stack, instructions and faults; the same program is built for Cortex-M0+;
+# code sizes.
+step_device() {
+    need "${board_tools[@]}" readelf=binutils
+    targets $boards
+    cd examples/cortex-m
+    export QEMU_TIMEOUT=600
+    run cargo run --locked --quiet --release
+    run cargo build --locked --quiet --release --target thumbv6m-none-eabi
+    run ./sizes.sh $boards
+}
+
+# The gates of the Cortex-M4 at the other levels of optimisation.
+step_levels() {
+    need "${board_tools[@]}"
+    targets $boards
+    cd examples/cortex-m
+    for level in 2 s z; do
+        CARGO_PROFILE_RELEASE_OPT_LEVEL=$level QEMU_TIMEOUT=600 run cargo run --locked --quiet --release \
+            --no-default-features --features ml-dsa-44,ml-dsa-65,ml-dsa-87
+    done
+}
+
+# The C interface: header, examples, misuse under sanitizers and Valgrind, known answers, wiping.
+step_c() {
+    need cc=gcc c++=g++
+    install valgrind=valgrind mcs=mono-mcs mono=mono-runtime || true
+    run cargo test --locked -p mldsa-c -- --nocapture
+    # A library that ends the process after a panic passes the programs that provoke errors.
+    local folder=${CARGO_TARGET_DIR:-$PWD/target}/c-abort
+    CARGO_PROFILE_DEV_PANIC=abort run cargo build --locked --quiet -p mldsa-c --target-dir "$folder"
+    MLDSA_C_ARCHIVE=$folder/debug/libmldsa_c.a run cargo test --locked -p mldsa-c --test suite -- \
+        --nocapture misuse_is random_programs
+}
+
+# Builds the C library for the Go module. Tests need verdicts and not speed.
+go_native() {
+    has go || not_run "no Go"
+    need cc=gcc
+    (cd go && go list -deps -test ./... >/dev/null 2>&1) || not_run "the modules cannot be downloaded"
+    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 run go/build-native.sh "$@"
+}
+
+# The Go module in its three forms.
+step_go() {
+    go_native
+    cd go
+    for tags in "" mldsa_cgo mldsa_purego; do run go vet -tags="$tags" ./...; done
+    run go test ./...
+    run go test -tags=mldsa_cgo ./...
+    CGO_ENABLED=0 MLDSA_LIBRARY=$PWD/native/linux_$(go env GOARCH)/lib/libmldsa_c.so.1 \
+        run go test -tags=mldsa_purego ./...
+    run go test -tags=mldsa_cgo -race -run "Concurrent|Committee|Fuzz" ./...
+    GOEXPERIMENT=cgocheck2 run go test -tags=mldsa_cgo ./...
+}
+
+# The Go module for arm64 under an emulator.
+step_go_arm64() {
+    arm
+    go_native aarch64-unknown-linux-gnu
+    cd go
+    export GOARCH=arm64 MLDSA_LIBRARY=$PWD/native/linux_arm64/lib/libmldsa_c.so.1
+    export CC=aarch64-linux-gnu-gcc QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
+    CGO_ENABLED=1 run go test -exec=qemu-aarch64 -tags=mldsa_cgo ./...
+    CGO_ENABLED=0 run go test -exec=qemu-aarch64 -tags=mldsa_purego ./...
+}
+
+# The first command of the README ends with status 0 and accepts every vote; the second example
+# rejects the forged ones.
+step_readme() {
+    local command
+    for status in 0 1; do
+        command=$(grep -o 'cargo run --release --bin mldsa -- batch-verify [^ ]*' README.md | sed -n "$((status + 1))p")
+        [ -n "$command" ] || { echo "README.md lacks a command"; exit 1; }
+        local found=0
+        run $command >target/readme.txt || found=$?
+        tail -3 target/readme.txt | cut -c1-200
+        [ "$found" = "$status" ] && [ -s target/readme.txt ] || { echo "status $found, expected $status"; exit 1; }
+    done
+}
+
+# Miri over the portable paths of the core and of `mldsa-lowmem`, with few random cases. Tests over
+# all of Z_q and over all lengths take hours there.
+step_miri() {
+    toolchain "$(setting nightly)" rust-src miri
+    export MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 CARGO_TARGET_DIR=target/miri
+    miri() {
+        run cargo "+$(setting nightly)" miri test --locked --no-default-features --features ml-dsa-44 "$@" | tee target/miri.txt
+        grep -qE 'test result: ok\. [1-9]' target/miri.txt || { echo "no test ran"; exit 1; }
+    }
+    mkdir -p target
+    miri -p mldsa-core --lib -- hash::keccak hash::prehash coding::hint coding::encode ring::poly ring::ntt::tests::products
+    miri -p mldsa-lowmem --test faults -- first_attempt
+}
+
+# The tests of the crates with threads on one core, beside four busy processes: a test that fails
+# here depends on scheduling. Once more with one thread in rayon's pool.
+step_loaded() {
+    local packages="-p batch-verify -p mladsa-aggregate -p mldsa-cli" busy=() core
+    core=$(($(nproc) - 1))
+    run cargo test --locked $packages --no-run
+    for _ in 1 2 3 4; do
+        taskset --cpu-list $core sh -c 'while :; do :; done' &
+        busy+=($!)
+    done
+    trap 'kill "${busy[@]}"' EXIT
+    run taskset --cpu-list $core cargo test --locked $packages
+    RAYON_NUM_THREADS=1 run cargo test --locked $packages
+}
+
+# The loop of a contributor.
+step_quick() {
+    run cargo fmt --check
+    run cargo clippy --locked --all-targets -- -D warnings
+    run cargo test --locked
+}
+
+declare -F "step_$1" >/dev/null || { echo "no step $1; there are: $(declare -F | sed -n 's/^declare -f step_//p' | paste -sd' ')"; exit 2; }
+mkdir -p target
+"step_$1"
+finish

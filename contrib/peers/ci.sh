@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# The comparisons with other implementations build and run. Figures are for quiet machines.
+# Reads: crates/mldsa-core/src crates/batch-verify/src crates/mldsa-lowmem/src crates/mladsa-aggregate/src tests/gates/src docs/migration.md
+source .ci/lib.sh
+need cc=gcc c++=g++ cmake=cmake
+cd contrib/peers
+run cargo clippy --locked --workspace --all-targets -- -D warnings
+run cargo bench --locked --no-run
+# The shortest run: every contender is checked before its clock starts.
+run cargo run --locked --profile bench --bin scorecard -- --only verify --seconds 0
+run cargo test --locked --profile bench --workspace --lib --bin mempool --bin migration_cost --test aws_lc
+run cargo run --locked --profile bench --bin migration_cost -- --blocks 1

@@ -1,0 +1,256 @@
+//! Sizes of the tree, with limits, and dead links of its pages.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+
+use crate::root;
+
+/// Limits of the tree without `contrib`, and of each file.
+const MOST_TRACKED_FILES: usize = 950;
+const MOST_LINES_OF_RUST: usize = 62_000;
+const MOST_PAGES: usize = 18;
+const MOST_WORDS: usize = 25_000;
+const MOST_WORDS_OF_A_PAGE: usize = 2_500;
+const MOST_LINES_OF_A_FILE: usize = 500;
+
+/// Prints a table of each part of the tree, and its sums. `contrib` has no limits except those of
+/// each file.
+pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    if let Some(argument) = arguments.first() {
+        return Err(format!("`tree` takes no argument `{argument}`"));
+    }
+    let files = tracked()?;
+    let mut complaints = Vec::new();
+    code(&files, &mut complaints);
+    pages(&files, &mut complaints);
+    steps(&mut complaints);
+    let main = files.iter().filter(|file| !is_contrib(file)).count();
+    println!("tracked files: {}, without contrib {main}", files.len());
+    limit("tracked files", main, MOST_TRACKED_FILES, &mut complaints);
+    if complaints.is_empty() {
+        Ok(())
+    } else {
+        Err(complaints.join("\n"))
+    }
+}
+
+fn limit(what: &str, found: usize, most: usize, complaints: &mut Vec<String>) {
+    if found > most {
+        complaints.push(format!("{what}: {found}, more than {most}"));
+    }
+}
+
+/// The files that git tracks and that are there, relative to the root.
+fn tracked() -> Result<Vec<PathBuf>, String> {
+    let output = Command::new("git")
+        .args(["ls-files", "-z"])
+        .current_dir(root())
+        .output()
+        .map_err(|error| format!("git: {error}"))?;
+    let names = String::from_utf8_lossy(&output.stdout);
+    let names = names.split('\0').filter(|name| !name.is_empty());
+    let files: Vec<PathBuf> = names
+        .map(PathBuf::from)
+        .filter(|file| root().join(file).is_file())
+        .collect();
+    if files.is_empty() {
+        return Err("git lists no files here".into());
+    }
+    Ok(files)
+}
+
+fn is_contrib(file: &Path) -> bool {
+    file.starts_with("contrib")
+}
+
+fn has_extension(file: &Path, extension: &str) -> bool {
+    file.extension().is_some_and(|found| found == extension)
+}
+
+fn text(file: &Path) -> String {
+    fs::read_to_string(root().join(file)).unwrap_or_default()
+}
+
+/// Lines of Rust that are neither blank nor a comment alone.
+fn code(files: &[PathBuf], complaints: &mut Vec<String>) {
+    let mut parts = BTreeMap::<String, [usize; 3]>::new();
+    for file in files.iter().filter(|file| has_extension(file, "rs")) {
+        let text = text(file);
+        let of_tests = ["tests", "benches", "examples", "fuzz"];
+        let is_test = file
+            .iter()
+            .any(|name| of_tests.iter().any(|of_tests| name == *of_tests));
+        let part = parts.entry(part_of(file)).or_default();
+        part[usize::from(is_test)] += lines_of_code(&text);
+        part[2] += 1;
+        let lines = text.lines().count();
+        let what = format!("lines of {}", file.display());
+        limit(&what, lines, MOST_LINES_OF_A_FILE, complaints);
+    }
+    println!("| part | code | tests, benchmarks, examples | files |\n|---|--:|--:|--:|");
+    for (part, [code, tests, files]) in &parts {
+        println!("| {part} | {code} | {tests} | {files} |");
+    }
+    let lines = |contrib| -> usize {
+        let parts = parts.iter();
+        let parts = parts.filter(|(part, _)| part.starts_with("contrib") == contrib);
+        parts.map(|(_, [code, tests, _])| code + tests).sum()
+    };
+    println!("\nlines of Rust: {}, contrib {}", lines(false), lines(true));
+    limit(
+        "lines of Rust",
+        lines(false),
+        MOST_LINES_OF_RUST,
+        complaints,
+    );
+}
+
+/// The part of the tree that a file belongs to: `crates/mldsa-core`, `fuzz`.
+fn part_of(file: &Path) -> String {
+    let is_group = ["crates", "tests", "contrib", "examples"]
+        .iter()
+        .any(|group| file.starts_with(group));
+    let names = file.iter().take(1 + usize::from(is_group));
+    let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+    names.join("/")
+}
+
+fn lines_of_code(text: &str) -> usize {
+    let lines = text.lines().map(str::trim_start);
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with("//"))
+        .count()
+}
+
+/// Words of the pages, and their links to files and headings of the tree. A page is a file of
+/// `docs` or of the root; the README of a crate counts as words only.
+fn pages(files: &[PathBuf], complaints: &mut Vec<String>) {
+    let all: Vec<_> = files
+        .iter()
+        .filter(|file| has_extension(file, "md"))
+        .collect();
+    let (mut pages, mut words) = (0, 0);
+    println!("\n| page | words |\n|---|--:|");
+    for file in &all {
+        let text = text(file);
+        dead_links(file, &text, complaints);
+        if is_contrib(file) {
+            continue;
+        }
+        let count = text.split_whitespace().count();
+        println!("| {} | {count} |", file.display());
+        let what = format!("words of {}", file.display());
+        limit(&what, count, MOST_WORDS_OF_A_PAGE, complaints);
+        let is_page = file.starts_with("docs") || file.iter().count() == 1;
+        pages += usize::from(is_page);
+        words += count;
+    }
+    println!("\npages: {pages}, words: {words}");
+    limit("pages", pages, MOST_PAGES, complaints);
+    limit("words", words, MOST_WORDS, complaints);
+}
+
+/// Links outside of quoted code that lead to no file or to no heading.
+fn dead_links(file: &Path, text: &str, complaints: &mut Vec<String>) {
+    for link in links(text) {
+        if link.contains(':') {
+            continue;
+        }
+        let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+        let target = match path {
+            "" => file.to_path_buf(),
+            _ => normalised(&file.with_file_name("").join(path)),
+        };
+        let there = root().join(&target);
+        let is_there = match there.is_file() && !heading.is_empty() {
+            true => headings(&self::text(&target)).contains(heading),
+            false => there.exists(),
+        };
+        if !is_there {
+            complaints.push(format!("{}: dead link {link}", file.display()));
+        }
+    }
+}
+
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| {
+        let (link, _) = rest.split_once(')')?;
+        (!link.contains(char::is_whitespace)).then_some(link)
+    })
+}
+
+/// The anchors of the headings of a page.
+fn headings(text: &str) -> BTreeSet<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|heading| {
+            let heading = heading.trim_start_matches('#').trim().to_lowercase();
+            let kept = heading.replace(' ', "-");
+            let is_kept = |c: &char| c.is_alphanumeric() || *c == '-' || *c == '_';
+            kept.chars().filter(is_kept).collect()
+        })
+        .collect()
+}
+
+/// A path without `..`.
+fn normalised(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir {
+            out.pop();
+        } else {
+            out.push(part);
+        }
+    }
+    out
+}
+
+/// Every default step of `.ci/run` and every step of `contrib` is in a workflow.
+fn steps(complaints: &mut Vec<String>) {
+    let workflows = [".github/workflows/ci.yml", ".github/workflows/weekly.yml"];
+    let workflows = workflows.map(|file| text(Path::new(file))).concat();
+    let named: BTreeSet<&str> = workflows.split_whitespace().collect();
+    let script = text(Path::new(".ci/run"));
+    let lists = script.lines().filter_map(|line| {
+        let list = line
+            .strip_prefix("default=\"")
+            .or_else(|| line.strip_prefix("contrib=\""))?;
+        list.strip_suffix('"')
+    });
+    let steps: Vec<_> = lists.flat_map(str::split_whitespace).collect();
+    if steps.is_empty() {
+        complaints.push(".ci/run lists no steps".into());
+    }
+    for step in steps.into_iter().filter(|step| !named.contains(step)) {
+        complaints.push(format!("no workflow runs the step {step}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    #[test]
+    fn comments_and_blank_lines_are_no_code() {
+        assert_eq!(super::lines_of_code("//! a\n\n  // b\nfn c() {} // d\n"), 1);
+    }
+
+    #[test]
+    fn links_and_headings_of_a_page() {
+        let page = "[a](b.md#c) [`d`](../e) f](g h)";
+        assert_eq!(super::links(page).collect::<Vec<_>>(), ["b.md#c", "../e"]);
+        assert!(super::headings("## A `b`: c-d\n").contains("a-b-c-d"));
+        let path = super::normalised(Path::new("docs/../crates/x"));
+        assert_eq!(path, Path::new("crates/x"));
+    }
+
+    #[test]
+    fn dead_links_are_detected() {
+        let mut complaints = Vec::new();
+        let page = "[a](Cargo.toml) [b](README.md#no-such-heading) [c](missing.md)";
+        super::dead_links(Path::new("page.md"), page, &mut complaints);
+        assert_eq!(complaints.len(), 2);
+    }
+}
