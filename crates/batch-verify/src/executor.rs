@@ -3,11 +3,11 @@
 use core::fmt;
 use core::mem;
 use core::panic::AssertUnwindSafe;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::panic::catch_unwind;
 use std::process;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -15,16 +15,23 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// Choice of threads. The calling thread always takes part, as one of them.
+///
+/// rayon's global pool is neither used nor started, and a caller that waits for a batch never
+/// runs other jobs meanwhile, unless it is a thread of the pool that it passed in
+/// [`Pool`](Self::Pool). A thread of any other rayon pool verifies its batch alone.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Threads {
-    /// Rayon's global pool, or the pool the call comes from. The first use starts the
-    /// global pool; call `rayon::ThreadPoolBuilder::build_global` before.
+    /// Threads that this crate starts once for the process, one for each CPU, when a batch
+    /// first needs them. While the system refuses to start them, the caller works alone and
+    /// the next batch tries again.
     #[default]
     Shared,
-    /// A pool of this many threads, owned by the verifier. Zero is an error.
+    /// So many threads for this verifier; 1 starts none. Zero is an error, and so are threads
+    /// that the system refuses to start.
     Dedicated(usize),
-    /// A pool that the caller owns.
+    /// A pool that the caller owns. A call from one of its threads may run other jobs of the
+    /// pool while it waits.
     Pool(Arc<ThreadPool>),
     /// The calling thread alone.
     Inline,
@@ -33,96 +40,142 @@ pub enum Threads {
 /// Upper bound on the workers of a batch, which has too little work for more.
 const MAX_WORKERS: usize = 1024;
 
-/// Threads that have been started.
+/// The threads of a verifier or of a committee.
 #[derive(Clone)]
 pub(crate) enum Pool {
     Inline,
     Shared,
-    /// With the process that has its threads.
-    Rayon(Arc<ThreadPool>, u32),
+    Own(Arc<Helpers>),
 }
 
-/// The process in which rayon's global pool was first used; 0 before.
-static SHARED_IN: AtomicU32 = AtomicU32::new(0);
+/// Running threads, which help a caller.
+pub(crate) struct Helpers {
+    /// `None` after the value was dropped.
+    pool: Option<Arc<ThreadPool>>,
+    /// Threads that work on a batch, the caller included.
+    workers: usize,
+    /// The process that has the threads.
+    process: u32,
+}
+
+/// Number of CPUs.
+fn cpus() -> usize {
+    static CPUS: OnceLock<usize> = OnceLock::new();
+    *CPUS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
+}
+
+impl Helpers {
+    /// Starts all but one of `workers` threads; the caller is the last one. `None` if the system
+    /// refuses.
+    fn start(workers: usize) -> Option<Self> {
+        let workers = workers.min(MAX_WORKERS);
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(workers - 1)
+            .thread_name(|i| format!("batch-verify-{i}"));
+        Some(Self::new(Arc::new(pool.build().ok()?), workers))
+    }
+
+    fn new(pool: Arc<ThreadPool>, workers: usize) -> Self {
+        Self {
+            pool: Some(pool),
+            workers,
+            process: process::id(),
+        }
+    }
+
+    /// The threads of the process. `None` while they cannot be started.
+    fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Helpers> = OnceLock::new();
+        static STARTING: Mutex<()> = Mutex::new(());
+        if SHARED.get().is_none()
+            && cpus() > 1
+            // Does not wait: another thread is starting them, or was when this process was forked.
+            && let Ok(_starting) = STARTING.try_lock()
+            && SHARED.get().is_none()
+        {
+            let _ = SHARED.set(Self::start(cpus())?);
+        }
+        SHARED.get()
+    }
+
+    /// The pool, unless this process is a child made by `fork`, which does not have its threads.
+    fn pool(&self) -> Option<&ThreadPool> {
+        self.pool
+            .as_deref()
+            .filter(|_| self.process == process::id())
+    }
+}
+
+impl Drop for Helpers {
+    fn drop(&mut self) {
+        if self.process != process::id() {
+            // The pool would wait for locks that threads of the parent held.
+            mem::forget(self.pool.take());
+        }
+    }
+}
+
+/// Helpers of one batch. Waiting for them runs no foreign job.
+#[derive(Clone, Copy)]
+pub(crate) struct Team<'p> {
+    pool: &'p ThreadPool,
+    pub(crate) workers: usize,
+}
 
 impl Pool {
     /// `None` if the threads do not start.
     pub(crate) fn new(threads: Threads) -> Option<Self> {
         Some(match threads {
-            Threads::Inline => Self::Inline,
+            Threads::Inline | Threads::Dedicated(1) => Self::Inline,
             Threads::Shared => Self::Shared,
             Threads::Dedicated(0) => return None,
-            Threads::Dedicated(n) => {
-                let pool = ThreadPoolBuilder::new()
-                    .num_threads(n)
-                    .thread_name(|i| format!("batch-verify-{i}"));
-                Self::Rayon(Arc::new(pool.build().ok()?), process::id())
+            Threads::Dedicated(n) => Self::Own(Arc::new(Helpers::start(n)?)),
+            Threads::Pool(pool) => {
+                let workers = pool.current_num_threads().clamp(1, MAX_WORKERS);
+                Self::Own(Arc::new(Helpers::new(pool, workers)))
             }
-            Threads::Pool(pool) => Self::Rayon(pool, process::id()),
         })
     }
 
-    /// Whether this process is a child made by `fork`, without the threads of the pool. Those of
-    /// [`Pool::Inline`] are for [`spawn`](Self::spawn) only.
-    pub(crate) fn is_forked(&self) -> bool {
-        let id = process::id();
-        let threads_in = match self {
-            Self::Rayon(_, process) => *process,
-            Self::Inline | Self::Shared => {
-                let order = Ordering::Relaxed;
-                let known = SHARED_IN.compare_exchange(0, id, order, order);
-                known.map_or_else(|known| known, |_| id)
-            }
-        };
-        threads_in != id
-    }
-
-    /// At least 1.
+    /// Number of threads that a batch is meant to have, at least 1.
     pub(crate) fn workers(&self) -> usize {
-        let workers = match self {
-            Self::Inline => 1,
-            _ if self.is_forked() => 1,
-            Self::Shared => rayon::current_num_threads(),
-            Self::Rayon(pool, _) => pool.current_num_threads(),
-        };
-        workers.clamp(1, MAX_WORKERS)
-    }
-
-    /// Lends threads to `task`; the caller does what is left undone.
-    pub(crate) fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync)) {
         match self {
-            _ if tasks < 2 => {}
-            Self::Inline => {}
-            Self::Shared if rayon::current_thread_index().is_some() => join_current(tasks, task),
-            Self::Shared => rayon::in_place_scope(|scope| join_external(scope, tasks, task)),
-            Self::Rayon(pool, _) if pool.current_thread_index().is_some() => {
-                join_current(tasks, task);
-            }
-            Self::Rayon(pool, _) => pool.in_place_scope(|scope| join_external(scope, tasks, task)),
+            Self::Inline => 1,
+            Self::Shared => cpus().min(MAX_WORKERS),
+            Self::Own(helpers) => helpers.workers,
         }
     }
 
-    /// Wakes a pool thread without waiting for it, if the caller is no thread of the pool.
-    pub(crate) fn wake(&self) -> Option<WakeHandle> {
-        let is_outside = match self {
-            Self::Shared => rayon::current_thread_index().is_none(),
-            Self::Rayon(pool, _) => pool.current_thread_index().is_none(),
-            Self::Inline => false,
-        };
-        is_outside.then(|| {
-            let handle = WakeHandle::default();
-            let waker = handle.clone();
-            self.spawn(Box::new(move || waker.set_awake()));
-            handle
-        })
+    fn helpers(&self) -> Option<&Helpers> {
+        match self {
+            Self::Inline => None,
+            Self::Shared => Helpers::shared(),
+            Self::Own(helpers) => Some(helpers),
+        }
+    }
+
+    /// The helpers for a batch of this thread; `None` if it works alone.
+    pub(crate) fn team(&self) -> Option<Team<'_>> {
+        let pool = self.helpers()?.pool()?;
+        // A thread of another pool would run jobs of that pool while it waits, and such a job
+        // may need a lock that the caller holds.
+        let is_foreign = rayon::current_thread_index().is_some();
+        if is_foreign && pool.current_thread_index().is_none() {
+            return None;
+        }
+        let workers = self.workers();
+        (workers > 1).then_some(Team { pool, workers })
+    }
+
+    /// Whether there are threads besides the caller's.
+    pub(crate) fn has_threads(&self) -> bool {
+        self.helpers().and_then(Helpers::pool).is_some()
     }
 
     /// Runs `work` some time, or drops it if there are no threads.
-    pub(crate) fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
-        match self {
-            _ if self.is_forked() => {}
-            Self::Inline | Self::Shared => rayon::spawn(work),
-            Self::Rayon(pool, _) => pool.spawn(work),
+    pub(crate) fn spawn(&self, work: impl FnOnce() + Send + 'static) {
+        if let Some(pool) = self.helpers().and_then(Helpers::pool) {
+            pool.spawn(work);
         }
     }
 
@@ -140,8 +193,38 @@ impl Pool {
             let mut first = Some(first);
             work(&mut || first.take().or_else(next));
         };
-        self.run(self.workers().min(count), &|_| run());
+        if count > 1
+            && let Some(team) = self.team()
+        {
+            team.run(team.workers.min(count), &|_| run());
+        }
         run();
+    }
+}
+
+impl Team<'_> {
+    /// Lends threads to `task`; the caller does what is left undone.
+    pub(crate) fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync)) {
+        if tasks < 2 {
+            return;
+        }
+        match self.pool.current_thread_index() {
+            Some(_) => join_current(tasks, task),
+            None => self
+                .pool
+                .in_place_scope(|scope| join_external(scope, tasks, task)),
+        }
+    }
+
+    /// Wakes a thread without waiting for it, if the caller is none of the pool.
+    pub(crate) fn wake(&self) -> Option<WakeHandle> {
+        let is_outside = self.pool.current_thread_index().is_none();
+        is_outside.then(|| {
+            let handle = WakeHandle::default();
+            let waker = handle.clone();
+            self.pool.spawn(move || waker.set_awake());
+            handle
+        })
     }
 }
 
@@ -230,5 +313,15 @@ mod tests {
             }
         }
         assert!(Pool::new(Threads::Dedicated(0)).is_none());
+    }
+
+    /// A batch of a thread of another pool has no helpers; one of a thread of the own pool has.
+    #[test]
+    fn threads_of_other_pools_work_alone() {
+        let foreign = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let own = Pool::new(Threads::Dedicated(2)).unwrap();
+        assert_eq!(own.team().map(|team| team.workers), Some(2));
+        assert!(foreign.install(|| own.team().is_none()));
+        assert!(own.team().unwrap().pool.install(|| own.team().is_some()));
     }
 }

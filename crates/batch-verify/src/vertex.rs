@@ -61,14 +61,14 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         self.report(request, vertices.iter().map(vote))
     }
 
-    /// [`verify_vertex_signatures_batch`](Self::verify_vertex_signatures_batch) on the threads
-    /// of the verifier (rayon's global pool for [`Threads::Inline`](crate::Threads::Inline)),
-    /// for callers that must not block. The future needs no runtime; dropping it cancels the
-    /// items that are not in a lane yet.
+    /// Verifies as [`verify_vertex_signatures_batch`](Self::verify_vertex_signatures_batch) does
+    /// on the threads of the verifier, for callers that must not block. The future needs no
+    /// runtime; dropping it cancels the items that are not in a lane yet.
     ///
-    /// If the pool drops the work, or `vote` panics there, or in a child process made by `fork`,
-    /// where the pool has no threads, the task that polls the future verifies the batch itself.
-    /// Do not block a thread of the verifier's pool on it.
+    /// The task that polls the future verifies the batch itself if the verifier has no threads
+    /// ([`Threads::Inline`](crate::Threads::Inline), one CPU, threads that the system refuses,
+    /// or a child process made by `fork`), or if `vote` panics on one of them. Do not block a
+    /// thread of the verifier's pool on the future.
     pub fn verify_vertex_signatures_batch_async<A, V, F>(
         &self,
         vertices: A,
@@ -95,7 +95,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
                 let _ = sender.send(report);
             });
         };
-        self.scheduler.pool.spawn(Box::new(work));
+        self.scheduler.pool.spawn(work);
         VerifyVertices { batch, receiver }
     }
 }
@@ -124,7 +124,7 @@ impl<V, F: Fn(&V) -> Vote<'_>, P: ParameterSet> Future for VerifyVertices<V, F, 
     type Output = Report;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Report> {
-        if self.batch.verifier.scheduler.pool.is_forked() {
+        if !self.batch.verifier.scheduler.pool.has_threads() {
             return Poll::Ready(self.batch.verify(None));
         }
         match Pin::new(&mut self.receiver).poll(context) {

@@ -72,6 +72,8 @@ fn a_child_process_never_waits() {
         });
         Box::new(vertices)
     };
+    // Other code of the program uses rayon's global pool.
+    rayon::broadcast(|_| ());
     // The threads are started here.
     for verifier in &verifiers {
         assert_eq!(verifier.verify(batch()).first_rejected(), expected);
@@ -87,6 +89,8 @@ fn a_child_process_never_waits() {
         for future in futures {
             assert_eq!(block_on(future).first_rejected(), expected);
         }
+        let again = Committee::<MlDsa44>::builder(context).build([(key.verifying_key(), 1)]);
+        assert_eq!(again.unwrap(), committee);
         let (key, weight) = (SigningKey::<MlDsa44>::from_seed(&[2; 32]), 1);
         let next = committee.successor(1, [(key.verifying_key(), weight)]);
         assert_eq!(next.unwrap().len(), 2);

@@ -1,4 +1,4 @@
-//! With other threads chosen, rayon's global pool is not started as a side effect.
+//! rayon's global pool is not started as a side effect.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -8,7 +8,7 @@ use mldsa_core::{MlDsa44, SigningKey};
 #[test]
 fn the_global_pool_is_the_programs() {
     let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
-    for threads in [Threads::Inline, Threads::Dedicated(2)] {
+    for threads in [Threads::Inline, Threads::Shared, Threads::Dedicated(2)] {
         let builder = Committee::<MlDsa44>::builder(b"test").threads(threads.clone());
         let committee = builder.build([(key.verifying_key(), 1)]).unwrap();
         let member = committee.member(0).unwrap();

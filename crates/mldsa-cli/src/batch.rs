@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
@@ -59,10 +60,16 @@ impl BatchArgs {
     /// Opens the input and starts the workers. Chunks have at most `max_lines`
     /// lines.
     pub(crate) fn open(&self, max_lines: usize) -> io::Result<Batch> {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(self.threads.map_or(0, usize::from))
-            .build()
-            .map_err(io::Error::other)?;
+        let cpus = || thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.threads.map_or_else(cpus, usize::from);
+        let mut pool = ThreadPoolBuilder::new().num_threads(threads);
+        if threads == 1 {
+            // No thread is started.
+            pool = pool.use_current_thread();
+        }
+        let pool = pool.build().map_err(|error| {
+            io::Error::other(format!("{threads} threads could not be started: {error}"))
+        })?;
         let file = input::open(&self.file)?;
         // A chunk has all lines that have arrived: more than fit into a pipe of the default size.
         #[cfg(target_os = "linux")]

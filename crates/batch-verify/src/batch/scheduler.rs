@@ -12,7 +12,7 @@ use super::lanes::{Lanes, MAX_CALL};
 use super::options::{Mode, Options};
 use super::plan::{Planned, Segment, take_duplicates};
 use super::resolve::Resolved;
-use crate::executor::{Pool, WakeHandle};
+use crate::executor::{Pool, Team, WakeHandle};
 use crate::reason::{self, Verdict};
 use crate::{RejectReason, Report};
 
@@ -196,22 +196,19 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
             if start == end || self.is_skippable(start) {
                 break;
             }
-            threads =
-                if self.request.alone || self.items.len() < self.scheduler.options.inline_below {
-                    1
-                } else {
-                    self.scheduler.pool.workers()
-                };
-            // Wakes while this thread plans.
-            let woken = match threads > 1 && end - start > 1 {
-                true => self.scheduler.pool.wake(),
-                false => None,
+            let few = self.items.len() < self.scheduler.options.inline_below || end - start == 1;
+            let team = match self.request.alone || few {
+                true => None,
+                false => self.scheduler.pool.team(),
             };
+            threads = team.map_or(1, |team| team.workers);
+            // A thread wakes while this one plans.
+            let woken = team.and_then(|team| team.wake());
             let before = self.duplicates.len();
             self.plan(start..end);
             let chunk = self.divide(threads);
             batch_size = batch_size.max(chunk);
-            self.verify(chunk, woken);
+            self.verify(chunk, team, woken);
             for &(index, first) in &self.duplicates[before..] {
                 let code = *self.scratch.codes[first].get_mut();
                 *self.scratch.codes[index].get_mut() = code;
@@ -281,14 +278,16 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         chunk
     }
 
-    /// Verifies the plan, on the pool if it has several segments.
-    fn verify(&self, chunk: usize, woken: Option<WakeHandle>) {
+    /// Verifies the plan, with the team if it has several segments.
+    fn verify(&self, chunk: usize, team: Option<Team<'_>>, woken: Option<WakeHandle>) {
         let segments = self.scratch.segments.len();
-        if segments > 1 {
+        if let Some(team) = team
+            && segments > 1
+        {
             // Alone until a woken thread can help.
             let done = woken.is_some_and(|woken| self.work(LANES, 0, || woken.is_awake()));
             if !done {
-                self.scheduler.pool.run(segments, &|worker| {
+                team.run(segments, &|worker| {
                     self.work(chunk, worker, || false);
                 });
             }

@@ -133,7 +133,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
 }
 
 impl<P: ParameterSet> Committee<P> {
-    /// A verifier of votes with default options: all threads of rayon's current pool.
+    /// A verifier of votes with default options: [`Mode::Full`] and [`Threads::Shared`](crate::Threads::Shared).
     #[must_use]
     pub fn verifier(&self) -> CommitteeVerifier<P> {
         let scheduler = Scheduler::new(Options::DEFAULT, Pool::Shared, Lanes::without_cache());

@@ -37,3 +37,25 @@ fn callers_pool() {
         rayon::join(check, check);
     }
 }
+
+/// A thread of another pool verifies alone: while it waited, it would run jobs of that pool.
+#[test]
+fn threads_of_foreign_pools_work_alone() {
+    let foreign = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+    let foreign = foreign.unwrap();
+    let defaults = COMMITTEE.verifier();
+    let dedicated = BatchVerifier::builder().threads(Threads::Dedicated(2));
+    let dedicated = dedicated.build_for(COMMITTEE.clone()).unwrap();
+    assert_eq!(dedicated.verify(votes()).threads(), 2);
+    for verifier in [defaults, dedicated] {
+        let report = foreign.install(|| verifier.verify(votes()));
+        assert_eq!(report.threads(), 1);
+        assert!(
+            report
+                .verdicts()
+                .iter()
+                .enumerate()
+                .all(|(n, found)| *found == expected(n))
+        );
+    }
+}

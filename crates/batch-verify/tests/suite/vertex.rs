@@ -90,7 +90,7 @@ fn a_dropped_future_cancels_the_batch() {
 #[test]
 fn a_batch_that_panics_is_verified_by_the_task_that_awaits() {
     std::panic::set_hook(Box::new(|_| {}));
-    for threads in [Threads::Dedicated(1), Threads::Shared] {
+    for threads in [Threads::Dedicated(2), Threads::Dedicated(3)] {
         let calls = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&calls);
         let verifier = verifier(threads);
