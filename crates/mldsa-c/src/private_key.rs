@@ -202,9 +202,9 @@ pub unsafe extern "C" fn mldsa_private_key_from_pkcs8(
     key: *mut *mut PrivateKey,
 ) -> Status {
     fn read<P: Numbered>(bytes: &[u8]) -> Option<PrivateKey> {
-        let read = || match core::str::from_utf8(bytes) {
-            Ok(text) if text.starts_with("-----BEGIN") => SigningKey::<P>::from_pkcs8_pem(text),
-            _ => SigningKey::<P>::from_pkcs8_der(bytes),
+        let read = || match SigningKey::<P>::from_pkcs8_der(bytes) {
+            Ok(key) => Ok(key),
+            Err(_) => SigningKey::<P>::from_pkcs8_pem(bytes),
         };
         PrivateKey::new(|| read().map_err(|_| Status::Encoding)).ok()
     }

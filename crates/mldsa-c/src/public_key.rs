@@ -121,11 +121,9 @@ pub unsafe extern "C" fn mldsa_public_key_from_spki(
     key: *mut *mut PublicKey,
 ) -> Status {
     fn read<P: Numbered>(bytes: &[u8]) -> Option<PublicKey> {
-        let key = match core::str::from_utf8(bytes) {
-            Ok(text) if text.starts_with("-----BEGIN") => {
-                VerifyingKey::<P>::from_public_key_pem(text)
-            }
-            _ => VerifyingKey::<P>::from_public_key_der(bytes),
+        let key = match VerifyingKey::<P>::from_public_key_der(bytes) {
+            Ok(key) => Ok(key),
+            Err(_) => VerifyingKey::<P>::from_public_key_pem(bytes),
         };
         key.ok().map(PublicKey::new)
     }

@@ -144,17 +144,41 @@ impl Structure {
         }
     }
 
-    /// The structure of a PEM label.
-    pub(crate) fn from_label(label: &str) -> Result<Self, &'static str> {
+    /// Returns the structure of a PEM label: `None` if it is none of [`LABELS`].
+    pub(crate) fn from_label(label: &str) -> Option<Self> {
         match label {
-            "PRIVATE KEY" => Ok(Self::Private),
-            "PUBLIC KEY" => Ok(Self::Public),
-            "ENCRYPTED PRIVATE KEY" => Ok(Self::Encrypted),
-            "CERTIFICATE" | "X509 CERTIFICATE" => Ok(Self::Certificate),
-            "TRUSTED CERTIFICATE" => Err("a certificate with settings of OpenSSL: \
-                 `openssl x509 -in CERTIFICATE -noout -pubkey` writes its public key"),
-            _ => Err("PEM of something else than PRIVATE KEY, PUBLIC KEY or CERTIFICATE"),
+            "PRIVATE KEY" => Some(Self::Private),
+            "PUBLIC KEY" => Some(Self::Public),
+            "ENCRYPTED PRIVATE KEY" => Some(Self::Encrypted),
+            "CERTIFICATE" | "X509 CERTIFICATE" => Some(Self::Certificate),
+            _ => None,
         }
+    }
+}
+
+/// Labels of PEM files that have a key.
+pub(crate) const LABELS: &[&str] = &[
+    "PRIVATE KEY",
+    "PUBLIC KEY",
+    "ENCRYPTED PRIVATE KEY",
+    "CERTIFICATE",
+    "X509 CERTIFICATE",
+];
+
+/// Returns what helps with a PEM label that is none of [`LABELS`].
+pub(crate) fn label_hint(label: &str) -> &'static str {
+    match label {
+        "TRUSTED CERTIFICATE" => {
+            "; it has settings of OpenSSL: `openssl x509 -in CERTIFICATE -noout -pubkey` writes its \
+             public key"
+        }
+        "CERTIFICATE REQUEST" | "NEW CERTIFICATE REQUEST" => {
+            "; `openssl req -in REQUEST -noout -pubkey` writes its public key"
+        }
+        _ if label.starts_with("ML-DSA") => {
+            "; a key of RFC 9881 has the label PRIVATE KEY or PUBLIC KEY"
+        }
+        _ => "",
     }
 }
 

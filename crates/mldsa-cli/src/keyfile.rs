@@ -1,15 +1,15 @@
 //! Keys in files: PEM, DER, raw or hex, detected by the content.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use base64ct::{Base64, Base64Unpadded, Base64Url, Base64UrlUnpadded, Encoding};
-use mldsa_core::internals::{PrivateKeyChoice, is_joined_private_key};
+use mldsa_core::internals::{PrivateKeyChoice, decode_pem, is_joined_private_key};
 use mldsa_core::pkcs8::der::Decode;
-use mldsa_core::pkcs8::der::pem;
 use mldsa_core::pkcs8::{EncodePublicKey, LineEnding, PrivateKeyInfoRef};
 use mldsa_core::spki::SubjectPublicKeyInfoRef;
-use mldsa_core::{KeyError, ParameterSet, PrivateKeyForm, SigningKey, VerifyingKey};
+use mldsa_core::{KeyError, ParameterSet, PemError, PrivateKeyForm, SigningKey, VerifyingKey};
 use zeroize::Zeroizing;
 
 use crate::backends::chosen;
@@ -18,7 +18,8 @@ use crate::encrypted::{PasswordArgs, WRONG_PASSWORD, decrypt};
 use crate::input::{read_small, unusable, without_mark};
 use crate::json_request::{Set, with_set};
 use crate::key_format::{
-    Format, NOT_SPKI, SEED_LEN, Structure, decode_public, holds_private_key, is_der, set_parser,
+    Format, LABELS, NOT_SPKI, SEED_LEN, Structure, decode_public, holds_private_key, is_der,
+    label_hint, set_parser,
 };
 use crate::paths::Files;
 
@@ -153,6 +154,20 @@ pub(crate) fn exactly<const N: usize>(
     Ok(array)
 }
 
+/// Reason why a file has no usable key.
+type Problem = Cow<'static, str>;
+
+/// The sentence about PEM that was rejected.
+fn explain_pem(error: PemError) -> Problem {
+    let hint = match &error {
+        PemError::Label { found, .. } => label_hint(found),
+        PemError::Headers => "; `openssl pkey` of OpenSSL 3.5 or newer reads it",
+        PemError::Several { .. } => ": leave the one to be used",
+        _ => "",
+    };
+    format!("{error}{hint}").into()
+}
+
 const NOT_PKCS8: &str = "malformed PKCS#8";
 const NO_KEY: &str = "DER, but of no key that can be used";
 
@@ -173,59 +188,43 @@ impl KeyFile {
         }
     }
 
-    fn parse(
-        bytes: &[u8],
-        set: Option<Set>,
-        password: Option<&[u8]>,
-    ) -> Result<Self, &'static str> {
+    fn parse(bytes: &[u8], set: Option<Set>, password: Option<&[u8]>) -> Result<Self, Problem> {
         let text = without_mark(bytes);
-        if text.trim_ascii_start().starts_with(b"-----BEGIN") {
-            return Self::pem(text, password);
-        }
         // Before any guess from the length: a private key is never taken for the bytes of a public
         // one. No key in DER is as short as a seed.
         if bytes.len() != SEED_LEN && is_der(bytes) {
             let structure = Structure::detect(bytes).ok_or(NO_KEY)?;
             let key = Self::structured(Format::Der, structure, bytes, password);
-            return key.map_err(|why| match why {
+            return Ok(key.map_err(|why| match why {
                 NOT_PKCS8 | NOT_SPKI => NO_KEY,
                 why => why,
-            });
+            })?);
         }
-        // Text before a PEM explains it. DER may contain the same characters.
-        if memchr::memmem::find(text, b"\n-----BEGIN").is_some() {
-            return Self::pem(text, password);
+        // DER may contain the same characters.
+        if memchr::memmem::find(bytes, b"-----BEGIN").is_some() {
+            let (label, der) = decode_pem(bytes, LABELS).map_err(explain_pem)?;
+            let structure = Structure::from_label(label).ok_or(NO_KEY)?;
+            return Ok(Self::structured(Format::Pem, structure, &der, password)?);
         }
         if is_digits(text) {
             let bytes = from_hex(text).unwrap_or_default();
-            return Self::bare(Format::Hex, &bytes, set)?.ok_or(
+            return Ok(Self::bare(Format::Hex, &bytes, set)?.ok_or(
                 "hexadecimal digits, but as many as no key has: 64 for a seed, 2624, 3904 \
                  or 5184 for a public key, 5120, 8064 or 9792 for an expanded one, 5184, 8128 or \
                  9856 for a seed with its expanded key",
-            );
+            )?);
         }
         if let Some(decoded) = from_base64(text)
             && let Some(key) = Self::bare(Format::Base64, &decoded, set)?
         {
             return Ok(key);
         }
-        Self::bare(Format::Raw, bytes, set)?.ok_or(match Set::from_signature_len(bytes.len()) {
-            Some(_) => "as long as a signature, and not a key in PEM, DER, raw, hex or base64",
-            None => "not a key in PEM, DER, raw, hex or base64",
-        })
-    }
-
-    fn pem(text: &[u8], password: Option<&[u8]>) -> Result<Self, &'static str> {
-        let mut begins = memchr::memmem::find_iter(text, b"-----BEGIN");
-        if begins.nth(1).is_some() {
-            return Err("more than one key or certificate: leave the one to be used");
-        }
-        // A buffer that is wiped, for malformed text too.
-        let mut buffer = Zeroizing::new(vec![0; text.len()]);
-        let label = pem::decode_label(text).map_err(|_| "malformed PEM")?;
-        let structure = Structure::from_label(label)?;
-        let (_, der) = pem::decode(text, &mut buffer).map_err(|_| "malformed PEM")?;
-        Self::structured(Format::Pem, structure, der, password)
+        Ok(Self::bare(Format::Raw, bytes, set)?.ok_or(
+            match Set::from_signature_len(bytes.len()) {
+                Some(_) => "as long as a signature, and not a key in PEM, DER, raw, hex or base64",
+                None => "not a key in PEM, DER, raw, hex or base64",
+            },
+        )?)
     }
 
     fn structured(

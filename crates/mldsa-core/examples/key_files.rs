@@ -2,9 +2,7 @@
 //!
 //! `cargo run -p mldsa-core --features pem --example key_files`
 
-use mldsa_core::pkcs8::{
-    DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
-};
+use mldsa_core::pkcs8::{EncodePrivateKey, EncodePublicKey, LineEnding};
 use mldsa_core::{MlDsa65, PrivateKeyForm, SigningKey, VerifyingKey};
 
 fn main() -> Result<(), Box<dyn core::error::Error>> {

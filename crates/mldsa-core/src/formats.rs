@@ -5,6 +5,8 @@
 pub(crate) mod akp;
 #[cfg(feature = "unstable-internals")]
 pub(crate) mod joined;
+#[cfg(feature = "pem")]
+pub(crate) mod pem;
 #[cfg(feature = "serde")]
 pub(crate) mod serde;
 #[cfg(feature = "spki")]

@@ -12,6 +12,8 @@ pub use crate::coding::encode::{
 };
 pub use crate::coding::expansion::{Expansion, PackedPoly};
 pub use crate::formats::joined::is_joined_private_key;
+#[cfg(feature = "pem")]
+pub use crate::formats::pem::decode_pem;
 #[cfg(feature = "pkcs8")]
 pub use crate::formats::pkcs8::PrivateKeyChoice;
 pub use crate::hash::keccak::Permutation;

@@ -113,6 +113,8 @@ pub use crate::error::JwkError;
 pub use crate::error::{KeyError, MessageError, ParseError, SelfTestError, SignError, VerifyError};
 #[cfg(feature = "jwk")]
 pub use crate::formats::akp::{CoseKey, Jwk};
+#[cfg(feature = "pem")]
+pub use crate::formats::pem::PemError;
 #[cfg(feature = "pkcs8")]
 pub use crate::formats::pkcs8::PrivateKeyForm;
 #[cfg(feature = "serde")]

@@ -6,10 +6,7 @@ use std::path::Path;
 use mldsa_core::internals::PrivateKeyChoice;
 use mldsa_core::pkcs8::der::asn1::BitStringRef;
 use mldsa_core::pkcs8::der::{Decode, Reader, SliceReader, pem};
-use mldsa_core::pkcs8::{
-    AlgorithmIdentifierRef, DecodePrivateKey, DecodePublicKey, EncodePublicKey, LineEnding,
-    PrivateKeyInfoRef,
-};
+use mldsa_core::pkcs8::{AlgorithmIdentifierRef, EncodePublicKey, LineEnding, PrivateKeyInfoRef};
 use mldsa_core::spki::SignatureAlgorithmIdentifier;
 use mldsa_core::{
     Context, KeyError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, SigningKey,

@@ -139,7 +139,10 @@ fn other_certificates_are_rejected() {
         (long, "not a key in"),
         (pem("CERTIFICATE", &der[..der.len() - 1]), malformed),
         (pem("PUBLIC KEY", &der), "malformed"),
-        (pem("CERTIFICATE REQUEST", &der), "PEM of something else"),
+        (
+            pem("CERTIFICATE REQUEST", &der),
+            "PEM of CERTIFICATE REQUEST",
+        ),
         (pem("TRUSTED CERTIFICATE", &der), "openssl x509"),
         (format!("{text}{foreign}").into_bytes(), "more than one"),
         (format!("{text}{text}").into_bytes(), "more than one"),

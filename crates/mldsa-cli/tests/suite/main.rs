@@ -18,6 +18,8 @@ mod outputs;
 #[allow(dead_code, reason = "shared with an example")]
 #[path = "../peer/mod.rs"]
 mod peer;
+#[path = "../../../mldsa-core/tests/formats/pem_table.rs"]
+mod pem_table;
 #[cfg(target_os = "linux")]
 mod threads;
 mod tool;

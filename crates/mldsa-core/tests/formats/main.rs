@@ -6,6 +6,8 @@
 mod akp;
 mod joined;
 mod layout;
+mod pem;
+mod pem_table;
 mod pkcs8;
 mod serde;
 mod signature;

@@ -1,0 +1,91 @@
+//! PEM: the table of texts that all interfaces share, and every damage of a text.
+
+use mldsa_core::{MlDsa44, PemError, SigningKey, VerifyingKey};
+
+use crate::key;
+use crate::pem_table::cases;
+
+/// The table's word for a result.
+fn word(error: &PemError) -> String {
+    match error {
+        PemError::Missing => "missing".into(),
+        PemError::Several { line } => format!("several {line}"),
+        PemError::Boundary { line } => format!("boundary {line}"),
+        PemError::Label { found, .. } => format!("label {found}"),
+        PemError::End => "end".into(),
+        PemError::EndLabel { line } => format!("end-label {line}"),
+        PemError::Headers => "headers".into(),
+        PemError::Base64 { line, column } => format!("base64 {line}:{column}"),
+        PemError::Padding => "padding".into(),
+        PemError::Content(_) => "content".into(),
+        other => panic!("{other}"),
+    }
+}
+
+fn private(text: &[u8]) -> Result<(), PemError> {
+    let found = SigningKey::<MlDsa44>::from_pkcs8_pem(text)?;
+    assert_eq!(found, key());
+    Ok(())
+}
+
+fn public(text: &[u8]) -> Result<(), PemError> {
+    let found = VerifyingKey::<MlDsa44>::from_public_key_pem(text)?;
+    assert_eq!(&found, key().verifying_key());
+    Ok(())
+}
+
+#[test]
+fn every_text_of_the_table_has_its_result() {
+    let cases = cases();
+    assert!(cases.len() >= 110, "{}", cases.len());
+    for case in &cases {
+        let found = if case.public {
+            public(&case.text)
+        } else {
+            private(&case.text)
+        };
+        let found = found.map_or_else(|error| word(&error), |()| "key".into());
+        assert_eq!(found, case.result, "{}", case.name);
+    }
+}
+
+/// A text that is cut, or has one other byte, gives the key, another key or an error.
+#[test]
+fn damaged_texts_are_rejected_or_harmless() {
+    for case in cases().iter().filter(|case| case.text.len() < 300) {
+        for at in 0..case.text.len() {
+            let _ = SigningKey::<MlDsa44>::from_pkcs8_pem(&case.text[..at]);
+            for byte in *b"\0\n\r -=A:\xef\xff" {
+                let mut text = case.text.clone();
+                text[at] = byte;
+                let _ = SigningKey::<MlDsa44>::from_pkcs8_pem(&text);
+                text.insert(at, byte);
+                let _ = VerifyingKey::<MlDsa44>::from_public_key_pem(&text);
+            }
+        }
+    }
+}
+
+/// Errors say what is wrong, with the label that was found, and never repeat the content.
+#[test]
+fn errors_name_the_fault() {
+    let text = |label: &str, body: &str| {
+        format!("-----BEGIN {label}-----\n{body}\n-----END {label}-----\n")
+    };
+    let error = |text: &str| {
+        SigningKey::<MlDsa44>::from_pkcs8_pem(text)
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        error(&text("RSA PRIVATE KEY", "MAA=")),
+        "PEM of RSA PRIVATE KEY, not of PRIVATE KEY"
+    );
+    let long = error(&text(&"L".repeat(100_000), "MAA="));
+    assert_eq!(
+        long,
+        format!("PEM of {}, not of PRIVATE KEY", "L".repeat(64))
+    );
+    let bad = error(&text("PRIVATE KEY", "MDQC*QAw"));
+    assert_eq!(bad, "PEM with a bad base64 character in line 2, column 5");
+}
