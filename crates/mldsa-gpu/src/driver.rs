@@ -1,0 +1,141 @@
+//! What the host needs of a driver. Implementations are used by one thread.
+#![allow(unsafe_code, reason = "memory that a device reads and writes")]
+
+use core::ptr::NonNull;
+
+use crate::error::GpuError;
+
+/// Memory of a device: a `CUdeviceptr` or a `cl_mem`.
+pub(crate) type Memory = u64;
+
+/// Names and sizes of a device, for logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// `CUDA` or `OpenCL`.
+    pub interface: &'static str,
+    /// The device's name.
+    pub name: String,
+    /// The driver's version.
+    pub driver: String,
+    /// Bytes of the device's memory.
+    pub memory: u64,
+}
+
+/// Argument of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Argument {
+    Memory(Memory),
+    Word(u32),
+}
+
+/// The kernels of `kernels/5-kernels.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernel {
+    Messages,
+    Expand,
+    Prepare,
+    LatticePrepared,
+    LatticeEncoded,
+    Challenges,
+}
+
+impl Kernel {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Messages,
+        Self::Expand,
+        Self::Prepare,
+        Self::LatticePrepared,
+        Self::LatticeEncoded,
+        Self::Challenges,
+    ];
+
+    pub(crate) const fn name(self) -> &'static core::ffi::CStr {
+        match self {
+            Self::Messages => c"messages",
+            Self::Expand => c"expand",
+            Self::Prepare => c"prepare",
+            Self::LatticePrepared => c"lattice_prepared",
+            Self::LatticeEncoded => c"lattice_encoded",
+            Self::Challenges => c"challenges",
+        }
+    }
+
+    /// Threads of a group, where a team of 32 is `teams` times in a group of a lattice kernel.
+    pub(crate) const fn threads(self, teams: u32) -> u32 {
+        match self {
+            Self::Messages | Self::Challenges => 64,
+            Self::Expand | Self::Prepare => 32,
+            Self::LatticePrepared | Self::LatticeEncoded => 32 * teams,
+        }
+    }
+}
+
+/// The translation unit that is compiled for each set.
+pub(crate) const SOURCE: &str = concat!(
+    include_str!("../kernels/1-prelude.h"),
+    include_str!("../kernels/2-keccak.h"),
+    include_str!("../kernels/3-ring.h"),
+    include_str!("../kernels/4-lattice.h"),
+    include_str!("../kernels/5-kernels.h"),
+);
+
+/// A device with the kernels of one set, and queues of commands that run in order. All memory
+/// that it hands out lives as long as the value.
+pub(crate) trait Driver {
+    fn device(&self) -> &Device;
+
+    /// `TEAMS` of the kernels: items in a group of a lattice kernel.
+    fn teams(&self) -> u32;
+
+    fn allocate(&mut self, bytes: usize) -> Result<Memory, GpuError>;
+
+    /// Zeroed memory of the host, aligned to 16 bytes at least.
+    fn page_locked(&mut self, bytes: usize) -> Result<NonNull<u8>, GpuError>;
+
+    /// A new queue; they are numbered from 0.
+    fn add_queue(&mut self) -> Result<usize, GpuError>;
+
+    /// # Safety
+    /// `from..from + len` is valid and unchanged until the queue is idle, `to` has at least
+    /// `at + len` bytes.
+    unsafe fn upload(
+        &mut self,
+        queue: usize,
+        to: Memory,
+        at: usize,
+        from: *const u8,
+        len: usize,
+    ) -> Result<(), GpuError>;
+
+    fn fill(&mut self, queue: usize, to: Memory, byte: u8, len: usize) -> Result<(), GpuError>;
+
+    /// # Safety
+    /// `to..to + len` is valid and used by nobody else until the queue is idle, `from` has at
+    /// least `len` bytes.
+    unsafe fn download(
+        &mut self,
+        queue: usize,
+        to: *mut u8,
+        from: Memory,
+        len: usize,
+    ) -> Result<(), GpuError>;
+
+    /// # Safety
+    /// The arguments are those of the kernel in number, kind and size of memory.
+    unsafe fn launch(
+        &mut self,
+        queue: usize,
+        kernel: Kernel,
+        groups: u32,
+        arguments: &[Argument],
+    ) -> Result<(), GpuError>;
+
+    /// Starts what was added to the queue, whose last command is a download.
+    fn start(&mut self, queue: usize) -> Result<(), GpuError>;
+
+    /// Whether the last download of the queue, and all before it, has ended.
+    fn is_idle(&mut self, queue: usize) -> Result<bool, GpuError>;
+
+    /// Waits for the queue.
+    fn wait(&mut self, queue: usize) -> Result<(), GpuError>;
+}

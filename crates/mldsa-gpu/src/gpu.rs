@@ -1,0 +1,347 @@
+//! The handle of a device.
+
+use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::thread;
+use std::time::Instant;
+
+use batch_verify::{BatchVerifier, Item};
+use mldsa_core::{Context, ParameterSet, VerifyingKey};
+
+use crate::batch::{Batch, Key, Signed};
+use crate::checker::Watch;
+use crate::cuda::Cuda;
+use crate::driver::Device;
+use crate::error::GpuError;
+use crate::layout::Layout;
+use crate::opencl::{Kind, OpenCl};
+use crate::options::{Choice, GpuOptions};
+use crate::probe::{CONTEXT, Probe, Probes};
+use crate::registry::{KeyId, KeyMemory, Registry, Table};
+use crate::shared::{Counters, Counts, Shared, read, write};
+use crate::worker::{self, Command, Opener};
+
+/// Signatures of the self-test and of the measurement.
+const VALID: usize = 128;
+
+/// A device that verifies signatures of one parameter set. Clones are handles of the same device.
+///
+/// ```no_run
+/// use mldsa_core::{Context, MlDsa65, VerifyingKey};
+/// use mldsa_gpu::{Gpu, GpuOptions, Signed, Table};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let (keys, message, signature): (Vec<VerifyingKey<MlDsa65>>, &[u8], &[u8]) = todo!();
+/// let gpu = Gpu::<MlDsa65>::open(GpuOptions::default())?;
+/// let ids = gpu.register(Table::Prepared, &keys)?;
+/// let mut batch = gpu.batch(Table::Prepared)?;
+/// batch.push(ids[0], Signed::Message(Context::EMPTY, message), signature)?;
+/// let pending = batch.submit();
+/// // Other batches are filled here.
+/// for verdict in pending.wait() {
+///     println!("{verdict:?}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct Gpu<P: ParameterSet> {
+    pub(crate) shared: Arc<Shared<P>>,
+}
+
+impl<P: ParameterSet> Clone for Gpu<P> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<P: ParameterSet> Gpu<P> {
+    /// Opens a device: the driver compiles the kernels, and every class of verdict is compared
+    /// with the CPU's under keys in every form. Takes a second or two the first time.
+    ///
+    /// # Errors
+    /// Every [`GpuError`] but `Busy` and `TableFull`.
+    pub fn open(options: GpuOptions) -> Result<Self, GpuError> {
+        let opener: Opener = match options.device {
+            Choice::Any => Box::new(|set| match Cuda::open(0, set) {
+                Ok(cuda) => Ok(Box::new(cuda)),
+                Err(error) => match OpenCl::open(0, Kind::Gpu, set) {
+                    Ok(cl) => Ok(Box::new(cl)),
+                    // Both are absent, or CUDA is there and fails.
+                    Err(GpuError::NoDriver(_) | GpuError::NoDevice) => Err(error),
+                    Err(other) => Err(other),
+                },
+            }),
+            Choice::Cuda(index) => Box::new(move |set| Ok(Box::new(Cuda::open(index, set)?))),
+            Choice::OpenCl(index) => {
+                Box::new(move |set| Ok(Box::new(OpenCl::open(index, Kind::Gpu, set)?)))
+            }
+            Choice::OpenClCpu(index) => {
+                Box::new(move |set| Ok(Box::new(OpenCl::open(index, Kind::Cpu, set)?)))
+            }
+        };
+        Self::open_with(opener, options)
+    }
+
+    pub(crate) fn open_with(opener: Opener, options: GpuOptions) -> Result<Self, GpuError> {
+        options.check()?;
+        let verifier = BatchVerifier::<P>::builder().threads(options.threads.clone());
+        let verifier = verifier.build().map_err(|_| GpuError::Threads)?;
+        let probes = Probes::new(VALID)?;
+        let (commands, receiver) = channel::<Command<P>>();
+        let (ready, is_ready) = channel();
+        let for_worker = options.clone();
+        let spawned = thread::Builder::new()
+            .name("mldsa-gpu".into())
+            .spawn(move || worker::run(opener, &for_worker, &receiver, &ready));
+        spawned.map_err(|_| GpuError::Threads)?;
+        let ready = match is_ready.recv_timeout(options.open_deadline) {
+            Ok(ready) => ready?,
+            Err(RecvTimeoutError::Timeout) => return Err(GpuError::Deadline),
+            // The thread panicked.
+            Err(RecvTimeoutError::Disconnected) => return Err(GpuError::Threads),
+        };
+        let watch = Arc::new(Watch::new());
+        let checker = watch.clone();
+        let shared = Arc::new(Shared {
+            layout: Layout::of::<P>(),
+            device: ready.device,
+            commands,
+            free: Mutex::new(ready.blocks),
+            registry: RwLock::new(Registry::new(
+                options.prepared_keys + 1,
+                options.encoded_keys + 1,
+            )),
+            watch,
+            verifier,
+            probes,
+            probe_keys: OnceLock::new(),
+            fault: OnceLock::new(),
+            counters: Counters::default(),
+            threshold: AtomicUsize::new(options.threshold.unwrap_or(usize::MAX)),
+            options,
+        });
+        let spawned = thread::Builder::new()
+            .name("mldsa-gpu-check".into())
+            .spawn(move || checker.run());
+        spawned.map_err(|_| GpuError::Threads)?;
+        let gpu = Self { shared };
+        gpu.self_test()?;
+        if gpu.shared.options.threshold.is_none() {
+            let threshold = gpu.measure()?;
+            gpu.shared.threshold.store(threshold, Ordering::Relaxed);
+        }
+        Ok(gpu)
+    }
+
+    /// Names of the device and of its driver.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.shared.device
+    }
+
+    /// Reason why the device is not used any more. The CPU verifies then.
+    #[must_use]
+    pub fn fault(&self) -> Option<&GpuError> {
+        self.shared.fault.get()
+    }
+
+    /// Counters since the device was opened, with those of its self-test.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.shared.counters.read()
+    }
+
+    /// Number of items of a prepared batch from which the device is faster than all threads of
+    /// the CPU; `usize::MAX` if it never is.
+    #[must_use]
+    pub fn threshold(&self) -> usize {
+        self.shared.threshold.load(Ordering::Relaxed)
+    }
+
+    /// Brings keys to the device, all or none. They stay until [`evict`](Self::evict).
+    ///
+    /// # Errors
+    /// [`GpuError::TableFull`], or the device fails.
+    pub fn register(&self, table: Table, keys: &[VerifyingKey<P>]) -> Result<Vec<KeyId>, GpuError> {
+        let shared = &self.shared;
+        if let Some(error) = shared.fault.get() {
+            return Err(error.clone());
+        }
+        let places = write(&shared.registry).take(table, keys.len())?;
+        let keys: Vec<_> = keys.iter().cloned().map(Arc::new).collect();
+        let (reply, answer) = channel();
+        let command = Command::Register {
+            table,
+            places: places.clone(),
+            keys: keys.clone(),
+            reply,
+        };
+        let sent = shared.commands.send(command).map_err(|_| GpuError::Threads);
+        let answer = sent.and_then(|()| match answer.recv_timeout(shared.options.deadline) {
+            Ok(result) => result,
+            Err(RecvTimeoutError::Timeout) => Err(GpuError::Deadline),
+            Err(RecvTimeoutError::Disconnected) => Err(GpuError::Threads),
+        });
+        if let Err(error) = answer {
+            shared.give_up(&error);
+            write(&shared.registry).give_back(table, places);
+            return Err(error);
+        }
+        Ok(write(&shared.registry).fill(table, &places, keys))
+    }
+
+    /// Evicts keys and returns how many of the ids named one. Batches that exist are verified
+    /// under their keys; items under an evicted id cannot be added any more.
+    pub fn evict(&self, ids: &[KeyId]) -> usize {
+        let mut registry = write(&self.shared.registry);
+        let is_probe = |id: &KeyId| {
+            let own = self.shared.probe_keys.get();
+            own.is_some_and(|own| own.contains(id))
+        };
+        ids.iter()
+            .filter(|id| !is_probe(id) && registry.evict(**id))
+            .count()
+    }
+
+    /// Memory of the keys on the device.
+    #[must_use]
+    pub fn key_memory(&self) -> KeyMemory {
+        let (prepared, encoded) = read(&self.shared.registry).used();
+        let (options, layout) = (&self.shared.options, self.shared.layout);
+        let bytes = |prepared: usize, encoded: usize| {
+            prepared * (layout.prepared_key + 64) + encoded * (layout.public_key + 64)
+        };
+        KeyMemory {
+            prepared,
+            encoded,
+            bytes: bytes(prepared, encoded),
+            capacity: bytes(options.prepared_keys + 1, options.encoded_keys + 1),
+        }
+    }
+
+    /// An empty batch for keys of a table.
+    ///
+    /// # Errors
+    /// [`GpuError::Busy`].
+    pub fn batch(&self, table: Table) -> Result<Batch<P>, GpuError> {
+        Batch::new(&self.shared, Some(table))
+    }
+
+    /// An empty batch whose items carry their encoded keys.
+    ///
+    /// # Errors
+    /// [`GpuError::Busy`].
+    pub fn batch_with_keys(&self) -> Result<Batch<P>, GpuError> {
+        Batch::new(&self.shared, None)
+    }
+
+    /// A batch of as many of the probes as it has room for.
+    fn probe_batch<'a>(
+        &'a self,
+        table: Option<Table>,
+        probes: &mut dyn Iterator<Item = &'a Probe>,
+    ) -> Result<Batch<P>, GpuError> {
+        let mut batch = Batch::new(&self.shared, table)?;
+        let context = Context::new(CONTEXT).map_err(|_| GpuError::WrongVerdict)?;
+        let key = match (table, self.shared.probe_keys.get()) {
+            (None, _) => Key::from(&self.shared.probes.key),
+            (Some(Table::Prepared), Some(&[id, _])) => id.into(),
+            (Some(Table::Encoded), Some(&[_, id])) => id.into(),
+            (Some(_), None) => return Err(GpuError::WrongVerdict),
+        };
+        while batch.len() < batch.capacity()
+            && let Some(probe) = probes.next()
+        {
+            let signed = Signed::Message(context, &probe.message);
+            let pushed = batch.push(key, signed, &probe.signature);
+            pushed.map_err(|_| GpuError::WrongVerdict)?;
+        }
+        Ok(batch)
+    }
+
+    /// Every probe under its key in every form, all verified again by the CPU.
+    fn self_test(&self) -> Result<(), GpuError> {
+        let key = [self.shared.probes.key.clone()];
+        let [prepared] = self.register(Table::Prepared, &key)?[..] else {
+            return Err(GpuError::WrongVerdict);
+        };
+        let [encoded] = self.register(Table::Encoded, &key)?[..] else {
+            return Err(GpuError::WrongVerdict);
+        };
+        let _ = self.shared.probe_keys.set([prepared, encoded]);
+        for table in [None, Some(Table::Prepared), Some(Table::Encoded)] {
+            let probes = &self.shared.probes;
+            let mut all = probes.all.iter().chain(&probes.valid);
+            loop {
+                let batch = self.probe_batch(table, &mut all)?;
+                if batch.is_empty() {
+                    break;
+                }
+                let _ = batch.submit_checked(true).wait();
+                if let Some(error) = self.fault() {
+                    return Err(error.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures where the device begins to win: its time is a constant and a time for each item,
+    /// from two sizes, and the CPU's is a time for each item.
+    fn measure(&self) -> Result<usize, GpuError> {
+        let valid = &self.shared.probes.valid;
+        let fastest = |run: &dyn Fn() -> Result<(), GpuError>| {
+            let mut best = Duration::MAX;
+            for _ in 0..3 {
+                let start = Instant::now();
+                run()?;
+                best = best.min(start.elapsed());
+            }
+            Ok::<_, GpuError>(best.as_secs_f64())
+        };
+        let device = |items: usize| {
+            fastest(&|| {
+                let mut probes = valid.iter().cycle().take(items);
+                let batch = self.probe_batch(Some(Table::Prepared), &mut probes)?;
+                let _ = batch.submit().wait();
+                Ok(())
+            })
+        };
+        let context = Context::new(CONTEXT).map_err(|_| GpuError::WrongVerdict)?;
+        let key = &self.shared.probes.key;
+        let cpu = fastest(&|| {
+            let items = valid
+                .iter()
+                .map(|probe| Item::new(key, context, &probe.message, &probe.signature));
+            let _ = self.shared.verifier.verify(items);
+            Ok(())
+        })?;
+        let many = self.shared.options.batch_items.min(1024);
+        let few = (many / 16).max(1);
+        let (short, long) = (device(few)?, device(many)?);
+        let each = (long - short).max(0.0) / (many - few).max(1) as f64;
+        let constant = (short - few as f64 * each).max(0.0);
+        let gain = cpu / valid.len() as f64 - each;
+        // Rounded towards zero, and saturating.
+        Ok(if gain > 0.0 {
+            (constant / gain) as usize + 1
+        } else {
+            usize::MAX
+        })
+    }
+}
+
+impl<P: ParameterSet> fmt::Debug for Gpu<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gpu")
+            .field("set", &P::NAME)
+            .field("device", &self.shared.device)
+            .field("fault", &self.shared.fault.get())
+            .finish_non_exhaustive()
+    }
+}

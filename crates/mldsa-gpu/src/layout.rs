@@ -1,0 +1,118 @@
+//! Sizes that host and kernels share. The names are those of `kernels/1-prelude.h`.
+
+use batch_verify::RejectReason;
+use mldsa_core::ParameterSet;
+
+/// Message length that stands for 64 bytes of `mu`.
+pub(crate) const MU_GIVEN: u32 = u32::MAX;
+/// What the host fills the verdicts with before a launch.
+pub(crate) const POISON: u8 = 0xaa;
+
+/// Sizes in bytes for one parameter set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// 44, 65 or 87.
+    pub(crate) set: u32,
+    pub(crate) k: usize,
+    /// Place of the metadata in a slot.
+    pub(crate) meta: usize,
+    /// A slot without a key.
+    pub(crate) slot: usize,
+    /// A slot with its encoded key.
+    pub(crate) slot_with_key: usize,
+    pub(crate) public_key: usize,
+    pub(crate) w1: usize,
+    /// Polynomials of A.
+    pub(crate) polynomials: usize,
+    /// Five blocks of SHAKE128 for each of them.
+    pub(crate) raw: usize,
+    pub(crate) prepared_key: usize,
+}
+
+impl Layout {
+    pub(crate) const fn of<P: ParameterSet>() -> Self {
+        let meta = P::SIG_LEN.next_multiple_of(16);
+        Self {
+            set: match P::K {
+                4 => 44,
+                6 => 65,
+                _ => 87,
+            },
+            k: P::K,
+            meta,
+            slot: meta + 16,
+            slot_with_key: meta + 16 + P::PK_LEN,
+            public_key: P::PK_LEN,
+            w1: P::PARAMS.w1_poly_len() * P::K,
+            polynomials: P::K * P::L,
+            raw: P::K * P::L * 5 * 168,
+            prepared_key: P::K * (P::L + 1) * 768,
+        }
+    }
+}
+
+/// What a kernel says about an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Verdict(Result<(), RejectReason>),
+    /// Left to the CPU.
+    Cpu,
+}
+
+impl Answer {
+    /// `None` for a code that no kernel leaves behind.
+    pub(crate) fn of(code: u8) -> Option<Self> {
+        Some(Self::Verdict(match code {
+            0xc5 => Ok(()),
+            0x1e => Err(RejectReason::HintEncoding),
+            0x2d => Err(RejectReason::ResponseNorm),
+            0xb4 => Err(RejectReason::ChallengeMismatch),
+            0x4b => return Some(Self::Cpu),
+            _ => return None,
+        }))
+    }
+}
+
+/// zeta^brv(n) 2^32 mod q, between -q/2 and q/2, for the transforms (FIPS 204 appendix B).
+pub(crate) fn zetas() -> [i32; 256] {
+    const Q: i64 = 8_380_417;
+    let mut powers = [(1_i64 << 32) % Q; 256];
+    for n in 1..256 {
+        powers[n] = powers[n - 1] * 1753 % Q;
+    }
+    core::array::from_fn(|n| {
+        let power = powers[usize::from((n as u8).reverse_bits())];
+        (if power > Q / 2 { power - Q } else { power }) as i32
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zetas_are_those_of_the_standard() {
+        let [r, first, second, third, ..] = zetas();
+        // zeta^128 2^32 and so on: 4808194, 3765607, 3761513 of appendix B.
+        let times_r = |zeta: i64| ((zeta << 32) % 8_380_417) as i32;
+        assert_eq!(r.rem_euclid(8_380_417), times_r(1));
+        for (got, zeta) in [(first, 4_808_194), (second, 3_765_607), (third, 3_761_513)] {
+            assert_eq!(got.rem_euclid(8_380_417), times_r(zeta));
+        }
+    }
+
+    #[test]
+    fn codes_are_far_from_each_other_and_from_filled_memory() {
+        let known: Vec<u8> = (0..=255)
+            .filter(|code| Answer::of(*code).is_some())
+            .collect();
+        assert_eq!(known.len(), 5);
+        let pending = 0x78;
+        for &code in &known {
+            let others = known.iter().filter(|other| **other != code);
+            for other in others.chain(&[0, 0xff, POISON, pending]) {
+                assert!((code ^ other).count_ones() >= 4, "{code:x} {other:x}");
+            }
+        }
+    }
+}

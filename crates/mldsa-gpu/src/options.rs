@@ -1,0 +1,112 @@
+//! Options of a device.
+
+use core::time::Duration;
+use std::thread::available_parallelism;
+
+use batch_verify::Threads;
+
+use crate::error::GpuError;
+
+/// The device that is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Choice {
+    /// The first device of CUDA, or else the first GPU of OpenCL.
+    #[default]
+    Any,
+    /// The device of CUDA with this number.
+    Cuda(u32),
+    /// The GPU or accelerator of OpenCL with this number, over all platforms.
+    OpenCl(u32),
+    /// The CPU of OpenCL with this number: for tests of the kernels without a GPU.
+    OpenClCpu(u32),
+}
+
+/// Share of accepted signatures that the CPU verifies again. Every rejection is verified again
+/// whatever this says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CrossCheck {
+    /// None.
+    Off,
+    /// One of so many, at random; 0 and 1 are all.
+    OneIn(u32),
+}
+
+impl Default for CrossCheck {
+    fn default() -> Self {
+        Self::OneIn(1024)
+    }
+}
+
+/// Options of [`Gpu::open`](crate::Gpu::open). Memory of the device: tables of keys, and for each
+/// batch what it holds, about 1 kB an item and 86 MB for matrices of encoded keys.
+#[derive(Clone, Debug)]
+pub struct GpuOptions {
+    /// The device.
+    pub device: Choice,
+    /// Items of a batch, 1 to 2^20 (16,384).
+    pub batch_items: usize,
+    /// Bytes for context and message of an item on average, 96 to 4,096 (128). A message of more
+    /// than 2,048 bytes is hashed by the CPU, and 64 bytes of `mu` go to the device.
+    pub message_bytes: usize,
+    /// Batches that exist at a time, 1 to 64 (3): one is filled, one is copied, one is verified.
+    pub batches: usize,
+    /// Capacity for expanded keys, of 15, 28 or 49 kB each (4,096).
+    pub prepared_keys: usize,
+    /// Capacity for encoded keys, of 1.4, 2.0 or 2.7 kB each (65,536).
+    pub encoded_keys: usize,
+    /// Time from `submit` to the verdicts after which the CPU takes the batch and the device is
+    /// given up (5 s).
+    pub deadline: Duration,
+    /// Time for opening, with the driver's compilation of the kernels (120 s).
+    pub open_deadline: Duration,
+    /// Acceptances that are verified again.
+    pub cross_check: CrossCheck,
+    /// Threads of the CPU for verification again and for batches without a device (one for each
+    /// core). With [`Threads::Shared`] no thread of the pool may wait for a batch.
+    pub threads: Threads,
+    /// Smallest run that [`batch-verify`](batch_verify) gives to the device. `None` measures it
+    /// when the device is opened.
+    pub threshold: Option<usize>,
+    /// Called once, from a thread of this crate, when the device is given up.
+    pub on_fault: Option<fn(&GpuError)>,
+}
+
+impl Default for GpuOptions {
+    fn default() -> Self {
+        let cores = available_parallelism().map_or(1, usize::from);
+        Self {
+            device: Choice::Any,
+            batch_items: 16_384,
+            message_bytes: 128,
+            batches: 3,
+            prepared_keys: 4_096,
+            encoded_keys: 65_536,
+            deadline: Duration::from_secs(5),
+            open_deadline: Duration::from_secs(120),
+            cross_check: CrossCheck::default(),
+            threads: Threads::Dedicated(cores),
+            threshold: None,
+            on_fault: None,
+        }
+    }
+}
+
+impl GpuOptions {
+    pub(crate) fn check(&self) -> Result<(), GpuError> {
+        let sizes = [
+            (1..=1 << 20).contains(&self.batch_items),
+            (96..=4096).contains(&self.message_bytes),
+            (1..=64).contains(&self.batches),
+            self.prepared_keys < 1 << 28,
+            self.encoded_keys < 1 << 28,
+            // Offsets of messages are words of 32 bits.
+            self.batch_items * self.message_bytes.next_multiple_of(8) < 1 << 31,
+        ];
+        match sizes.iter().all(|fits| *fits) {
+            true => Ok(()),
+            false => Err(GpuError::Options),
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! The one thread that calls the driver.
+#![allow(unsafe_code, reason = "memory that a device reads and writes")]
+
+use core::mem;
+use core::ptr::NonNull;
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use std::thread;
+
+use mldsa_core::{ParameterSet, VerifyingKey};
+
+use crate::batch::{message_space, planted};
+use crate::block::Block;
+use crate::driver::{Argument, Device, Driver, Kernel, Memory};
+use crate::error::GpuError;
+use crate::job::Job;
+use crate::layout::{Layout, POISON, zetas};
+use crate::options::GpuOptions;
+use crate::registry::Table;
+use crate::shared::trust;
+
+/// Items whose matrices exist at a time.
+const TILE: usize = 4096;
+/// Keys that are expanded at a time.
+const KEYS: usize = 256;
+
+/// Opens a driver on the thread that will use it.
+pub(crate) type Opener = Box<dyn FnOnce(u32) -> Result<Box<dyn Driver>, GpuError> + Send>;
+
+pub(crate) enum Command<P: ParameterSet> {
+    Run(Arc<Job<P>>),
+    Register {
+        table: Table,
+        places: Vec<u32>,
+        keys: Vec<Arc<VerifyingKey<P>>>,
+        reply: Sender<Result<(), GpuError>>,
+    },
+}
+
+/// What the worker has when it is ready.
+pub(crate) struct Ready {
+    pub(crate) device: Device,
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// Queue and memory of one block.
+struct Lane {
+    queue: usize,
+    input: Memory,
+    mu: Memory,
+    c_bits: Memory,
+    w1: Memory,
+    verdicts: Memory,
+    raw: Memory,
+}
+
+struct Worker<P: ParameterSet> {
+    driver: Box<dyn Driver>,
+    layout: Layout,
+    lanes: Vec<Lane>,
+    /// Of registration.
+    queue: usize,
+    zetas: Memory,
+    failed: Memory,
+    prepared: Memory,
+    /// `tr` of the keys of both tables.
+    trs: [Memory; 2],
+    encoded: Memory,
+    /// Encoded keys and matrices that are being expanded.
+    new_keys: Memory,
+    new_raw: Memory,
+    /// Page-locked: encoded keys, their `tr`, and a word.
+    staging: NonNull<u8>,
+    active: VecDeque<Arc<Job<P>>>,
+}
+
+/// The body of the thread: opens the device, says so, and works until no handle is left.
+pub(crate) fn run<P: ParameterSet>(
+    open: Opener,
+    options: &GpuOptions,
+    commands: &Receiver<Command<P>>,
+    ready: &Sender<Result<Ready, GpuError>>,
+) {
+    let (mut worker, ready_with) = match Worker::<P>::open(open, options) {
+        Ok(opened) => opened,
+        Err(error) => {
+            // Whoever waited for it has gone if this fails.
+            let _ = ready.send(Err(error));
+            return;
+        }
+    };
+    if ready.send(Ok(ready_with)).is_ok() {
+        worker.work(commands);
+    }
+}
+
+impl<P: ParameterSet> Worker<P> {
+    fn open(open: Opener, options: &GpuOptions) -> Result<(Self, Ready), GpuError> {
+        let layout = Layout::of::<P>();
+        let mut driver = open(layout.set)?;
+        let device = driver.device().clone();
+        trust(&device)?;
+        let slots = options.batch_items + planted(options.batch_items);
+        let bound = message_space(options.batch_items, options.message_bytes).next_multiple_of(256);
+        let len = bound + slots * layout.slot_with_key;
+        let queue = driver.add_queue()?;
+        let (mut lanes, mut blocks) = (Vec::new(), Vec::new());
+        for index in 0..options.batches {
+            lanes.push(Lane {
+                queue: driver.add_queue()?,
+                input: driver.allocate(len)?,
+                mu: driver.allocate(slots * 64)?,
+                c_bits: driver.allocate(slots * 64)?,
+                w1: driver.allocate(slots * layout.w1)?,
+                verdicts: driver.allocate(slots)?,
+                raw: driver.allocate(slots.min(TILE) * layout.raw)?,
+            });
+            let (start, verdicts) = (driver.page_locked(len)?, driver.page_locked(slots)?);
+            blocks.push(Block {
+                index,
+                start,
+                len,
+                bound,
+                verdicts,
+            });
+        }
+        // One more for the probes.
+        let (prepared, encoded) = (options.prepared_keys + 1, options.encoded_keys + 1);
+        let mut worker = Self {
+            queue,
+            lanes,
+            zetas: driver.allocate(1024)?,
+            failed: driver.allocate(16)?,
+            prepared: driver.allocate(prepared * layout.prepared_key)?,
+            trs: [
+                driver.allocate(prepared * 64)?,
+                driver.allocate(encoded * 64)?,
+            ],
+            encoded: driver.allocate(encoded * layout.public_key)?,
+            new_keys: driver.allocate(KEYS * layout.public_key)?,
+            new_raw: driver.allocate(KEYS * layout.raw)?,
+            staging: driver.page_locked((KEYS * (layout.public_key + 64)).max(1024) + 16)?,
+            driver,
+            layout,
+            active: VecDeque::new(),
+        };
+        let table = zetas().map(i32::to_le_bytes);
+        let table = table.as_flattened();
+        // SAFETY: the staging has 1024 bytes, and the queue is waited for.
+        unsafe {
+            worker
+                .staging
+                .copy_from_nonoverlapping(NonNull::from(&table[0]), table.len());
+            let from = worker.staging.as_ptr();
+            worker
+                .driver
+                .upload(queue, worker.zetas, 0, from, table.len())?;
+        }
+        worker.driver.wait(queue)?;
+        Ok((worker, Ready { device, blocks }))
+    }
+
+    fn work(&mut self, commands: &Receiver<Command<P>>) {
+        let mut idle_rounds = 0_u32;
+        loop {
+            let command = if self.active.is_empty() {
+                match commands.recv() {
+                    Ok(command) => Some(command),
+                    Err(_) => return,
+                }
+            } else {
+                commands.try_recv().ok()
+            };
+            let has_command = command.is_some();
+            match command {
+                Some(Command::Run(job)) => match self.start(&job) {
+                    Ok(()) => self.active.push_back(job),
+                    Err(error) => self.give_up(&job, &error),
+                },
+                Some(Command::Register {
+                    table,
+                    places,
+                    keys,
+                    reply,
+                }) => {
+                    let result = self.register(table, &places, &keys);
+                    // The caller may have gone after its deadline.
+                    let _ = reply.send(result);
+                }
+                None => {}
+            }
+            match self.collect() || has_command {
+                true => idle_rounds = 0,
+                false => idle_rounds = idle_rounds.saturating_add(1),
+            }
+            // A batch takes 150 microseconds at least: first spin, then sleep.
+            match idle_rounds {
+                0 => {}
+                1..2000 => thread::yield_now(),
+                _ => thread::sleep(Duration::from_micros(50)),
+            }
+        }
+    }
+
+    /// Passes on what has ended. Returns whether anything has.
+    fn collect(&mut self) -> bool {
+        for n in 0..self.active.len() {
+            let job = self.active[n].clone();
+            match self.driver.is_idle(self.lanes[job.order.block.index].queue) {
+                Ok(false) => {}
+                Ok(true) => {
+                    self.active.remove(n);
+                    let (from, len) = (job.order.block.verdicts, job.order.owners.len());
+                    // SAFETY: the device has written them, and the queue is idle.
+                    let codes = unsafe { core::slice::from_raw_parts(from.as_ptr(), len) };
+                    job.returned(codes.to_vec());
+                    job.shared.watch.wake();
+                    return true;
+                }
+                Err(error) => {
+                    for job in mem::take(&mut self.active) {
+                        self.give_up(&job, &error);
+                    }
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    fn give_up(&self, job: &Job<P>, error: &GpuError) {
+        job.shared.give_up(error);
+        job.failed();
+        job.shared.watch.wake();
+    }
+
+    /// Copies a batch, verifies it and copies the verdicts, without waiting.
+    fn start(&mut self, job: &Job<P>) -> Result<(), GpuError> {
+        use Argument::{Memory as M, Word as W};
+        if let Some(error) = job.shared.fault.get() {
+            return Err(error.clone());
+        }
+        let (order, layout) = (&job.order, self.layout);
+        let lane = &self.lanes[order.block.index];
+        let (queue, block, n) = (lane.queue, order.block, order.owners.len());
+        let from = block.bound - 8 * order.words;
+        let len = 8 * order.words + n * order.stride;
+        let (count, bound, stride) = (W(n as u32), W(block.bound as u32), W(order.stride as u32));
+        let input = M(lane.input);
+        let (teams, driver) = (self.driver.teams() as usize, &mut self.driver);
+        let groups = |n: usize, each: usize| n.div_ceil(each) as u32;
+        let trs = self.trs[usize::from(order.table == Some(Table::Encoded))];
+        // SAFETY: the block is lent to this job until it is settled, and lost if that is before
+        // the queue is idle. Lane and arguments are those of `open` and of the kernels.
+        unsafe {
+            block.verdicts.write_bytes(POISON, n);
+            driver.upload(queue, lane.input, from, block.start.as_ptr().add(from), len)?;
+            driver.fill(queue, lane.verdicts, POISON, n)?;
+            let arguments = [
+                count,
+                input,
+                bound,
+                stride,
+                M(trs),
+                M(lane.mu),
+                M(lane.c_bits),
+            ];
+            driver.launch(queue, Kernel::Messages, groups(n, 64), &arguments)?;
+            let results = [M(lane.c_bits), M(lane.w1), M(lane.verdicts), M(self.zetas)];
+            if order.table == Some(Table::Prepared) {
+                let [c_bits, w1, verdicts, zetas] = results;
+                let keys = M(self.prepared);
+                let arguments = [
+                    count, input, bound, stride, keys, c_bits, w1, verdicts, zetas,
+                ];
+                driver.launch(queue, Kernel::LatticePrepared, groups(n, teams), &arguments)?;
+            } else {
+                let (table, raw) = (M(self.encoded), M(lane.raw));
+                let [c_bits, w1, verdicts, zetas] = results;
+                for first in (0..n).step_by(TILE) {
+                    let items = TILE.min(n - first);
+                    let total = items * layout.polynomials;
+                    let (first, items_word) = (W(first as u32), W(items as u32));
+                    let arguments = [first, W(total as u32), input, bound, stride, table, raw];
+                    driver.launch(queue, Kernel::Expand, groups(total, 32), &arguments)?;
+                    let arguments = [
+                        first, items_word, input, bound, stride, table, raw, c_bits, w1, verdicts,
+                        zetas,
+                    ];
+                    driver.launch(
+                        queue,
+                        Kernel::LatticeEncoded,
+                        groups(items, teams),
+                        &arguments,
+                    )?;
+                }
+            }
+            let arguments = [
+                count,
+                input,
+                bound,
+                stride,
+                M(lane.mu),
+                M(lane.w1),
+                M(lane.verdicts),
+            ];
+            driver.launch(queue, Kernel::Challenges, groups(n, 64), &arguments)?;
+            driver.download(queue, block.verdicts.as_ptr(), lane.verdicts, n)?;
+        }
+        driver.start(queue)
+    }
+
+    /// Brings keys to their places. No batch that exists names these places.
+    fn register(
+        &mut self,
+        table: Table,
+        places: &[u32],
+        keys: &[Arc<VerifyingKey<P>>],
+    ) -> Result<(), GpuError> {
+        let mut rest = places.iter().zip(keys).peekable();
+        while let Some((&first, key)) = rest.next() {
+            // Neighbours go together.
+            let mut run = vec![key];
+            while let Some((_, key)) = rest.next_if(|(place, _)| {
+                run.len() < KEYS && **place as usize == first as usize + run.len()
+            }) {
+                run.push(key);
+            }
+            self.register_run(table, first as usize, &run)?;
+        }
+        Ok(())
+    }
+
+    fn register_run(
+        &mut self,
+        table: Table,
+        first: usize,
+        keys: &[&Arc<VerifyingKey<P>>],
+    ) -> Result<(), GpuError> {
+        use Argument::{Memory as M, Word as W};
+        let (layout, n, queue) = (self.layout, keys.len(), self.queue);
+        let (key_bytes, tr_bytes) = (n * layout.public_key, n * 64);
+        let (driver, staging) = (&mut self.driver, self.staging.as_ptr());
+        let trs = self.trs[usize::from(table == Table::Encoded)];
+        // SAFETY: the staging has room for KEYS keys with their tr and a word, nobody else uses
+        // it, and the queue is waited for. Places are below the capacity.
+        unsafe {
+            for (n, key) in keys.iter().enumerate() {
+                let (encoded, tr) = (key.as_bytes().as_ref(), key.tr());
+                staging
+                    .add(n * layout.public_key)
+                    .copy_from(encoded.as_ptr(), encoded.len());
+                staging.add(key_bytes + n * 64).copy_from(tr.as_ptr(), 64);
+            }
+            let word = staging.add(key_bytes + tr_bytes);
+            word.write_bytes(0, 4);
+            driver.upload(queue, trs, first * 64, staging.add(key_bytes), tr_bytes)?;
+            match table {
+                Table::Encoded => {
+                    let at = first * layout.public_key;
+                    driver.upload(queue, self.encoded, at, staging, key_bytes)?;
+                }
+                Table::Prepared => {
+                    driver.upload(queue, self.new_keys, 0, staging, key_bytes)?;
+                    driver.upload(queue, self.failed, 0, word, 4)?;
+                    let (total, keys) = (n * layout.polynomials, M(self.new_keys));
+                    let (raw, none) = (M(self.new_raw), W(0));
+                    let arguments = [none, W(total as u32), keys, none, none, keys, raw];
+                    driver.launch(queue, Kernel::Expand, total.div_ceil(32) as u32, &arguments)?;
+                    let (to, failed) = (M(self.prepared), M(self.failed));
+                    let arguments = [W(first as u32), raw, keys, to, failed, M(self.zetas)];
+                    let rows = (n * layout.k) as u32;
+                    driver.launch(queue, Kernel::Prepare, rows, &arguments)?;
+                    driver.download(queue, word, self.failed, 4)?;
+                }
+            }
+            driver.wait(queue)?;
+            // Five blocks suffice for all keys that will ever be: a fault.
+            match core::slice::from_raw_parts(word, 4) {
+                [0, 0, 0, 0] => Ok(()),
+                _ => Err(GpuError::WrongVerdict),
+            }
+        }
+    }
+}
