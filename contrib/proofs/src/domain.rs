@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use crate::forms::{Atom, AtomId, Definition, Form, TOO_LARGE, UNKNOWN, Vector, combined};
+use crate::forms::{
+    Atom, AtomId, Definition, EMPTY, Form, TOO_LARGE, UNKNOWN, Vector, bounded, combined,
+};
 use crate::reference::{Q, inverse};
 use crate::terms::{Terms, WordId, fits};
 
@@ -14,6 +16,8 @@ impl Terms {
         q: Option<Vector>,
         definition: Definition,
     ) -> AtomId {
+        assert!(low <= high, "{EMPTY}");
+        let (low, high) = bounded((low, high));
         self.atoms.push(Atom {
             low,
             high,
@@ -117,6 +121,9 @@ impl Terms {
         let (mut low, mut high) = (Some(form.constant), Some(form.constant));
         for &(atom, k) in &form.terms {
             let (l, h) = limits(atom, known);
+            if l <= -UNKNOWN || h >= UNKNOWN {
+                return (-UNKNOWN, UNKNOWN);
+            }
             let (l, h) = if k >= 0 { (l, h) } else { (h, l) };
             low = low
                 .zip(l.checked_mul(k))
@@ -131,7 +138,7 @@ impl Terms {
             .and_then(|low| low.checked_add(up))
             .map_or(-UNKNOWN, |low| low >> form.shift);
         let high = high.map_or(UNKNOWN, |high| high >> form.shift);
-        (low.max(-UNKNOWN), high.min(UNKNOWN))
+        bounded((low, high))
     }
 
     /// The form modulo q as a combination of variables.

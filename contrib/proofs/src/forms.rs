@@ -60,9 +60,21 @@ pub(crate) struct Atom {
     pub(crate) order: Option<(AtomId, i128, bool)>,
 }
 
-/// Bound of what is computed with: coefficients beyond it stop the execution.
+/// The reason why an execution stops at a coefficient that 128 bits do not hold.
 pub(crate) const TOO_LARGE: &str = "a coefficient is too large for the domain";
+/// The reason why an execution stops at a range without values, which would satisfy every check.
+pub(crate) const EMPTY: &str = "a range has no values";
+/// The bound of ranges. One that reaches it says nothing, and nothing follows from it.
 pub(crate) const UNKNOWN: i128 = i128::MAX / 8;
+
+/// The range, or the one that says nothing if it reaches the bound.
+pub(crate) fn bounded((low, high): (i128, i128)) -> (i128, i128) {
+    if low <= -UNKNOWN || high >= UNKNOWN {
+        (-UNKNOWN, UNKNOWN)
+    } else {
+        (low, high)
+    }
+}
 
 impl Form {
     pub(crate) fn constant(value: i128) -> Self {

@@ -6,6 +6,8 @@ mod arithmetic;
 mod audit;
 mod bounds;
 mod domain;
+#[cfg(test)]
+mod domain_fuzz;
 mod evaluate;
 mod exhaust;
 mod faults;

@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::forms::{Atom, AtomId, Definition, Form, Residue};
+use crate::forms::{Atom, AtomId, Definition, EMPTY, Form, Residue, bounded};
 
 /// A literal; 0 is false, 1 is true.
 pub(crate) type Lit = u32;
@@ -237,6 +237,8 @@ impl Terms {
         {
             (form, (low, high)) = (refitted, range);
         }
+        assert!(low <= high, "{EMPTY}");
+        (low, high) = bounded((low, high));
         let id = self.words.len() as WordId;
         if form.terms.len() > 12 {
             form = self.seal_form(form, (low, high));

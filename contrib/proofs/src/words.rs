@@ -1,6 +1,6 @@
 //! Operations on words, with what they are for constants and the form of their result.
 
-use crate::forms::Form;
+use crate::forms::{Form, UNKNOWN};
 use crate::memory::constant_bits;
 use crate::terms::{
     Compare, Extreme, Fill, Lit, Op, Terms, WordId, any_of, extended, is_any, mask, number,
@@ -72,8 +72,9 @@ impl Terms {
         }
         self.word(width, Op::Slice(word, from), |t| {
             let w = &t.words[word as usize];
-            let (form, hint) = (w.form.clone(), (w.low >> from, w.high >> from));
-            (t.floor(&form, from), Some(hint))
+            let hint = (w.high < UNKNOWN).then_some((w.low >> from, w.high >> from));
+            let form = w.form.clone();
+            (t.floor(&form, from), hint)
         })
     }
 
@@ -169,8 +170,9 @@ impl Terms {
         } else {
             (-b.high, -b.low)
         };
-        let hint = (a.low.saturating_add(low), a.high.saturating_add(high));
-        (a.form.plus(&b.form.scaled(sign)), Some(hint))
+        let is_known = a.high < UNKNOWN && b.high < UNKNOWN;
+        let hint = is_known.then_some((a.low + low, a.high + high));
+        (a.form.plus(&b.form.scaled(sign)), hint)
     }
 
     /// The low bits of a product.
@@ -367,7 +369,8 @@ impl Terms {
         }
         self.word(width, Op::Clamp(a, low, high), |t| {
             let (low, high) = (i128::from(low), i128::from(high));
-            (Form::atom(t.opaque(l.max(low), h.min(high).max(low))), None)
+            let atom = t.opaque(l.clamp(low, high), h.clamp(low, high));
+            (Form::atom(atom), None)
         })
     }
 }
