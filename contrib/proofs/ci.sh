@@ -5,6 +5,7 @@
 source .ci/lib.sh
 [ "$(uname -m)" = x86_64 ] || not_run "the kernels of this architecture have no rows"
 run cargo clippy --locked --quiet --manifest-path contrib/proofs/Cargo.toml --all-targets -- -D warnings
+run cargo test --locked --quiet --manifest-path contrib/proofs/Cargo.toml
 run cargo run --locked --quiet --release --manifest-path contrib/proofs/Cargo.toml -- quick
 install "${arm_tools[@]}" && tools/install-targets.sh aarch64-unknown-linux-gnu || true
 gate cargo run --locked --quiet --release --manifest-path contrib/proofs/Cargo.toml -- aarch64 quick
