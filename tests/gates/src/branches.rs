@@ -9,9 +9,7 @@ use crate::{Verdict, compiler, cross, installed, succeed, target, unknown};
 mod list;
 mod reader;
 
-use reader::{Found, Kind};
-
-pub(crate) use reader::Dialect;
+use reader::{Dialect, Found, Kind};
 
 /// Target, its dialect, the features it has (the aggregate shares by `Arc`), and the
 /// levels of optimisation that are read unless `--all` is said.
@@ -112,7 +110,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
 }
 
 /// Compiles everything anew, because what is fresh leaves no assembler, and reads it.
-pub(crate) fn compile(
+fn compile(
     name: &str,
     dialect: Dialect,
     features: &str,
@@ -205,7 +203,7 @@ fn judge(what: &str, compiler: &str, found: &Found, used: &mut BTreeSet<list::Ke
 
 /// A name without hashes, without the types of a function's parameters, and of a
 /// method of this workspace without those of its type: `mldsa_core::hash::xof::Sponge::absorb`.
-pub(crate) fn plain(mangled: &str) -> String {
+fn plain(mangled: &str) -> String {
     let name = format!("{:#}", rustc_demangle::demangle(mangled));
     let name = name.split(" (.llvm").next().unwrap_or(&name);
     // `<Type>::method`, not `<Type as Trait>::method`.

@@ -8,8 +8,6 @@ use std::process::{Command, ExitCode};
 mod branches;
 mod counts;
 mod ct;
-mod division;
-mod fused;
 mod stack;
 mod trace;
 
@@ -44,22 +42,12 @@ const NOT_RUN: u8 = 77;
 
 type Gate = fn(&[String]) -> Verdict;
 
-const GATES: [(&str, Gate, &str); 8] = [
+const GATES: [(&str, Gate, &str); 6] = [
     ("ct", ct::run, "constant time under Valgrind"),
-    (
-        "division",
-        division::run,
-        "no division in the release build",
-    ),
     (
         "branches",
         branches::run,
         "conditional jumps in what compilers make [--all] [--print] [TARGET ...]",
-    ),
-    (
-        "fused",
-        fused::run,
-        "kernels call no helpers of their own [--print]",
     ),
     ("wiping", wiping, "dead stack and heap hold no secrets"),
     ("stack", stack::run, "stack and heap table [--bless]"),
