@@ -1,8 +1,8 @@
-//! Writes `examples/data/votes.jsonl`, a few rounds of votes of a made-up
-//! chain, and `votes.expected.jsonl`, the verdicts on them.
+//! Writes `examples/data/votes.jsonl`, a few rounds of votes of a made-up chain;
+//! `forged-votes.jsonl`, forged ones among them; and `forged-votes.expected.jsonl`, the verdicts on those.
 //!
 //! ```text
-//! cargo run --release -p mldsa-cli --example make_votes            # writes both
+//! cargo run --release -p mldsa-cli --example make_votes            # writes all
 //! cargo run --release -p mldsa-cli --example make_votes -- --check # compares
 //! ```
 //!
@@ -29,8 +29,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let Files { votes, expected } = files();
-    for (name, content) in [(VOTES, votes), (EXPECTED, expected)] {
+    for (name, content) in files() {
         let path = data().join(name);
         let done = if check {
             fs::read(&path).and_then(|found| {
@@ -54,17 +53,9 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-const VOTES: &str = "votes.jsonl";
-const EXPECTED: &str = "votes.expected.jsonl";
-
-/// The folder of both files.
+/// The folder of the files.
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data")
-}
-
-struct Files {
-    votes: String,
-    expected: String,
 }
 
 const LABEL: &str = "mldsa examples/data/votes.jsonl";
@@ -72,8 +63,8 @@ const CHAIN: &[u8] = b"example-chain/v1/vote";
 const ROUNDS: usize = 10;
 const VALIDATORS_PER_SET: usize = 7;
 
-/// Makes both files in memory.
-fn files() -> Files {
+/// Makes the files in memory: names and contents. Every forged vote follows an honest one.
+fn files() -> [(&'static str, String); 3] {
     let validators: Vec<Validator> = (0..VALIDATORS_PER_SET * SETS.len())
         .map(|index| {
             let set = SETS[index % SETS.len()];
@@ -87,35 +78,38 @@ fn files() -> Files {
         })
         .collect();
 
-    let mut files = Files {
-        votes: String::new(),
-        expected: String::new(),
-    };
-    let mut line = 0;
+    let (mut votes, mut forged, mut expected) = (String::new(), String::new(), String::new());
+    let (mut line, mut forged_lines) = (0, 0);
     for round in 0..ROUNDS {
         for validator in &validators {
             let mut vote = Vote::of(validator, round, line);
             assert!(vote.holds(), "the peer accepts its own vote {line}");
-            let reason = TAMPERED
-                .iter()
-                .find(|(at, ..)| *at == line)
-                .map(|(_, tamper, reason)| {
-                    // Another validator of the same set, and this one's next vote.
-                    let other = &validators[(validator.index + SETS.len()) % validators.len()];
-                    let next = Vote::of(validator, round + 1, line);
-                    tamper(&mut vote, other, &next);
-                    assert!(!vote.holds(), "the peer rejects the tampered vote {line}");
-                    *reason
-                });
+            let honest = vote.line();
+            votes += &honest;
+            let found = TAMPERED.iter().find(|(at, ..)| *at == line);
             line += 1;
-            files.votes += &vote.line();
-            files.expected += &match reason {
-                None => format!("{{\"line\":{line},\"valid\":true}}\n"),
-                Some(why) => format!("{{\"line\":{line},\"valid\":false,\"reason\":\"{why}\"}}\n"),
+            let Some((_, tamper, reason)) = found else {
+                continue;
             };
+            // Another validator of the same set, and this one's next vote.
+            let other = &validators[(validator.index + SETS.len()) % validators.len()];
+            let next = Vote::of(validator, round + 1, line - 1);
+            tamper(&mut vote, other, &next);
+            assert!(!vote.holds(), "the peer rejects the tampered vote {line}");
+            forged += &(honest + &vote.line());
+            let [first, second] = [forged_lines + 1, forged_lines + 2];
+            forged_lines = second;
+            expected += &format!(
+                "{{\"line\":{first},\"valid\":true}}\n\
+                 {{\"line\":{second},\"valid\":false,\"reason\":\"{reason}\"}}\n"
+            );
         }
     }
-    files
+    [
+        ("votes.jsonl", votes),
+        ("forged-votes.jsonl", forged),
+        ("forged-votes.expected.jsonl", expected),
+    ]
 }
 
 struct Validator {
@@ -300,8 +294,9 @@ mod tests {
     #[test]
     fn files_are_reproduced_byte_for_byte() {
         let made = files();
-        assert_eq!(made.votes.lines().count(), 210);
-        for (name, content) in [(VOTES, made.votes), (EXPECTED, made.expected)] {
+        assert_eq!(made[0].1.lines().count(), 210);
+        assert_eq!(made[1].1.lines().count(), 2 * TAMPERED.len());
+        for (name, content) in made {
             let found = fs::read(data().join(name)).expect("a file");
             assert!(found == content.as_bytes(), "{name} differs");
         }

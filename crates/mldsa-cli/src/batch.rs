@@ -41,6 +41,15 @@ pub(crate) struct BatchArgs {
     max_line: u32,
 }
 
+/// The form of an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// `{"line":n,`, the answer and `}`.
+    Json,
+    /// `line n: ` and the answer. An empty answer takes no line.
+    Text,
+}
+
 /// A run over the lines of one input.
 pub(crate) struct Batch {
     pub(crate) pool: Arc<ThreadPool>,
@@ -90,9 +99,10 @@ impl BatchArgs {
 
 impl Batch {
     /// Processes the input in chunks: `parse` converts each line on the workers, `answer` makes one
-    /// answer of each in order, `print` writes one answer after `{"line":n,`.
+    /// answer of each in order, `print` writes one answer in the `style`.
     pub(crate) fn for_each_line<T: Send, A>(
         &mut self,
+        style: Style,
         known: &'static [&'static str],
         parse: impl Fn(Result<Fields<'_>, LineError>) -> T + Sync,
         mut answer: impl FnMut(Vec<T>) -> Vec<A>,
@@ -109,11 +119,19 @@ impl Batch {
             let answers = answer(parsed);
             let (output, lines) = (&mut self.output, &mut self.lines);
             let write = || {
+                let mut text = Vec::new();
                 for answer in answers {
                     *lines += 1;
-                    write!(output, "{{\"line\":{lines},")?;
-                    print(output, answer)?;
-                    output.write_all(b"}\n")?;
+                    text.clear();
+                    print(&mut text, answer)?;
+                    let [before, after] = match style {
+                        Style::Json => [format!("{{\"line\":{lines},"), "}\n".into()],
+                        Style::Text if text.is_empty() => continue,
+                        Style::Text => [format!("line {lines}: "), "\n".into()],
+                    };
+                    output.write_all(before.as_bytes())?;
+                    output.write_all(&text)?;
+                    output.write_all(after.as_bytes())?;
                 }
                 output.flush()
             };

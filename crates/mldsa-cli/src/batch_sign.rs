@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::Status;
-use crate::batch::{BatchArgs, print_error};
+use crate::batch::{BatchArgs, Style, print_error};
 use crate::json_request::{Request, Set, with_set};
 use crate::jsonl::{Fields, LineError};
 use crate::paths::Files;
@@ -72,6 +72,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let (mut signed, mut keys, mut unusable) = (0, 0, 0);
     let pool = Arc::clone(&batch.pool);
     batch.for_each_line(
+        Style::Json,
         FIELDS,
         // Moves of keys leave copies on the stack.
         |fields| zeroize_stack::<LINE_STACK, _>(|| fields.and_then(|fields| job(&fields, args))),

@@ -1,7 +1,7 @@
 //! `mldsa batch-verify`.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
-use std::io;
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 use batch_verify::{BatchVerifier, Item, Message, Mode, RejectReason, Threads};
@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::Status;
 use crate::backends::chosen;
-use crate::batch::{Batch, BatchArgs, print_error};
+use crate::batch::{Batch, BatchArgs, Style, print_error};
 use crate::certificate::Certificate;
 use crate::json_request::{self, Request, Set};
 use crate::jsonl::{Fields, LineError};
@@ -31,6 +31,10 @@ pub(crate) struct Args {
     /// Extent of the verification
     #[arg(long, value_enum, default_value_t = ModeArg::Full)]
     mode: ModeArg,
+
+    /// JSON on a terminal too
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -56,7 +60,8 @@ const HELP: &str = r#"INPUT  One JSON object a line; all values are strings with
   SHA2-512/224, SHA2-512/256, SHA3-224, SHA3-256, SHA3-384, SHA3-512, SHAKE-128,
   SHAKE-256.
 
-OUTPUT  One JSON object for every line, in order:
+OUTPUT  On a terminal without --json a text for every line that is not valid, and
+  a summary. Otherwise one JSON object for every line, in order:
   {"line":1,"valid":true}
   {"line":2,"valid":false,"reason":".."}
   {"line":3,"error":".."}      the line is unusable; it does not stop the others
@@ -98,9 +103,15 @@ impl Args {
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let mut batch = args.batch.open(MAX_LINES)?;
     let verifiers = Verifiers::new(args, &batch)?;
+    let style = if io::stdout().is_terminal() && !args.json {
+        Style::Text
+    } else {
+        Style::Json
+    };
     let (mut valid, mut invalid, mut unusable, mut skipped) = (0, 0, 0, 0);
     let mut stopped = false;
     batch.for_each_line(
+        style,
         FIELDS,
         |fields| fields.and_then(|fields| Job::from_fields(&fields, args.batch.allow_weak_prehash)),
         |jobs| {
@@ -111,23 +122,14 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
             stopped = args.mode != ModeArg::Full && Verifiers::lowest_invalid(&verdicts).is_some();
             verdicts
         },
-        |output, verdict| match verdict {
-            Verdict::Valid => {
-                valid += 1;
-                output.write_all(b"\"valid\":true")
-            }
-            Verdict::Invalid(reason) => {
-                invalid += 1;
-                write!(output, "\"valid\":false,\"reason\":\"{reason}\"")
-            }
-            Verdict::Unusable(error) => {
-                unusable += 1;
-                print_error(output, &error)
-            }
-            Verdict::Skipped => {
-                skipped += 1;
-                output.write_all(b"\"skipped\":true")
-            }
+        |output, verdict| {
+            *match verdict {
+                Verdict::Valid => &mut valid,
+                Verdict::Invalid(_) => &mut invalid,
+                Verdict::Unusable(_) => &mut unusable,
+                Verdict::Skipped => &mut skipped,
+            } += 1;
+            verdict.print(style, output)
         },
     )?;
     let counts = [
@@ -224,6 +226,22 @@ enum Verdict {
     Invalid(&'static str),
     Unusable(LineError),
     Skipped,
+}
+
+impl Verdict {
+    fn print(&self, style: Style, output: &mut dyn Write) -> io::Result<()> {
+        match (self, style) {
+            (Self::Valid | Self::Skipped, Style::Text) => Ok(()),
+            (Self::Invalid(reason), Style::Text) => write!(output, "invalid: {reason}"),
+            (Self::Unusable(error), Style::Text) => write!(output, "unusable: {error}"),
+            (Self::Valid, Style::Json) => output.write_all(b"\"valid\":true"),
+            (Self::Invalid(reason), Style::Json) => {
+                write!(output, "\"valid\":false,\"reason\":\"{reason}\"")
+            }
+            (Self::Unusable(error), Style::Json) => print_error(output, error),
+            (Self::Skipped, Style::Json) => output.write_all(b"\"skipped\":true"),
+        }
+    }
 }
 
 impl From<Result<(), RejectReason>> for Verdict {

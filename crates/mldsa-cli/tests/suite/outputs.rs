@@ -218,23 +218,35 @@ fn terminal() -> (File, File) {
     (File::from(master), side)
 }
 
-#[test]
-fn secrets_and_binary_are_not_written_to_a_terminal() {
+/// Runs a command whose standard output is a terminal, and returns what that shows.
+fn run_on_a_terminal(mut command: Command) -> (Run, String) {
     use std::io::Read;
 
+    let (mut master, side) = terminal();
+    let run = command.stdin(Stdio::null()).stdout(side).output().unwrap();
+    drop(command);
+    let mut text = Vec::new();
+    // Ends with an error when the other side is closed.
+    let _ = master.read_to_end(&mut text);
+    (Run::from(run), String::from_utf8(text).unwrap())
+}
+
+/// [`run_on_a_terminal`] of the built command.
+pub(crate) fn on_a_terminal(args: &[&str]) -> (Run, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mldsa"));
+    command.args(args);
+    run_on_a_terminal(command)
+}
+
+#[test]
+fn secrets_and_binary_are_not_written_to_a_terminal() {
     let folder = Folder::new("outputs-terminal");
     folder.good("keygen --set 44 --out key");
     folder.put("message", b"m");
     let shown = |args: &str| {
-        let (mut master, side) = terminal();
         let mut command = Command::new(env!("CARGO_BIN_EXE_mldsa"));
         command.args(args.split(' ')).current_dir(&folder.0);
-        let run = command.stdin(Stdio::null()).stdout(side).output().unwrap();
-        drop(command);
-        let mut text = Vec::new();
-        // Ends with an error when the other side is closed.
-        let _ = master.read_to_end(&mut text);
-        (Run::from(run), String::from_utf8(text).unwrap())
+        run_on_a_terminal(command)
     };
     for args in [
         "keygen --set 44",
