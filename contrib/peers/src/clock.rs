@@ -5,6 +5,28 @@
 use core::time::Duration;
 use std::{sync::OnceLock, thread, time::Instant};
 
+/// CPU time of the current thread.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadTime(Duration);
+
+impl ThreadTime {
+    /// Reads the clock of the thread.
+    ///
+    /// # Panics
+    /// On a system without such a clock.
+    #[must_use]
+    pub fn now() -> Self {
+        let clock = nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID;
+        Self(clock.now().expect("a clock of the thread").into())
+    }
+
+    /// Time since `self` was read, by the same thread.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        Self::now().0 - self.0
+    }
+}
+
 /// Unit of [`now`]: `"tsc"` or `"ns"`.
 pub const UNIT: &str = if cfg!(target_arch = "x86_64") {
     "tsc"

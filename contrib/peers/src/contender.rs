@@ -3,10 +3,8 @@
 use core::{cell::RefCell, fmt, hint::black_box, ops::Range};
 use std::rc::Rc;
 
-use cpu_time::ThreadTime;
-
 use crate::{
-    Inputs, Samples,
+    Inputs, Samples, ThreadTime,
     external::Program,
     inputs::{Case, Key},
     now,

@@ -3,6 +3,9 @@
 use std::fs;
 use std::sync::OnceLock;
 
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+
 /// Name of the CPU on Linux: the model, or implementer and part number on AArch64, which has no model
 /// name.
 #[must_use]
@@ -27,11 +30,22 @@ fn name(info: &str) -> Option<String> {
 /// Pins this thread, and all threads that it starts later, to the last core. Reports that on standard
 /// error.
 pub fn pin() {
-    let core = core_affinity::get_core_ids().and_then(|cores| cores.last().copied());
-    match core.filter(|&core| core_affinity::set_for_current(core)) {
-        Some(core) => eprintln!("pinned to core {}", core.id),
-        None => eprintln!("warning: the thread could not be pinned"),
+    match pin_to_last() {
+        Ok(core) => eprintln!("pinned to core {core}"),
+        Err(error) => eprintln!("warning: the thread could not be pinned: {error}"),
     }
+}
+
+fn pin_to_last() -> nix::Result<usize> {
+    let this_thread = Pid::from_raw(0);
+    let allowed = sched_getaffinity(this_thread)?;
+    let mut cores = (0..CpuSet::count()).rev();
+    let last = cores.find(|&core| allowed.is_set(core) == Ok(true));
+    let last = last.ok_or(nix::Error::EINVAL)?;
+    let mut wanted = CpuSet::new();
+    wanted.set(last)?;
+    sched_setaffinity(this_thread, &wanted)?;
+    Ok(last)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub mod report;
 mod rounds;
 mod score;
 
-pub use clock::{UNIT, hz, now, us};
+pub use clock::{ThreadTime, UNIT, hz, now, us};
 pub use contender::{Contender, Op, Part};
 pub use cpu::{cpu_name, pin};
 pub use external::missing_peers;

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use batch_verify::{BatchVerifier, Committee, KeyStorage, MemberId, Mode, Report, Threads, Vote};
-use cpu_time::ThreadTime;
 use mldsa_core::internals::{Expansion, JobMessage, NttPoly, Verification, verify_lanes};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyError, VerifyingKey};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::{Inputs, Set, Stream, competitors, now};
+use crate::{Inputs, Set, Stream, ThreadTime, competitors, now};
 
 /// A batch of signatures under the keys of a validator set.
 #[derive(Debug)]

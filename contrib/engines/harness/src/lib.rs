@@ -5,13 +5,14 @@
 //! programs.
 
 mod arguments;
+mod cpu_time;
 mod meter;
 mod row;
 mod signer;
 mod strategy;
 
 pub use arguments::{Arguments, Set, check_faulty, hang_limit};
-pub use cpu_time::ThreadTime;
+pub use cpu_time::{ProcessTime, ThreadTime};
 pub use meter::{Counters, Kind, KindCounters, Meter};
 pub use row::{Finality, Row, Run, Stopwatch, finish};
 pub use signer::{Signer, flip_bit, signing_key};

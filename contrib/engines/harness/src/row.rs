@@ -4,11 +4,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
-use cpu_time::ProcessTime;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{KindCounters, Meter, Strategy};
+use crate::{KindCounters, Meter, ProcessTime, Strategy};
 
 /// Wall-clock and process CPU time since the start of a run.
 #[derive(Clone, Copy, Debug)]
@@ -175,7 +174,7 @@ fn print(rows: &[Row], json: bool) -> serde_json::Result<()> {
         return Ok(());
     }
     let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN);
+    table.load_style(ASCII_MARKDOWN);
     for row in rows {
         let row = serde_json::to_value(row)?;
         let columns = row.as_object().into_iter().flatten();

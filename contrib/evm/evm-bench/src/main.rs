@@ -8,8 +8,6 @@ use clap::Parser;
 use evm_bench::gas::{NEXT, TODAY, revm_version};
 use evm_bench::rows::{self, Origin};
 use mldsa_evm_gen::lanes::Layout;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 mod measure;
 mod prices;
@@ -88,11 +86,17 @@ fn origin() -> Result<Origin, Box<dyn Error>> {
         .filter(|output| output.status.success())
         .and_then(|output| String::from_utf8(output.stdout).ok());
     Ok(Origin {
-        time: OffsetDateTime::now_utc()
-            .replace_nanosecond(0)?
-            .format(&Rfc3339)?,
+        time: now()?,
         // The project's name in the dataset, independent of the clone's address.
         repo: "mldsa".to_owned(),
         commit: commit.map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned()),
     })
+}
+
+/// The time in UTC as RFC 3339 writes it.
+fn now() -> Result<String, Box<dyn Error>> {
+    let output = Command::new("date")
+        .args(["-u", "+%Y-%m-%dT%H:%M:%SZ"])
+        .output()?;
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }

@@ -4,7 +4,6 @@ use core::error::Error;
 use std::fs;
 use std::time::Instant;
 
-use cpu_time::ThreadTime;
 use mladsa_aggregate::errors::RoundError;
 use mladsa_aggregate::test_util::Matrix;
 use mladsa_aggregate::{
@@ -16,7 +15,7 @@ use mldsa_core::{MlDsa87, ParameterSet as _, Randomness};
 use super::table::Table;
 use super::{Run, Section};
 use crate::committee::{Channels, Committee, SIZES, member};
-use crate::{cells, heap};
+use crate::{ThreadTime, cells, heap};
 
 /// Number of calls of which the least and the median are given.
 const CALLS: usize = 31;

@@ -64,7 +64,7 @@ impl Table {
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut table = comfy_table::Table::new();
-        table.load_preset(ASCII_MARKDOWN);
+        table.load_style(ASCII_MARKDOWN);
         table.set_header(self.columns.iter().map(|name| name.replace('_', " ")));
         for row in &self.rows {
             table.add_row(Row::from(row.iter().map(text)));
