@@ -43,7 +43,7 @@ errors! {
         BufferLength => "output buffer has the wrong length",
         /// The random number generator failed.
         Rng => "random number generator failed",
-        /// None of 814 attempts was accepted: a fault, by all probability.
+        /// None of 821 attempts was accepted: almost certainly a fault.
         AttemptsExhausted => "no signature within the attempt limit",
         /// The finished signature did not verify: a fault was injected or the
         /// memory is damaged.

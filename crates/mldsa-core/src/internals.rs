@@ -119,7 +119,8 @@ pub fn sign_mu_observed<P: ParameterSet>(
 }
 
 /// Signs `mu` with an expanded private key, into the caller's buffer. Only
-/// the range of s1 and s2 is checked, not that t0 and `tr` belong to them.
+/// the range of s1 and s2 is checked, not that t0 and `tr` belong to them. `observe` is given
+/// every rejected attempt.
 ///
 /// # Errors
 /// [`SignError::Key`], [`SignError::AttemptsExhausted`].
@@ -128,6 +129,7 @@ pub fn sign_mu_encoded<P: ParameterSet>(
     mu: &Mu,
     randomness: Randomness<'_>,
     out: &mut P::SignatureBytes,
+    observe: &mut dyn FnMut(Rejection),
 ) -> Result<(), SignError> {
     sign_expanded::<P>(
         Backend::detect(),
@@ -135,7 +137,7 @@ pub fn sign_mu_encoded<P: ParameterSet>(
         mu,
         randomness.rnd(),
         out.as_mut(),
-        &mut |_| {},
+        observe,
     )
 }
 

@@ -136,7 +136,7 @@ impl<P: ParameterSet> Bench<P> {
         );
         mu.update(&input.message);
         let hedge = Randomness::Hedged(&input.rnd);
-        sign_mu_encoded::<P>(&self.sk, &mu.finish(), hedge, &mut self.expected)
+        sign_mu_encoded::<P>(&self.sk, &mu.finish(), hedge, &mut self.expected, &mut |_| {})
             .expect("a signature");
     }
 

@@ -37,8 +37,13 @@ impl<P: ParameterSet> Input<P> {
         internals::keygen_internal::<P>(Backend::PORTABLE, &xi, &mut pk, &mut sk);
         let mu = mu(&internals::tr(Backend::PORTABLE.permutation(), pk.as_ref()));
         let mut signature = P::SignatureBytes::zeroed();
-        let signed =
-            internals::sign_mu_encoded::<P>(&sk, &mu, Randomness::Deterministic, &mut signature);
+        let signed = internals::sign_mu_encoded::<P>(
+            &sk,
+            &mu,
+            Randomness::Deterministic,
+            &mut signature,
+            &mut |_| {},
+        );
         assert_eq!(signed, Ok(()));
         Self {
             xi,

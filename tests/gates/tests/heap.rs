@@ -58,7 +58,7 @@ fn check<P: ParameterSet>(backend: Backend) {
         );
         let mut mu = MuBuilder::from_tr(vk.tr(), ctx);
         mu.update(b"message");
-        assert!(sign_mu_encoded::<P>(&sk, &mu.finish(), hedge, &mut out).is_ok());
+        assert!(sign_mu_encoded::<P>(&sk, &mu.finish(), hedge, &mut out, &mut |_| {}).is_ok());
     });
     assert_eq!(sign, none);
     let mut memory_to_sign = Box::new(PreparedSigningKeyStorage::new());

@@ -249,6 +249,7 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
                     &case.mu,
                     Randomness::Deterministic,
                     &mut out,
+                    &mut |_| {},
                 );
                 assert_eq!(signed, Err(SignError::Key));
             }),

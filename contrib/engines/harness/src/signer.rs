@@ -56,7 +56,7 @@ impl<P: ParameterSet> Signer<P> {
         let signature = self
             .key
             .sign_with_context(&message, context, Randomness::Deterministic);
-        // FIPS 204 allows an error after 814 rejected attempts; its probability is below 2^-256.
+        // FIPS 204 allows an error after 821 rejected attempts; its probability is below 2^-256.
         let signature = signature.expect("signing ends").as_ref().to_vec();
         self.meter.record_signature(start.elapsed());
         signature

@@ -40,7 +40,14 @@ impl Member {
         mu.update(&message(&self.id, label, &public_key));
         let mut signature = <[u8; MlDsa87::SIG_LEN]>::zeroed();
         let hedge = Randomness::Hedged(rnd);
-        sign_mu_encoded::<MlDsa87>(sk.expose(), &mu.finish(), hedge, &mut signature).ok()?;
+        sign_mu_encoded::<MlDsa87>(
+            sk.expose(),
+            &mu.finish(),
+            hedge,
+            &mut signature,
+            &mut |_| {},
+        )
+        .ok()?;
         Signature::from_bytes(&signature).ok()
     }
 }

@@ -310,6 +310,7 @@ mod check {
                 &mu,
                 Randomness::Hedged(&rnd),
                 &mut out,
+                &mut |_| {},
             );
             assert_eq!(signed, Ok(()));
             expect_public(out.as_ref(), "signature");

@@ -26,6 +26,7 @@ for_each_type!(
     decoding,
     range_check_alone,
     attempt_limit,
+    repetitions,
 );
 
 fn set<P: ParameterSet>() -> &'static Set {
@@ -49,7 +50,11 @@ fn parameters<P: ParameterSet>() {
         sig_len: P::SIG_LEN,
     };
     assert_eq!(&ours, set);
-    assert_eq!(internals::MAX_SIGN_ATTEMPTS, 814, "FIPS 204, appendix C");
+    assert_eq!(
+        internals::MAX_SIGN_ATTEMPTS,
+        821,
+        "FIPS 204, appendix C, with NIST's list of updates"
+    );
     assert_eq!(
         usize::from(P::CATEGORY),
         if set.lambda == 128 {
@@ -241,6 +246,7 @@ fn range_check_alone<P: ParameterSet>() {
             &Mu::from_bytes(mu),
             Randomness::Hedged(&rnd),
             &mut sig,
+            &mut |_| {},
         );
         match ours {
             Ok(()) => same("signature", Ok(sig.as_ref().to_vec()), theirs),
@@ -253,9 +259,9 @@ fn range_check_alone<P: ParameterSet>() {
 }
 
 /// With every coefficient of t0 at an end of its range most attempts have too
-/// many hints, so that some messages use up all 814: an error, and nothing of a
-/// rejected attempt left in the buffer. Where signing ends, it ends as in
-/// `fips204`, which has the same limit.
+/// many hints, so that some messages use up all attempts: an error, and nothing of a
+/// rejected attempt left in the buffer. Where signing ends, it ends as in `fips204`, except
+/// that `fips204` keeps the limit of 814 attempts from before NIST's list of updates.
 fn attempt_limit<P: ParameterSet>() {
     let set = set::<P>();
     let [peer, _] = peers::schemes(set);
@@ -279,17 +285,21 @@ fn attempt_limit<P: ParameterSet>() {
         let (mu, mut sig) = ([n; 64], P::SignatureBytes::zeroed());
         sig.as_mut().fill(0xaa);
         let theirs = peer.sign(PrivateKey::Expanded(sk.as_ref()), Message::Mu(&mu), None);
+        let mut rejected = 0;
         let ours = internals::sign_mu_encoded::<P>(
             &sk,
             &Mu::from_bytes(mu),
             Randomness::Deterministic,
             &mut sig,
+            &mut |_| rejected += 1,
         );
         let check = || match ours {
+            Ok(()) if rejected >= 814 => same("peer gives up", theirs.is_err(), true),
             Ok(()) => same("signature", Ok(sig.as_ref().to_vec()), theirs),
             Err(error) => {
                 exhausted += 1;
                 same("error", error, SignError::AttemptsExhausted)?;
+                same("rejected attempts", rejected, internals::MAX_SIGN_ATTEMPTS)?;
                 let untouched = [0, 0xaa].map(|fill| sig.as_ref().iter().all(|byte| *byte == fill));
                 same("wiped or untouched", untouched.contains(&true), true)?;
                 same("peer", theirs.is_err(), true)
@@ -304,6 +314,35 @@ fn attempt_limit<P: ParameterSet>() {
         P::LAMBDA != 192,
         "{exhausted} of 12 exhausted"
     );
+}
+
+/// The mean number of attempts is the number of repetitions of FIPS 204 table 1, as NIST's list
+/// of updates corrects it.
+fn repetitions<P: ParameterSet>() {
+    const MESSAGES: usize = 4_000;
+    let expected: f64 = match P::LAMBDA {
+        128 => 4.36,
+        192 => 5.14,
+        _ => 3.91,
+    };
+    let key = SigningKey::<P>::from_seed(&[9; 32]).prepare();
+    let mut source = Source::new(b"repetitions");
+    let (mut attempts, mut sig) = (0_usize, P::SignatureBytes::zeroed());
+    for _ in 0..MESSAGES {
+        let mu = Mu::from_bytes(source.bytes(64).try_into().expect("64 bytes"));
+        let observe = &mut |_| attempts += 1;
+        let signed = key.sign_mu_observed(&mu, Randomness::Deterministic, sig.as_mut(), observe);
+        assert_eq!(signed, Ok(()));
+        attempts += 1;
+    }
+    let mean = attempts as f64 / MESSAGES as f64;
+    mldsa_kat::tally::say(&format!(
+        "attempts, {}: mean {mean:.2} of {MESSAGES} signatures, expected {expected}",
+        P::NAME
+    ));
+    // The number of attempts is geometric; four standard errors of its mean.
+    let standard_error = (expected * (expected - 1.0) / MESSAGES as f64).sqrt();
+    assert!((mean - expected).abs() < 4.0 * standard_error, "{mean}");
 }
 
 #[test]

@@ -436,7 +436,8 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
             message,
         )?;
         let mut sig = P::SignatureBytes::zeroed();
-        sign_mu_encoded::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_reason)?;
+        sign_mu_encoded::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig, &mut |_| {})
+            .map_err(sign_reason)?;
         Ok(sig.as_ref().to_vec())
     }
 
