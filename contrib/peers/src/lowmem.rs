@@ -64,7 +64,6 @@ fn sign<P: ParameterSet, T: Tier<P>>(inputs: &Rc<Inputs>, tier: &'static str) ->
         let out: &mut [u8] = out.as_mut().as_mut();
         let signed = MlDsaSigner::new(&key, &mut workspace)
             .with_self_verification(false)
-            .with_commitment_check(false)
             .sign_into(
                 &case.message,
                 Context::EMPTY,

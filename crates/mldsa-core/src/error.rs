@@ -45,16 +45,11 @@ errors! {
         Rng => "random number generator failed",
         /// None of 821 attempts was accepted: almost certainly a fault.
         AttemptsExhausted => "no signature within the attempt limit",
-        /// The finished signature did not verify: a fault was injected or the
-        /// memory is damaged.
+        /// The mask or the finished signature did not pass self-verification: a fault was
+        /// injected or the memory is damaged.
         SelfVerification => "finished signature failed its own verification",
         /// The encoded private key was rejected.
         Key => "private key is malformed",
-        /// The second pass over w hashed to another commitment than the first: a fault, or a
-        /// concurrent write to the signature buffer. Only `mldsa-lowmem` has two passes.
-        CommitmentChanged => "commitment changed between two passes",
-        /// The progress function of a signer of `mldsa-lowmem` returned `Break`.
-        Stopped => "stopped by the progress function",
     }
 
     /// Reason why a key was rejected or could not be generated.

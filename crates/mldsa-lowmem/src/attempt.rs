@@ -6,7 +6,7 @@ use core::ops::ControlFlow;
 use mldsa_core::internals::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
 use mldsa_core::internals::pack::{low_part_bits, pack_low, unpack_low, unpack_z_part};
 use mldsa_core::internals::row_steps::{
-    absorb_high_bits, hint_row, low_row, r0_row_reaches, z_row_reaches, z_row_write,
+    absorb_high_bits, hint_row, is_mask_row, low_row, r0_row_reaches, z_row_reaches, z_row_write,
 };
 use mldsa_core::internals::sample::{expand_mask_packed, expand_mask_poly};
 use mldsa_core::internals::sparse::SparseChallenge;
@@ -18,14 +18,20 @@ use mldsa_core::internals::{
     CRH_LEN, CommitmentHash, MAX_SIGN_ATTEMPTS, N, Params, Rejection, SEED_LEN, declassify,
     declassify_in_place, signature_parts_mut,
 };
-use mldsa_core::{Mu, ParameterSet, SignError};
+use mldsa_core::{Mu, ParameterSet};
 
+use crate::error::SignError;
 use crate::matrix::{Matrix, mask_row};
 use crate::packed::{KECCAK, packed_row_mut, wiped};
 use crate::signing_secrets::SigningSecrets;
 use crate::tier::{Keeps, Tier, Workspace};
 
-#[cfg(all(test, feature = "ml-dsa-44"))]
+#[cfg(all(
+    test,
+    feature = "ml-dsa-44",
+    feature = "ml-dsa-65",
+    feature = "ml-dsa-87"
+))]
 mod tests;
 
 /// Report of signing to the progress function. All of it is public: attempts and rows
@@ -42,15 +48,9 @@ pub enum Progress {
     Rejected(Rejection),
 }
 
-/// The caller's progress function, if there is one.
-pub(crate) type Watch<'a> = Option<&'a mut dyn FnMut(Progress) -> ControlFlow<()>>;
-
-fn report(watch: &mut Watch<'_>, progress: Progress) -> Result<(), SignError> {
-    match watch.as_mut().map(|watch| watch(progress)) {
-        Some(ControlFlow::Break(())) => Err(SignError::Stopped),
-        _ => Ok(()),
-    }
-}
+/// A function that is given every report, with the memory of the caller in which signing works:
+/// the parts `c_tilde`, z and hint of the signature, and the workspace. Tests write to it.
+pub(crate) type Watch<'a> = dyn FnMut(Progress, [&mut [u8]; 4]) -> ControlFlow<()> + 'a;
 
 /// Reason why an attempt gave no signature.
 enum AttemptError {
@@ -74,8 +74,8 @@ impl From<Rejection> for AttemptError {
 pub(crate) struct Request<'a> {
     pub(crate) mu: &'a Mu,
     pub(crate) rnd: &'a [u8; SEED_LEN],
-    /// Whether the second pass hashes w1 again.
-    pub(crate) commitment_check: bool,
+    /// Whether w1 is hashed again in the second pass, and y derived again for z.
+    pub(crate) self_verification: bool,
 }
 
 /// State that the passes over the rows of one attempt share.
@@ -110,9 +110,6 @@ pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
 ) -> Result<(), SignError> {
     let p = &P::PARAMS;
     let (c_tilde, z, hint) = signature_parts_mut(p, out).ok_or(SignError::BufferLength)?;
-    if T::KEEPS == Keeps::Matrix {
-        expand_matrix(p, key.rho(), workspace.bytes.as_mut(), watch)?;
-    }
     let mut pass = Pass {
         key,
         request,
@@ -124,45 +121,30 @@ pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
         z,
         hint,
     };
+    if T::KEEPS == Keeps::Matrix {
+        pass.expand_matrix()?;
+    }
     let mut rho_pp = wiped::<[u8; CRH_LEN]>();
-    mldsa_core::internals::rho_pp(
-        KECCAK,
-        key.k_seed(),
-        request.rnd,
-        request.mu,
-        rho_pp.expose_mut(),
-    );
+    mask_seed(key, request, rho_pp.expose_mut());
     for attempt in 0..MAX_SIGN_ATTEMPTS {
         pass.attempt = attempt;
-        report(pass.watch, Progress::Attempt(attempt))?;
+        pass.report(Progress::Attempt(attempt))?;
         pass.mask(rho_pp.expose())?;
         pass.commit()?;
         match pass.respond() {
             Ok(()) => return Ok(()),
             Err(AttemptError::Failed(error)) => return Err(error),
             Err(AttemptError::Rejected(rejection)) => {
-                report(pass.watch, Progress::Rejected(rejection))?;
+                pass.report(Progress::Rejected(rejection))?;
             }
         }
     }
     Err(SignError::AttemptsExhausted)
 }
 
-/// Algorithm 32 into the workspace of a tier that keeps A.
-#[inline(never)]
-fn expand_matrix(
-    p: &Params,
-    rho: &[u8; SEED_LEN],
-    entries: &mut [u8],
-    watch: &mut Watch<'_>,
-) -> Result<(), SignError> {
-    for (n, entry) in entries.chunks_exact_mut(COMPACT_LEN).enumerate() {
-        if n % p.l == 0 {
-            report(watch, Progress::Row(n / p.l))?;
-        }
-        expand_compact(KECCAK, rho, n / p.l, n % p.l, entry);
-    }
-    Ok(())
+/// Line 7: `rho_pp`, the seed of the masks.
+fn mask_seed<S: SigningSecrets>(key: &S, request: &Request<'_>, rho_pp: &mut [u8; CRH_LEN]) {
+    mldsa_core::internals::rho_pp(KECCAK, key.k_seed(), request.rnd, request.mu, rho_pp);
 }
 
 fn matrix<'a, P: ParameterSet, T: Tier<P>>(
@@ -198,6 +180,29 @@ fn w_slot(bytes: &mut [u8], attempt: u16, i: usize) -> &mut [u8] {
 }
 
 impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
+    fn report(&mut self, progress: Progress) -> Result<(), SignError> {
+        let workspace = self.workspace.bytes.as_mut();
+        let memory = [&mut *self.c_tilde, &mut *self.z, &mut *self.hint, workspace];
+        match (self.watch)(progress, memory) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(SignError::Stopped),
+        }
+    }
+
+    /// Algorithm 32 into the workspace of a tier that keeps A.
+    #[inline(never)]
+    fn expand_matrix(&mut self) -> Result<(), SignError> {
+        let p = &P::PARAMS;
+        for n in 0..p.k * p.l {
+            if n % p.l == 0 {
+                self.report(Progress::Row(n / p.l))?;
+            }
+            let entry = packed_row_mut(self.workspace.bytes.as_mut(), n, COMPACT_LEN);
+            expand_compact(KECCAK, self.key.rho(), n / p.l, n % p.l, entry);
+        }
+        Ok(())
+    }
+
     /// Line 11: y, and `A y` of both attempts in the tiers that process attempts in pairs.
     fn mask(&mut self, rho_pp: &[u8; CRH_LEN]) -> Result<(), SignError> {
         let p = &P::PARAMS;
@@ -216,16 +221,17 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     #[inline(never)]
     fn commit_pair(&mut self, rho_pp: &[u8; CRH_LEN], kappa: u16) -> Result<(), SignError> {
         let p = &P::PARAMS;
-        let bytes = self.workspace.bytes.as_mut();
-        let (rows, mask) = bytes.split_at_mut(2 * p.k * COMPACT_LEN);
-        rows.fill(0);
-        for (j, y) in self.z.chunks_exact_mut(p.z_poly_len()).enumerate() {
-            report(self.watch, Progress::Row(j))?;
+        let rows = 2 * p.k * COMPACT_LEN;
+        self.workspace.bytes.as_mut()[..rows].fill(0);
+        for j in 0..p.l {
+            self.report(Progress::Row(j))?;
+            let (rows, mask) = self.workspace.bytes.as_mut().split_at_mut(rows);
             let kappa = kappa + j as u16;
             let next = kappa + p.l as u16;
             expand_mask_poly(KECCAK, rho_pp, next, p.gamma1_bits, self.acc);
             ntt_in_place(self.acc);
             store_compact(self.acc, mask);
+            let y = packed_row_mut(self.z, j, p.z_poly_len());
             expand_mask_packed(KECCAK, rho_pp, kappa, y);
             unpack_row(p, y, self.acc);
             ntt_in_place(self.acc);
@@ -244,7 +250,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         let p = &P::PARAMS;
         let mut hash = CommitmentHash::new(KECCAK, self.request.mu);
         for i in 0..p.k {
-            report(self.watch, Progress::Row(i))?;
+            self.report(Progress::Row(i))?;
             if T::KEEPS == Keeps::Pair {
                 let w = w_slot(self.workspace.bytes.as_mut(), self.attempt, i);
                 load_compact(w, self.acc);
@@ -285,7 +291,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         if declassify(ones as usize > p.omega, "hint weight verdict") {
             return Err(Rejection::HintWeight.into());
         }
-        self.write_z(&c);
+        self.write_z(&c)?;
         declassify_in_place(self.z, "the finished signature");
         declassify_in_place(hints.as_flattened_mut(), "the finished signature");
         hint_bit_pack_vartime(hints.as_flattened(), p.omega, self.hint);
@@ -305,14 +311,35 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         Ok(())
     }
 
+    /// Lines 18 and 20: z in the place of y.
+    ///
+    /// With self-verification every row of y is derived again, from K on, and compared with the
+    /// row that the commitment was made of. A row that was overwritten before the commitment
+    /// passes all other checks, because they use it too, and a z made of zeros is c s1.
     #[inline(never)]
-    fn write_z(&mut self, c: &SparseChallenge) {
+    fn write_z(&mut self, c: &SparseChallenge) -> Result<(), SignError> {
         let p = &P::PARAMS;
         let mut row = wiped::<S::Row>();
-        for (j, y) in self.z.chunks_exact_mut(p.z_poly_len()).enumerate() {
-            let s1 = self.key.row(p, j, row.expose_mut());
-            z_row_write(p, c, s1, y);
+        let mut rho_pp = wiped::<[u8; CRH_LEN]>();
+        let derive = self.request.self_verification;
+        if derive {
+            mask_seed(self.key, self.request, rho_pp.expose_mut());
         }
+        let kappa = self.attempt * p.l as u16;
+        for (j, y) in self.z.chunks_exact_mut(p.z_poly_len()).enumerate() {
+            if derive {
+                let kappa = kappa + j as u16;
+                expand_mask_poly(KECCAK, rho_pp.expose(), kappa, p.gamma1_bits, self.acc);
+                if !is_mask_row(p, y, self.acc) {
+                    return Err(SignError::SelfVerification);
+                }
+            } else {
+                unpack_row(p, y, self.acc);
+            }
+            let s1 = self.key.row(p, j, row.expose_mut());
+            z_row_write(p, c, s1, self.acc, y);
+        }
+        Ok(())
     }
 
     /// Computes the rows of w again: the r0 check, and the hints if t0 is stored.
@@ -325,10 +352,10 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         let p = &P::PARAMS;
         let mut hash = self
             .request
-            .commitment_check
+            .self_verification
             .then(|| CommitmentHash::new(KECCAK, self.request.mu));
         for (i, hints) in hints.iter_mut().enumerate() {
-            report(self.watch, Progress::Row(i))?;
+            self.report(Progress::Row(i))?;
             self.row_of_w(i);
             if let Some(hash) = &mut hash {
                 absorb_high_bits(p.gamma2, self.acc, hash);
@@ -376,7 +403,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         let mut t0 = wiped::<S::T0>();
         for (i, hints) in hints.iter_mut().enumerate() {
             if S::COMPUTES_T0 || !T::KEEPS.low() {
-                report(self.watch, Progress::Row(i))?;
+                self.report(Progress::Row(i))?;
             }
             let t0 = self.key.t0(p, i, self.acc, t0.expose_mut());
             if T::KEEPS.low() {
@@ -440,6 +467,6 @@ fn compare(hash: &mut CommitmentHash, c_tilde: &[u8]) -> Result<(), AttemptError
     if again == c_tilde {
         Ok(())
     } else {
-        Err(SignError::CommitmentChanged.into())
+        Err(SignError::SelfVerification.into())
     }
 }

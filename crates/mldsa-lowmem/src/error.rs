@@ -1,8 +1,36 @@
-//! Error of verification from external memory.
+//! Errors of signing and of verification from external memory.
 
 use core::fmt;
 
 use mldsa_core::VerifyError;
+
+/// Reason why signing failed. The signature buffer is wiped, or untouched if its length is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SignError {
+    /// The signature buffer does not have exactly `SIG_LEN` bytes.
+    BufferLength,
+    /// None of 821 attempts was accepted: almost certainly a fault.
+    AttemptsExhausted,
+    /// A check of self-verification failed: a fault, a damaged key, or a write to the signature
+    /// buffer or the workspace while signing ran.
+    SelfVerification,
+    /// The progress function returned `Break`.
+    Stopped,
+}
+
+impl fmt::Display for SignError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BufferLength => "signature buffer has the wrong length",
+            Self::AttemptsExhausted => "no signature within the attempt limit",
+            Self::SelfVerification => "signature failed self-verification",
+            Self::Stopped => "stopped by the progress function",
+        })
+    }
+}
+
+impl core::error::Error for SignError {}
 
 /// Reason why verification from a [`Reader`](crate::Reader) failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

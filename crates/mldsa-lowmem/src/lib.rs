@@ -38,7 +38,7 @@ mod attempt;
 mod signer;
 
 pub use crate::attempt::Progress;
-pub use crate::error::ReaderError;
+pub use crate::error::{ReaderError, SignError};
 pub use crate::io::{Reader, Writer};
 pub use crate::key::{ExpandedSigningKey, PrivateKey, SigningKey};
 pub use crate::keygen::keygen_from_seed;
@@ -53,8 +53,7 @@ pub use mldsa_core::MlDsa65;
 pub use mldsa_core::MlDsa87;
 pub use mldsa_core::internals::Rejection;
 pub use mldsa_core::{
-    Context, KeyError, MessageError, Mu, MuBuilder, ParameterSet, Randomness, SignError,
-    VerifyError,
+    Context, KeyError, MessageError, Mu, MuBuilder, ParameterSet, Randomness, VerifyError,
 };
 #[cfg(feature = "hash-ml-dsa")]
 pub use mldsa_core::{PreHash, PreHashed};

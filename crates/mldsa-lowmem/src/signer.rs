@@ -8,9 +8,10 @@ use mldsa_core::PreHashed;
 use mldsa_core::internals::{
     CRH_LEN, ExpandedSeed, N, SEED_LEN, Wipe, expand_seed, randomness_bytes,
 };
-use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, Randomness, SignError};
+use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, Randomness};
 
 use crate::attempt::{Progress, Request, Watch, sign_internal};
+use crate::error::SignError;
 use crate::key::PrivateKey;
 use crate::packed::{KECCAK, wiped};
 use crate::signing_secrets::SigningSecrets;
@@ -31,11 +32,26 @@ mod tests;
 ///
 /// Every method takes a buffer of exactly `SIG_LEN` bytes and computes the signature
 /// in it. **While signing runs, the buffer holds the mask y.** A process or device that
-/// can read it then computes the private key from the finished signature. One that can
-/// write it, too: with y zeroed between challenge and response, z is c s1. So the
-/// memory must belong to this call alone. Where it cannot (a mailbox, memory that DMA
-/// or another core can access), sign in an array on the stack and copy the result. The
-/// buffer is wiped when signing fails or the progress function unwinds.
+/// can read it then computes the private key from the finished signature. So the memory
+/// must belong to this call alone. Where it cannot (a mailbox, memory that DMA or another
+/// core can access), sign in an array on the stack and copy the result. The buffer is
+/// wiped when signing fails or the progress function unwinds.
+///
+/// # Self-verification
+///
+/// By default a signature is released only if all of these hold:
+///
+/// - every row of y in the buffer is the one that K, `rnd` and `mu` give, derived a second
+///   time, so that writes to y and loops that end early release no z with a known y;
+/// - the second pass over the rows of w hashes to the `c_tilde` of the first, in the tiers
+///   that make one;
+/// - the signature verifies under the public key whose hash is the `tr` of the key.
+///
+/// It costs one verification, a key generation if the public key is not at hand, and 22, 27
+/// or 37 permutations of Keccak. It does not detect a damaged K before the first use, which
+/// only a comparison with another copy does, nor an attempt that should have been rejected
+/// and was not because the workspace of a tier that stores w0 was written to. Faults of
+/// reads and writes that repeat identically in both computations pass too.
 ///
 /// ```
 /// use mldsa_lowmem::{Context, ExpandedSigningKey, Minimal, MlDsa87, MlDsaSigner, Randomness, Workspace};
@@ -57,42 +73,24 @@ pub struct MlDsaSigner<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> {
     key: &'a K,
     workspace: &'a mut Workspace<P, T>,
     self_verification: bool,
-    commitment_check: bool,
-    watch: Watch<'a>,
+    progress: Option<&'a mut dyn FnMut(Progress) -> ControlFlow<()>>,
 }
 
 impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T> {
-    /// A signer with both fault checks enabled.
+    /// Joins a key with the memory of a tier. Self-verification is enabled.
     pub fn new(key: &'a K, workspace: &'a mut Workspace<P, T>) -> Self {
         Self {
             key,
             workspace,
             self_verification: true,
-            commitment_check: true,
-            watch: None,
+            progress: None,
         }
     }
 
-    /// Enables or disables the verification of every signature before it is released,
-    /// against faults and writes to the signature buffer. Enabled by default; costs one
-    /// verification, and a key generation if the public key is not at hand.
-    ///
-    /// The check also hashes the public key, 10, 15 or 20 permutations of Keccak, and
-    /// compares the hash with the key's `tr`, also if `mu` was computed elsewhere.
-    /// So a signature is released only if it verifies under the public key whose hash
-    /// is `tr`. K, which only selects the mask, is not covered. Without the check
-    /// no part is covered: a key with a damaged `tr` gives signatures that do not verify.
+    /// Enables or disables self-verification, which is enabled by default. Without it nothing
+    /// is covered: a key with a damaged `tr` gives signatures that do not verify.
     pub fn with_self_verification(mut self, enabled: bool) -> Self {
         self.self_verification = enabled;
-        self
-    }
-
-    /// Enables or disables the second hash of w1: the second pass over the rows
-    /// hashes w1 again and compares, because a fault between the passes could otherwise
-    /// hide from the r0 check a w that is not the committed one. Enabled by default;
-    /// no effect in tiers that store w0.
-    pub fn with_commitment_check(mut self, enabled: bool) -> Self {
-        self.commitment_check = enabled;
         self
     }
 
@@ -106,7 +104,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
         mut self,
         progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Self {
-        self.watch = Some(progress);
+        self.progress = Some(progress);
         self
     }
 
@@ -156,16 +154,24 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
         randomness: Randomness<'_>,
         signature: &mut [u8],
     ) -> Result<(), SignError> {
-        let checks = Checks {
+        let request = Request {
+            mu,
+            rnd: randomness_bytes(&randomness),
             self_verification: self.self_verification,
-            commitment_check: self.commitment_check,
-            public_key: self.key.public_key(),
-            tr: Some(self.key.tr()),
         };
-        let secrets = self.key.secrets();
-        let rnd = randomness_bytes(&randomness);
-        let watch = &mut self.watch;
-        sign_with(secrets, self.workspace, mu, rnd, &checks, watch, signature)
+        let (public_key, tr) = (self.key.public_key(), Some(self.key.tr()));
+        let progress = &mut self.progress;
+        sign_with(
+            self.key.secrets(),
+            self.workspace,
+            &request,
+            (public_key, tr),
+            &mut |at, _| match progress {
+                Some(progress) => progress(at),
+                None => ControlFlow::Continue(()),
+            },
+            signature,
+        )
     }
 }
 
@@ -173,14 +179,6 @@ impl<P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> fmt::Debug for MlDsaSigner<'
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "MlDsaSigner({}, ..)", P::NAME)
     }
-}
-
-/// Fault checks of a signature.
-struct Checks<'a> {
-    self_verification: bool,
-    commitment_check: bool,
-    public_key: Option<&'a [u8]>,
-    tr: Option<&'a [u8; CRH_LEN]>,
 }
 
 /// A workspace while it holds secrets: wiped on every exit, unwinding of the progress
@@ -194,7 +192,7 @@ impl<P: ParameterSet, T: Tier<P>> Drop for InUse<'_, P, T> {
     }
 }
 
-/// A signature buffer while it holds secrets: wiped on every exit but
+/// A signature buffer while it holds secrets: wiped on every exit except
 /// [`Self::release`].
 struct Unfinished<'a>(&'a mut [u8]);
 
@@ -211,14 +209,14 @@ impl Drop for Unfinished<'_> {
     }
 }
 
-/// Signs and verifies. Both use the same accumulator.
+/// Signs, and verifies with the public key and its `tr`, as far as they are known. Both use
+/// the same accumulator.
 #[inline(never)]
 fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     secrets: &S,
     workspace: &mut Workspace<P, T>,
-    mu: &Mu,
-    rnd: &[u8; SEED_LEN],
-    checks: &Checks<'_>,
+    request: &Request<'_>,
+    (public_key, tr): (Option<&[u8]>, Option<&[u8; CRH_LEN]>),
     watch: &mut Watch<'_>,
     signature: &mut [u8],
 ) -> Result<(), SignError> {
@@ -229,16 +227,10 @@ fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     let mut acc = wiped::<[i32; N]>();
     let acc = acc.expose_mut();
     let in_use = InUse(workspace);
-    let request = Request {
-        mu,
-        rnd,
-        commitment_check: checks.commitment_check,
-    };
-    sign_internal(secrets, &request, in_use.0, acc, watch, out.0)?;
+    sign_internal(secrets, request, in_use.0, acc, watch, out.0)?;
     drop(in_use);
-    let Checks { public_key, tr, .. } = *checks;
-    if checks.self_verification && !self_verify(&P::PARAMS, secrets, public_key, tr, mu, out.0, acc)
-    {
+    let (p, mu) = (&P::PARAMS, request.mu);
+    if request.self_verification && !self_verify(p, secrets, public_key, tr, mu, out.0, acc) {
         return Err(SignError::SelfVerification);
     }
     out.release();
@@ -261,11 +253,11 @@ pub fn sign_mu_from_seed<P: ParameterSet, T: Tier<P>>(
 ) -> Result<(), SignError> {
     let mut seed = ExpandedSeed::zeroed();
     expand_seed(KECCAK, &P::PARAMS, xi, &mut seed);
-    let checks = Checks {
+    let request = Request {
+        mu,
+        rnd,
         self_verification: true,
-        commitment_check: true,
-        public_key: None,
-        tr: None,
     };
-    sign_with(&seed, workspace, mu, rnd, &checks, &mut None, signature)
+    let watch = &mut |_, _: [&mut [u8]; 4]| ControlFlow::Continue(());
+    sign_with(&seed, workspace, &request, (None, None), watch, signature)
 }

@@ -68,7 +68,6 @@ fn check_tier<P: ParameterSet, T: Tier<P>>(case: &Case<P>, counts: &mut [u32; 4]
 
     let key = key.with_public_key(pk).expect("a public key");
     MlDsaSigner::new(&key, &mut workspace)
-        .with_commitment_check(false)
         .sign_mu_into(&case.mu, hedge, &mut buffer)
         .expect("a signature");
     assert!(buffer == expected, "{} with its public key", P::NAME);

@@ -1,6 +1,7 @@
 //! Concurrent writes to the signature buffer while signing runs: a DMA channel, another
-//! core, a fault of the memory. A bit of y changes between the two passes,
-//! so that the second sees another w than the one that was committed to.
+//! core, a fault of the memory. A bit of y changes between the two passes, so that the second
+//! sees another w than the one that was committed to. Or y is zero from the commitment on, so
+//! that a valid signature would hold c s1.
 
 use core::ops::ControlFlow;
 use core::ptr::{read_volatile, write_volatile};
@@ -14,20 +15,24 @@ use mldsa_lowmem::{
 
 use crate::{Bench, Input, miss};
 
-/// Each check alone has to detect the fault; without them the signature is bad.
+/// Self-verification has to detect the fault. Without it a changed bit gives a signature that is
+/// not valid, and a zeroed y one that is.
 pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
     bench.prepare(&Input::new(0));
-    for (commitment_check, self_verification, expected) in [
-        (true, false, Err(SignError::CommitmentChanged)),
-        (false, true, Err(SignError::SelfVerification)),
-        (false, false, Ok(())),
-    ] {
+    for (zeroed, self_verification) in [(false, true), (false, false), (true, true), (true, false)]
+    {
         let mu = Mu::from_bytes([7; 64]);
-        let outcome = sign_disturbed(bench, &mu, commitment_check, self_verification);
+        let outcome = sign_disturbed(bench, &mu, zeroed, self_verification);
+        let expected = match self_verification {
+            true => Err(SignError::SelfVerification),
+            false => Ok(()),
+        };
         let kept = outcome == expected
             && match outcome {
                 Ok(()) => {
-                    VerifyingKey::<P>::verify_mu_encoded(&bench.pk, &mu, &bench.signature).is_err()
+                    let verdict =
+                        VerifyingKey::<P>::verify_mu_encoded(&bench.pk, &mu, &bench.signature);
+                    verdict.is_ok() == zeroed
                 }
                 Err(_) => bench.signature.as_ref().iter().all(|&byte| byte == 0),
             };
@@ -35,10 +40,13 @@ pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
             miss();
         }
         println!(
-            "{{\"fault\":\"y changed between the passes\",\"set\":\"{}\",\"commitment_check\":{},\
+            "{{\"fault\":\"{}\",\"set\":\"{}\",\
              \"self_verification\":{},\"outcome\":\"{:?}\",\"kept\":{}}}",
+            match zeroed {
+                true => "y zeroed before the commitment",
+                false => "y changed between the passes",
+            },
             P::NAME,
-            commitment_check,
             self_verification,
             outcome,
             kept
@@ -50,7 +58,7 @@ pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
 fn sign_disturbed<P: ParameterSet>(
     bench: &mut Bench<P>,
     mu: &Mu,
-    commitment_check: bool,
+    zeroed: bool,
     self_verification: bool,
 ) -> Result<(), SignError> {
     let y = bench.signature.as_ref()[P::C_TILDE_LEN..].as_ptr() as usize as *mut u8;
@@ -61,11 +69,26 @@ fn sign_disturbed<P: ParameterSet>(
             Progress::Row(_) => rows += 1,
             _ => {}
         }
+        if zeroed && rows == 1 {
+            // The first row of the commitment. A packed coefficient 0 is gamma1, in 18 or 20 bits.
+            let bits = if P::LAMBDA == 128 { 18 } else { 20 };
+            for n in 0..256 * P::L {
+                let top = bits * n + bits - 1;
+                for bit in bits * n..bits * (n + 1) {
+                    // SAFETY: memory of this program, `bits` for each of 256 l coefficients. It is
+                    // lent to the signer, as it would be when another device writes to it.
+                    unsafe {
+                        let byte = y.add(bit / 8);
+                        let rest = read_volatile(byte) & !(1 << (bit % 8));
+                        write_volatile(byte, rest | u8::from(bit == top) << (bit % 8));
+                    }
+                }
+            }
+        }
         // The first row of the second pass.
-        if rows == P::K + 1 {
+        if !zeroed && rows == P::K + 1 {
             rows += 1;
-            // SAFETY: memory of this program. It is lent to the signer, as it would be when a
-            // fault changes it.
+            // SAFETY: as above.
             unsafe { write_volatile(y, read_volatile(y) ^ 1) };
         }
         ControlFlow::Continue(())
@@ -74,7 +97,6 @@ fn sign_disturbed<P: ParameterSet>(
     let key = key.with_public_key(bench.pk.as_ref()).expect("a key");
     let mut workspace = Workspace::<P, Minimal>::new();
     MlDsaSigner::new(&key, &mut workspace)
-        .with_commitment_check(commitment_check)
         .with_self_verification(self_verification)
         .with_progress(&mut watch)
         .sign_mu_into(mu, Randomness::Deterministic, bench.signature.as_mut())

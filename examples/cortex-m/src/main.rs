@@ -136,8 +136,14 @@ impl<P: ParameterSet> Bench<P> {
         );
         mu.update(&input.message);
         let hedge = Randomness::Hedged(&input.rnd);
-        sign_mu_encoded::<P>(&self.sk, &mu.finish(), hedge, &mut self.expected, &mut |_| {})
-            .expect("a signature");
+        sign_mu_encoded::<P>(
+            &self.sk,
+            &mu.finish(),
+            hedge,
+            &mut self.expected,
+            &mut |_| {},
+        )
+        .expect("a signature");
     }
 
     /// The three operations of the full-memory implementation.
@@ -236,7 +242,6 @@ impl<P: ParameterSet> Bench<P> {
                     let hedge = Randomness::Hedged(&input.rnd);
                     MlDsaSigner::new(&key, &mut workspace)
                         .with_self_verification(checked)
-                        .with_commitment_check(checked)
                         .sign_into(
                             &input.message,
                             Context::EMPTY,
@@ -255,7 +260,6 @@ impl<P: ParameterSet> Bench<P> {
             let used = measure(|| {
                 MlDsaSigner::new(&key, &mut workspace)
                     .with_self_verification(false)
-                    .with_commitment_check(false)
                     .sign_into(
                         &input.message,
                         Context::EMPTY,

@@ -83,22 +83,37 @@ pub fn z_row_reaches(p: &Params, c: &SparseChallenge, s1: &[u8], y: &[u8]) -> bo
     declassify(is_negative(sign), "z verdict of a row")
 }
 
-/// Turns a packed row of y into the row of z = y + c s1, for an accepted attempt.
+/// Packs a row of z = y + c s1 into `z`, for an accepted attempt.
 ///
 /// Bounds: the row passed [`z_row_reaches`]. Constant time.
 #[inline(never)]
-pub fn z_row_write(p: &Params, c: &SparseChallenge, s1: &[u8], y: &mut [u8]) {
+pub fn z_row_write(p: &Params, c: &SparseChallenge, s1: &[u8], y: &[i32; N], z: &mut [u8]) {
     let bits = 1 + p.gamma1_bits as usize;
-    let mut z = Secret::<[i32; CHUNK]>::zeroed();
-    let z = z.expose_mut();
+    let mut sum = Secret::<[i32; CHUNK]>::zeroed();
+    let sum = sum.expose_mut();
     c.times_secret(p.eta, s1, |n, cs1| {
-        let place = part_mut(y, bits, n, CHUNK);
-        unpack_z_part(p.gamma1_bits, place, z);
-        for (z, &cs1) in z.iter_mut().zip(&*cs1) {
-            *z += cs1;
+        for ((sum, &y), &cs1) in sum.iter_mut().zip(&y[n..]).zip(&*cs1) {
+            *sum = y + cs1;
         }
-        pack_z_part(p.gamma1_bits, z, place);
+        pack_z_part(p.gamma1_bits, sum, part_mut(z, bits, n, CHUNK));
     });
+}
+
+/// Whether the packed row `packed` holds the mask `y`. Constant time up to the verdict.
+#[inline(never)]
+pub fn is_mask_row(p: &Params, packed: &[u8], y: &[i32; N]) -> bool {
+    let bits = 1 + p.gamma1_bits as usize;
+    let mut row = Secret::<[i32; CHUNK]>::zeroed();
+    let row = row.expose_mut();
+    let mut difference = 0;
+    for (n, y) in (0..).step_by(CHUNK).zip(y.chunks_exact(CHUNK)) {
+        unpack_z_part(p.gamma1_bits, part(packed, bits, n, CHUNK), row);
+        for (row, y) in row.iter().zip(y) {
+            difference |= row ^ y;
+        }
+    }
+    let differ = is_negative(difference | difference.wrapping_neg());
+    !declassify(differ, "verdict of a self-verification")
 }
 
 /// Subtracts c s2 from a row of [`low_row`]; returns whether it reaches gamma2 -

@@ -9,7 +9,7 @@ use std::vec::Vec;
 
 use mldsa_core::internals::Zeroed;
 use mldsa_core::internals::window::{COMPACT_LEN, expand_compact};
-use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, SignError};
+use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
 
 use super::*;
 use crate::key::{ExpandedSigningKey, SigningKey};

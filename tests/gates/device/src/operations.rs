@@ -7,7 +7,7 @@ use mldsa_core::internals::field::canonical;
 use mldsa_core::internals::hint::HINT_ROW_LEN;
 use mldsa_core::internals::pack::{low_part_bits, pack_low, unpack_low};
 use mldsa_core::internals::row_steps::{
-    absorb_high_bits, hint_row, low_row, r0_row_reaches, z_row_reaches, z_row_write,
+    absorb_high_bits, hint_row, is_mask_row, low_row, r0_row_reaches, z_row_reaches, z_row_write,
 };
 use mldsa_core::internals::sample::{expand_mask_packed, expand_mask_poly};
 use mldsa_core::internals::sparse::SparseChallenge;
@@ -170,9 +170,11 @@ fn rows<P: ParameterSet>(input: &Input<'_, P>, digest: &mut [u8; 32]) {
     expand_mask_packed(keccak, &rho_pp, 0, y);
     let s1 = &parts.s1[..p.eta_poly_len()];
     digest[0] = u8::from(z_row_reaches(p, &c, s1, y));
-    z_row_write(p, &c, s1, y);
-
     let mut w = [0; N];
+    expand_mask_poly(keccak, &rho_pp, 0, p.gamma1_bits, &mut w);
+    assert!(is_mask_row(p, y, &w));
+    z_row_write(p, &c, s1, &w, y);
+
     expand_mask_poly(keccak, &rho_pp, 1, p.gamma1_bits, &mut w);
     for w in &mut w {
         *w = canonical(*w);
