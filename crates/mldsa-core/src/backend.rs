@@ -12,7 +12,7 @@ pub(crate) mod matrix;
 pub(crate) mod rows;
 mod portable;
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-mod cpu;
+pub(crate) mod cpu;
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod states;
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -93,6 +93,15 @@ pub mod row_steps {
 pub mod sparse {
     pub use crate::streaming::sparse::*;
 }
+/// Facts about the kernel tables, for `contrib/proofs`.
+pub mod kernels {
+    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub use crate::backend::cpu::FEATURES;
+    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(not(feature = "count-dispatch"))]
+    pub use crate::backend::kernels::ENTRIES;
+    pub use crate::backend::kernels::{RANGES, bounds};
+}
 /// Matrix products in quarter transforms.
 pub mod window {
     pub use crate::streaming::window::*;

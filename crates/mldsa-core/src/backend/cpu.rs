@@ -12,6 +12,10 @@ macro_rules! cpu {
         pub(super) struct $token(());
 
         impl $token {
+            /// Names of the features.
+            #[cfg(feature = "unstable-internals")]
+            pub(super) const FEATURES: &[&str] = &[$($feature),+];
+
             /// The proof, which only code that is compiled for the features can make.
             #[inline]
             #[target_feature($(enable = $feature),+)]
@@ -82,3 +86,25 @@ fn has_sha3() -> bool {
         neon_sha3::get()
     }
 }
+
+/// The features that each backend needs besides those of every CPU of its target, by its name.
+#[cfg(feature = "unstable-internals")]
+pub const FEATURES: &[(&str, &[&str])] = &[
+    ("portable", &[]),
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    ("avx2", Avx2::FEATURES),
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    ("avx512", Avx512::FEATURES),
+    #[cfg(all(
+        target_arch = "aarch64",
+        target_feature = "neon",
+        target_endian = "little"
+    ))]
+    ("neon", Neon::FEATURES),
+    #[cfg(all(
+        target_arch = "aarch64",
+        target_feature = "neon",
+        target_endian = "little"
+    ))]
+    ("neon-sha3", NeonSha3::FEATURES),
+];

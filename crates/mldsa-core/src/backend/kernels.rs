@@ -20,7 +20,9 @@ use crate::ring::poly::{NttPoly, Poly};
 /// positions of half-bytes that ExpandS rejects excepted. A verdict that is returned
 /// covers all coefficients and has passed the value barrier; its caller declassifies it.
 ///
-/// In C order: `tests/proofs` finds the entries in a linked program.
+/// Ranges of arguments and results are those of [`RANGES`].
+///
+/// In C order: `contrib/proofs` finds the entries in a linked program by [`ENTRIES`].
 #[repr(C)]
 pub(crate) struct Kernels {
     pub(crate) name: &'static str,
@@ -31,9 +33,9 @@ pub(crate) struct Kernels {
         allow(dead_code, reason = "called directly where there is no choice")
     )]
     pub(crate) keccak_f1600: fn(&mut [u64; 25]),
-    /// Algorithm 41: |in| < 2^31 - 10q gives |out| < max|in| + 10q.
+    /// Algorithm 41: |in| < [`bounds::NTT_IN`] gives |out| < max|in| + [`bounds::NTT_GROWTH`].
     pub(crate) ntt: fn(&Poly, &mut NttPoly),
-    /// Algorithm 42 times 2^32. |in| < q gives |out| < q.
+    /// Algorithm 42 times 2^32. |in| < q gives |out| < q, [`bounds::REDUCED`].
     #[cfg_attr(
         not(feature = "unstable-internals"),
         allow(
@@ -116,6 +118,108 @@ pub(crate) struct Kernels {
     /// over one after the other.
     pub(crate) verify: Option<VerifyKernel>,
 }
+
+/// Bounds of coefficients: a value is in `-BOUND < x < BOUND`.
+#[cfg(feature = "unstable-internals")]
+pub mod bounds {
+    use crate::params::Q;
+
+    const Q64: i64 = Q as i64;
+    /// What [`ntt`](super::Kernels::ntt) adds to the largest magnitude of its input.
+    pub const NTT_GROWTH: i64 = 10 * Q64;
+    /// Input of the transform, so that sums stay below 2^31.
+    pub const NTT_IN: i64 = (1 << 31) - NTT_GROWTH;
+    /// Transformed polynomials that are factors: masks, secrets, t0, z and challenges.
+    pub const TRANSFORMED: i64 = 11 * Q64;
+    /// Rows of products, and both sides of the inverse transform.
+    pub const REDUCED: i64 = Q64;
+    /// Canonical residues are from 0 on and below this.
+    pub const CANONICAL: i64 = Q64;
+}
+
+/// The ranges that the kernels take and return: entry, name of the argument or result, lowest and
+/// highest coefficient. `contrib/proofs` proves the results for all arguments in these ranges, and
+/// that each result fits the arguments that receive it. `c` of `ntt` is a challenge and `c_hat` its
+/// transform.
+#[cfg(feature = "unstable-internals")]
+pub const RANGES: [(&str, &str, i64, i64); 34] = {
+    use bounds::{CANONICAL, NTT_GROWTH, NTT_IN, REDUCED, TRANSFORMED};
+    const fn below(
+        entry: &'static str,
+        name: &'static str,
+        b: i64,
+    ) -> (&'static str, &'static str, i64, i64) {
+        (entry, name, 1 - b, b - 1)
+    }
+    const fn canonical(
+        entry: &'static str,
+        name: &'static str,
+    ) -> (&'static str, &'static str, i64, i64) {
+        (entry, name, 0, CANONICAL - 1)
+    }
+    [
+        below("ntt", "in", NTT_IN),
+        below("ntt", "out", NTT_IN + NTT_GROWTH),
+        below("ntt", "c", 2),
+        below("ntt", "c_hat", 2 + NTT_GROWTH),
+        below("inv_ntt", "in", REDUCED),
+        below("inv_ntt", "out", REDUCED),
+        below("row_product", "a", TRANSFORMED),
+        below("row_product", "b", TRANSFORMED),
+        below("row_product", "out", REDUCED),
+        below("product_inv_ntt", "a", TRANSFORMED),
+        below("product_inv_ntt", "b", TRANSFORMED),
+        canonical("expand_a", "out"),
+        below("unpack_mask_ntt", "out", TRANSFORMED),
+        below("unpack_eta_ntt", "out", TRANSFORMED),
+        below("unpack_t0_ntt", "out", TRANSFORMED),
+        below("unpack_z_ntt", "out", TRANSFORMED),
+        canonical("public_row", "a"),
+        below("public_row", "s1_hat", TRANSFORMED),
+        canonical("commit_row", "a"),
+        below("commit_row", "y_hat", TRANSFORMED),
+        canonical("commit_row", "w"),
+        below("respond_row", "c_hat", TRANSFORMED),
+        below("respond_row", "s1_hat", TRANSFORMED),
+        below("respond_row", "y_hat", TRANSFORMED),
+        below("low_bits_row", "c_hat", TRANSFORMED),
+        below("low_bits_row", "s2_hat", TRANSFORMED),
+        canonical("low_bits_row", "w"),
+        below("hint_row", "c_hat", TRANSFORMED),
+        below("hint_row", "t0_hat", TRANSFORMED),
+        canonical("hint_row", "w - c s2"),
+        below("inv_ntt_use_hint", "w_hat", REDUCED),
+        canonical("prepare", "out"),
+        below("pack_eta", "s", 5),
+        below("expand_s", "out", 5),
+    ]
+};
+
+/// Names of the entries of a table, after its name, and their offsets.
+#[cfg(all(
+    feature = "unstable-internals",
+    feature = "simd",
+    not(feature = "count-dispatch")
+))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub const ENTRIES: [(&str, usize); 25] = {
+    macro_rules! offsets {
+        ($($entry:ident)+) => {
+            [$((stringify!($entry), core::mem::offset_of!(Kernels, $entry))),+]
+        };
+    }
+    let entries = offsets!(
+        keccak_f1600 ntt inv_ntt row_product product_inv_ntt expand_a expand_a_interleaved expand_s
+        expand_masks mask_lanes unpack_mask_ntt pack_eta unpack_eta_ntt unpack_t0_ntt public_row
+        commit_row respond_row low_bits_row hint_row unpack_z_ntt inv_ntt_use_hint clear_registers
+        prepare shake256 verify
+    );
+    assert!(
+        16 + 8 * entries.len() == size_of::<Kernels>(),
+        "an entry is missing"
+    );
+    entries
+};
 
 /// Count of the lookups of a kernel; empty without the feature.
 pub(crate) struct Counter {
