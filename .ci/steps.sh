@@ -298,6 +298,17 @@ step_levels() {
     done
 }
 
+# GPU kernels: the embedded PTX is what the compiler makes, PoCL runs the kernels on this CPU and
+# verdicts are the core's, and NVIDIA's assembler finds no more registers or spills than recorded.
+step_gpu() {
+    need clang-19=clang-19 /etc/OpenCL/vendors/pocl.icd=pocl-opencl-icd \
+        /usr/share/doc/ocl-icd-libopencl1=ocl-icd-libopencl1
+    gate crates/mldsa-gpu/ptx.sh check
+    MLDSA_GPU=required run cargo test --locked -p mldsa-gpu --lib -- --nocapture
+    gate crates/mldsa-gpu/registers.sh
+    finish
+}
+
 # The C interface: header, examples, misuse under sanitizers and Valgrind, known answers, wiping.
 step_c() {
     need cc=gcc c++=g++

@@ -4,6 +4,8 @@
 # PTX 7.0 for sm_70: drivers from 450 on and GPUs from Volta on. No CUDA toolkit takes part.
 set -eu
 cd "$(dirname "$0")"
+version=$(clang-19 --version | sed -n '1s/.*version \([0-9.]*\).*/\1/p')
+[ "$version" = 19.1.7 ] || { echo "ptx: NOT RUN: the PTX is of clang 19.1.7, and this is $version"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for set in 44 65 87; do

@@ -1,6 +1,8 @@
 //! Tests on a CPU device of OpenCL (PoCL), which runs the kernels that GPUs run.
 
 mod agreement;
+mod callers;
+mod faults;
 mod mutations;
 mod published;
 

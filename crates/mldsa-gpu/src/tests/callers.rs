@@ -1,0 +1,286 @@
+//! What callers may do wrong, and what they may do at the same time.
+
+use core::future::Future;
+use core::pin::pin;
+use core::task::{Context as TaskContext, Poll};
+use std::sync::Arc;
+use std::task::Wake;
+use std::thread::{self, Thread};
+
+use batch_verify::RejectReason;
+use mldsa_core::{Context, MlDsa44, Randomness, SigningKey, VerifyingKey};
+
+use super::{options, usable};
+use crate::{Choice, Gpu, GpuError, GpuOptions, Key, PushError, Signed, Table};
+
+const MESSAGE: Signed<'_> = Signed::Message(Context::EMPTY, b"a message");
+
+fn signer(n: u8) -> SigningKey<MlDsa44> {
+    SigningKey::from_seed(&[n; 32])
+}
+
+fn key(n: u8) -> VerifyingKey<MlDsa44> {
+    signer(n).verifying_key().clone()
+}
+
+fn signature(n: u8) -> Vec<u8> {
+    let signed =
+        signer(n).sign_with_context(b"a message", Context::EMPTY, Randomness::Deterministic);
+    signed.expect("a signature").as_ref().to_vec()
+}
+
+fn small() -> GpuOptions {
+    GpuOptions {
+        batch_items: 20,
+        batches: 2,
+        prepared_keys: 3,
+        encoded_keys: 2,
+        ..options()
+    }
+}
+
+#[test]
+fn sizes_and_devices_that_do_not_exist() {
+    let open = |options| Gpu::<MlDsa44>::open(options).err();
+    for options in [
+        GpuOptions {
+            batch_items: 0,
+            ..options()
+        },
+        GpuOptions {
+            batch_items: (1 << 20) + 1,
+            ..options()
+        },
+        GpuOptions {
+            batches: 0,
+            ..options()
+        },
+        GpuOptions {
+            message_bytes: 0,
+            ..options()
+        },
+        GpuOptions {
+            prepared_keys: usize::MAX,
+            ..options()
+        },
+        GpuOptions {
+            batch_items: 1 << 20,
+            message_bytes: 4096,
+            ..options()
+        },
+    ] {
+        assert_eq!(open(options), Some(GpuError::Options));
+    }
+    let threads = batch_verify::Threads::Dedicated(0);
+    assert_eq!(
+        open(GpuOptions {
+            threads,
+            ..options()
+        }),
+        Some(GpuError::Threads)
+    );
+    for device in [Choice::Cuda(99), Choice::OpenCl(99), Choice::OpenClCpu(99)] {
+        let error = open(GpuOptions {
+            device,
+            ..options()
+        });
+        assert!(
+            matches!(
+                error,
+                Some(GpuError::NoDriver(_) | GpuError::NoDevice | GpuError::Driver { .. })
+            ),
+            "{device:?}: {error:?}"
+        );
+    }
+}
+
+#[test]
+fn batches_that_are_empty_full_malformed_or_too_many() {
+    let Some(gpu) = usable(Gpu::<MlDsa44>::open(small())) else {
+        return;
+    };
+    assert_eq!(gpu.batch_with_keys().expect("a batch").submit().wait(), []);
+    let (key, good) = (key(1), signature(1));
+    let mut batch = gpu.batch_with_keys().expect("a batch");
+    let second = gpu.batch(Table::Encoded).expect("another batch");
+    assert_eq!(gpu.batch_with_keys().err(), Some(GpuError::Busy));
+    drop(second);
+    let encoded = key.as_bytes();
+    let long = vec![7; 100_000];
+    let short = (Key::Encoded(&encoded[1..]), &good[..]);
+    for (n, (key, signature)) in [short, (Key::from(&key), &good[1..]), (Key::from(&key), &[])]
+        .into_iter()
+        .enumerate()
+    {
+        assert_eq!(batch.push(key, MESSAGE, signature), Ok(n));
+    }
+    // A long message is hashed by the CPU.
+    let long = Signed::Message(Context::EMPTY, &long);
+    assert_eq!(batch.push(&key, long, &good), Ok(3));
+    batch
+        .slot(&key, MESSAGE)
+        .expect("room")
+        .copy_from_slice(&good);
+    assert_eq!(
+        batch.slot(&encoded[1..], MESSAGE).err(),
+        Some(PushError::UnknownKey)
+    );
+    while batch.len() < batch.capacity() {
+        batch.push(&key, MESSAGE, &good).expect("room");
+    }
+    assert_eq!(batch.push(&key, MESSAGE, &good), Err(PushError::Full));
+    assert_eq!(batch.push(&key, MESSAGE, &[]), Err(PushError::Full));
+    assert_eq!(batch.signatures_mut().len(), 17);
+    let verdicts = batch.submit().wait();
+    let mut wanted = vec![Ok(()); 20];
+    wanted[0] = Err(RejectReason::PublicKeyLength);
+    wanted[1] = Err(RejectReason::SignatureLength);
+    wanted[2] = Err(RejectReason::SignatureLength);
+    wanted[3] = Err(RejectReason::ChallengeMismatch);
+    assert_eq!(verdicts, wanted);
+    assert_eq!(gpu.fault(), None);
+}
+
+#[test]
+fn keys_that_are_unknown_evicted_or_too_many() {
+    let Some(gpu) = usable(Gpu::<MlDsa44>::open(small())) else {
+        return;
+    };
+    let Some(other) = usable(Gpu::<MlDsa44>::open(small())) else {
+        return;
+    };
+    let before = gpu.key_memory();
+    let (keys, good) = ([key(1), key(2), key(3)], signature(1));
+    let ids = gpu.register(Table::Prepared, &keys).expect("room");
+    let memory = gpu.key_memory();
+    assert_eq!(
+        (memory.prepared, memory.encoded),
+        (before.prepared + 3, before.encoded)
+    );
+    assert_eq!(memory.bytes, before.bytes + 3 * (4 * 5 * 768 + 64));
+    assert_eq!(
+        gpu.register(Table::Prepared, &[key(4)]),
+        Err(GpuError::TableFull)
+    );
+    assert_eq!(
+        gpu.register(Table::Encoded, &keys),
+        Err(GpuError::TableFull)
+    );
+    assert_eq!(gpu.register(Table::Encoded, &[]), Ok(vec![]));
+
+    let mut batch = other.batch(Table::Prepared).expect("a batch");
+    assert_eq!(
+        batch.push(ids[0], MESSAGE, &good),
+        Err(PushError::UnknownKey)
+    );
+    let mut batch = gpu.batch(Table::Encoded).expect("a batch");
+    assert_eq!(
+        batch.push(ids[0], MESSAGE, &good),
+        Err(PushError::OtherTable)
+    );
+    assert_eq!(
+        batch.push(&keys[0], MESSAGE, &good),
+        Err(PushError::OtherTable)
+    );
+    drop(batch);
+
+    // The place of an evicted key is not used again while a batch may name it.
+    let mut batch = gpu.batch(Table::Prepared).expect("a batch");
+    batch.push(ids[0], MESSAGE, &good).expect("room");
+    assert_eq!(gpu.evict(&ids[..2]), 2);
+    assert_eq!(gpu.evict(&ids[..1]), 0);
+    assert_eq!(
+        batch.push(ids[0], MESSAGE, &good),
+        Err(PushError::UnknownKey)
+    );
+    assert_eq!(
+        gpu.register(Table::Prepared, &[key(4)]),
+        Err(GpuError::TableFull)
+    );
+    batch.push(ids[2], MESSAGE, &good).expect("room");
+    let verdicts = batch.submit().wait();
+    assert_eq!(verdicts, [Ok(()), Err(RejectReason::ChallengeMismatch)]);
+
+    // Two places that are not neighbours.
+    let ids = [
+        gpu.register(Table::Prepared, &[key(4)]).expect("room"),
+        ids[2..].to_vec(),
+    ]
+    .concat();
+    assert_eq!(gpu.evict(&ids[1..]), 1);
+    let more = gpu
+        .register(Table::Prepared, &[key(5), key(6)])
+        .expect("room");
+    let mut batch = gpu.batch(Table::Prepared).expect("a batch");
+    assert_eq!(
+        batch.push(ids[1], MESSAGE, &good),
+        Err(PushError::UnknownKey)
+    );
+    for (id, n) in [(ids[0], 4), (more[0], 5), (more[1], 6)] {
+        batch.push(id, MESSAGE, &signature(n)).expect("room");
+    }
+    assert_eq!(batch.submit().wait(), [Ok(()); 3]);
+    assert_eq!((gpu.fault(), other.fault()), (None, None));
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let waker = Arc::new(Unpark(thread::current())).into();
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut TaskContext::from_waker(&waker)) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+#[test]
+fn threads_tasks_and_handles_that_are_dropped() {
+    let Some(gpu) = usable(Gpu::<MlDsa44>::open(small())) else {
+        return;
+    };
+    let (key, good) = (key(1), signature(1));
+    let fill = |gpu: &Gpu<MlDsa44>, items: usize| loop {
+        match gpu.batch_with_keys() {
+            Ok(mut batch) => {
+                (0..items).for_each(|_| assert!(batch.push(&key, MESSAGE, &good).is_ok()));
+                return batch;
+            }
+            Err(GpuError::Busy) => thread::yield_now(),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    // More handles than blocks.
+    for _ in 0..5 {
+        drop(fill(&gpu, 3).submit());
+    }
+    thread::scope(|scope| {
+        for items in 1..4 {
+            let (fill, gpu) = (&fill, gpu.clone());
+            scope.spawn(move || {
+                for n in 0..4 {
+                    let pending = fill(&gpu, items).submit();
+                    let verdicts = if n % 2 == 0 {
+                        pending.wait()
+                    } else {
+                        block_on(pending)
+                    };
+                    assert_eq!(verdicts, vec![Ok(()); items]);
+                }
+            });
+        }
+    });
+    assert_eq!(gpu.fault(), None);
+    // The last handle of the device goes before its batch does.
+    let batch = fill(&gpu, 2);
+    drop(gpu);
+    assert_eq!(batch.submit().wait(), [Ok(()); 2]);
+}

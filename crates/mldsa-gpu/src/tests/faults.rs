@@ -1,0 +1,324 @@
+//! Devices that lie, fail or hang: an OpenCL device behind a switch. No verdict is lost or made up.
+#![allow(unsafe_code, reason = "a driver, whose contract it passes on")]
+
+use core::ptr::NonNull;
+use core::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use mldsa_core::{Context, MlDsa44};
+
+use super::{options, usable};
+use crate::driver::{Argument, Device, Driver, Kernel, Memory};
+use crate::layout::POISON;
+use crate::opencl::{Kind, OpenCl};
+use crate::probe::{CONTEXT, Probe};
+use crate::{CrossCheck, Gpu, GpuError, GpuOptions, Key, Signed};
+
+/// What the device does wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    None,
+    /// The codes of all slots are this one.
+    AllAre(u8),
+    /// The first slot that is this code becomes that one.
+    One(u8, u8),
+    /// Each slot has the code of the one before it.
+    Late,
+    /// The kernels do not start.
+    Launch,
+    /// A copy fails for want of memory.
+    Memory,
+    /// A queue is never idle.
+    Hang,
+    /// The driver does not return from a call as long as this lasts.
+    Stuck,
+}
+
+const VALID: u8 = 0xc5;
+const MISMATCH: u8 = 0xb4;
+
+type Switch = Arc<Mutex<Fault>>;
+
+struct Faulty {
+    driver: OpenCl,
+    device: Device,
+    switch: Switch,
+    downloads: HashMap<usize, (*mut u8, usize)>,
+}
+
+impl Faulty {
+    fn fault(&self) -> Fault {
+        *self.switch.lock().expect("a switch")
+    }
+}
+
+impl Driver for Faulty {
+    fn device(&self) -> &Device {
+        &self.device
+    }
+    fn teams(&self) -> u32 {
+        self.driver.teams()
+    }
+    fn allocate(&mut self, bytes: usize) -> Result<Memory, GpuError> {
+        self.driver.allocate(bytes)
+    }
+    fn page_locked(&mut self, bytes: usize) -> Result<NonNull<u8>, GpuError> {
+        self.driver.page_locked(bytes)
+    }
+    fn add_queue(&mut self) -> Result<usize, GpuError> {
+        self.driver.add_queue()
+    }
+    unsafe fn upload(
+        &mut self,
+        queue: usize,
+        to: Memory,
+        at: usize,
+        from: *const u8,
+        len: usize,
+    ) -> Result<(), GpuError> {
+        match self.fault() {
+            Fault::Memory => Err(GpuError::Memory),
+            // SAFETY: by the caller.
+            _ => unsafe { self.driver.upload(queue, to, at, from, len) },
+        }
+    }
+    fn fill(&mut self, queue: usize, to: Memory, byte: u8, len: usize) -> Result<(), GpuError> {
+        self.driver.fill(queue, to, byte, len)
+    }
+    unsafe fn download(
+        &mut self,
+        queue: usize,
+        to: *mut u8,
+        from: Memory,
+        len: usize,
+    ) -> Result<(), GpuError> {
+        self.downloads.insert(queue, (to, len));
+        // SAFETY: by the caller.
+        unsafe { self.driver.download(queue, to, from, len) }
+    }
+    unsafe fn launch(
+        &mut self,
+        queue: usize,
+        kernel: Kernel,
+        groups: u32,
+        arguments: &[Argument],
+    ) -> Result<(), GpuError> {
+        match self.fault() {
+            Fault::Launch => Err(GpuError::Driver {
+                call: "launch",
+                code: -7,
+            }),
+            // SAFETY: by the caller.
+            _ => unsafe { self.driver.launch(queue, kernel, groups, arguments) },
+        }
+    }
+    fn start(&mut self, queue: usize) -> Result<(), GpuError> {
+        self.driver.start(queue)
+    }
+    fn is_idle(&mut self, queue: usize) -> Result<bool, GpuError> {
+        while self.fault() == Fault::Stuck {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if self.fault() == Fault::Hang || !self.driver.is_idle(queue)? {
+            return Ok(false);
+        }
+        let (to, len) = self.downloads[&queue];
+        // SAFETY: the target of the last download, which has ended.
+        let codes = unsafe { core::slice::from_raw_parts_mut(to, len) };
+        match self.fault() {
+            Fault::AllAre(code) => codes.fill(code),
+            Fault::One(from, to) => {
+                if let Some(code) = codes.iter_mut().find(|code| **code == from) {
+                    *code = to;
+                }
+            }
+            Fault::Late => codes.rotate_right(1),
+            _ => {}
+        }
+        Ok(true)
+    }
+    fn wait(&mut self, queue: usize) -> Result<(), GpuError> {
+        self.driver.wait(queue)
+    }
+}
+
+fn open(
+    name: &'static str,
+    switch: &Switch,
+    options: GpuOptions,
+) -> Result<Gpu<MlDsa44>, GpuError> {
+    let switch = switch.clone();
+    let opener = move |set| {
+        let driver = OpenCl::open(0, Kind::Cpu, set)?;
+        let device = Device {
+            name: name.into(),
+            ..driver.device().clone()
+        };
+        let driver = Faulty {
+            driver,
+            device,
+            switch,
+            downloads: HashMap::new(),
+        };
+        Ok(Box::new(driver) as Box<dyn Driver>)
+    };
+    Gpu::open_with(Box::new(opener), options)
+}
+
+/// Verifies the probes, which have every class of verdict, on what is left of the device.
+fn right_verdicts(gpu: &Gpu<MlDsa44>) {
+    let mut batch = gpu.batch_with_keys().expect("a batch");
+    let context = Context::new(CONTEXT).expect("a context");
+    let probes: Vec<Probe> = gpu.shared.probes.all.clone();
+    for probe in &probes {
+        let (key, signed) = (
+            Key::from(&gpu.shared.probes.key),
+            Signed::Message(context, &probe.message),
+        );
+        batch.push(key, signed, &probe.signature).expect("room");
+    }
+    let verdicts = batch.submit().wait();
+    let wanted: Vec<_> = probes.iter().map(|probe| probe.verdict).collect();
+    assert_eq!(verdicts, wanted);
+}
+
+/// Opens a good device, makes it bad, and looks at the verdicts and at the reason for which it is
+/// given up.
+fn one_fault(name: &'static str, fault: Fault, options: GpuOptions) -> Option<(GpuError, Switch)> {
+    let switch = Switch::new(Mutex::new(Fault::None));
+    let gpu = usable(open(name, &switch, options))?;
+    right_verdicts(&gpu);
+    assert_eq!(
+        (gpu.fault(), gpu.counts().batches_without_device),
+        (None, 0)
+    );
+    *switch.lock().expect("a switch") = fault;
+    right_verdicts(&gpu);
+    let error = gpu.fault().cloned();
+    right_verdicts(&gpu);
+    assert_eq!(gpu.counts().batches_without_device, 2, "{fault:?}");
+    Some((
+        error.unwrap_or_else(|| panic!("{fault:?} was not noticed")),
+        switch,
+    ))
+}
+
+#[test]
+fn a_wrong_answer_switches_the_device_off_for_the_process() {
+    let all = |cross_check| GpuOptions {
+        cross_check,
+        ..options()
+    };
+    let rare = CrossCheck::Off;
+    for (name, fault, cross_check) in [
+        ("accepts all", Fault::AllAre(VALID), rare),
+        ("rejects all", Fault::AllAre(MISMATCH), rare),
+        ("writes nothing", Fault::AllAre(POISON), rare),
+        ("writes zeros", Fault::AllAre(0), rare),
+        ("stops halfway", Fault::AllAre(0x78), rare),
+        ("mixes up slots", Fault::Late, rare),
+        ("rejects one", Fault::One(VALID, MISMATCH), rare),
+        (
+            "accepts one",
+            Fault::One(MISMATCH, VALID),
+            CrossCheck::OneIn(1),
+        ),
+        (
+            "takes one reason for another",
+            Fault::One(MISMATCH, 0x1e),
+            rare,
+        ),
+    ] {
+        let Some((error, switch)) = one_fault(name, fault, all(cross_check)) else {
+            return;
+        };
+        assert_eq!(error, GpuError::WrongVerdict, "{name}");
+        // Not even when it is right again.
+        *switch.lock().expect("a switch") = Fault::None;
+        assert_eq!(
+            open(name, &switch, options()).err(),
+            Some(GpuError::WrongVerdict)
+        );
+    }
+}
+
+#[test]
+fn a_wrong_answer_at_open_is_an_error() {
+    for (name, fault) in [
+        ("accepts all at open", Fault::AllAre(VALID)),
+        ("rejects one at open", Fault::One(VALID, MISMATCH)),
+        ("accepts one at open", Fault::One(MISMATCH, VALID)),
+    ] {
+        let opened = open(name, &Switch::new(Mutex::new(fault)), options());
+        let Err(error) = &opened else {
+            panic!("{name} was not noticed")
+        };
+        if *error != GpuError::WrongVerdict {
+            assert!(usable(opened).is_none());
+            return;
+        }
+    }
+}
+
+#[test]
+fn an_error_of_the_driver_leaves_the_batch_to_the_cpu() {
+    static REPORTS: Mutex<Vec<GpuError>> = Mutex::new(Vec::new());
+    let on_fault = |error: &GpuError| REPORTS.lock().expect("reports").push(error.clone());
+    let options = GpuOptions {
+        on_fault: Some(on_fault),
+        ..options()
+    };
+    let launch = GpuError::Driver {
+        call: "launch",
+        code: -7,
+    };
+    for (name, fault, wanted) in [
+        ("no launch", Fault::Launch, launch),
+        ("no memory", Fault::Memory, GpuError::Memory),
+    ] {
+        let Some((error, switch)) = one_fault(name, fault, options.clone()) else {
+            return;
+        };
+        assert_eq!(error, wanted);
+        // It is another handle's to try again.
+        *switch.lock().expect("a switch") = Fault::None;
+        right_verdicts(&open(name, &switch, options.clone()).expect("a device"));
+        // Reported once, although two batches met it.
+        assert_eq!(
+            core::mem::take(&mut *REPORTS.lock().expect("reports")),
+            [wanted]
+        );
+    }
+}
+
+#[test]
+fn a_device_that_hangs_is_given_up_at_the_deadline() {
+    for (name, fault) in [("hangs", Fault::Hang), ("is stuck", Fault::Stuck)] {
+        let switch = Switch::new(Mutex::new(Fault::None));
+        let Some(mut gpu) = usable(open(name, &switch, options())) else {
+            return;
+        };
+        right_verdicts(&gpu);
+        // Opening may take as long as it does on a loaded machine.
+        loop {
+            // The other threads let go of a batch that is done.
+            if let Some(shared) = Arc::get_mut(&mut gpu.shared) {
+                shared.options.deadline = Duration::from_millis(300);
+                break;
+            }
+            std::thread::yield_now();
+        }
+        *switch.lock().expect("a switch") = fault;
+        right_verdicts(&gpu);
+        assert_eq!(gpu.fault(), Some(&GpuError::Deadline));
+        // The block is not used again: the device may still read it.
+        assert_eq!(gpu.shared.free.lock().expect("blocks").len(), 2);
+        right_verdicts(&gpu);
+        assert_eq!(
+            gpu.register(crate::Table::Encoded, &[]).err(),
+            Some(GpuError::Deadline)
+        );
+        *switch.lock().expect("a switch") = Fault::None;
+    }
+}
