@@ -138,7 +138,8 @@ fn sign<P: ParameterSet>(
     let Ok(key) = SigningKey::<P>::from_expanded_bytes(sk.as_ref()) else {
         return false;
     };
-    let key = key.with_backend(backend);
+    let mut key = key.with_backend(backend);
+    key.set_self_verification(false);
     let rnd = Randomness::Hedged(rnd);
     internals::sign_mu_observed(&key, mu, rnd, out.as_mut(), &mut |_| {}).is_ok()
 }
@@ -156,7 +157,8 @@ fn sign_prepared<P: ParameterSet>(
     let Ok(key) = SigningKey::<P>::from_expanded_bytes(sk.as_ref()) else {
         return false;
     };
-    let key = key.with_backend(backend);
+    let mut key = key.with_backend(backend);
+    key.set_self_verification(false);
     let (key, rnd) = (key.prepare_in(memory), Randomness::Hedged(rnd));
     key.sign_mu_into(mu, rnd, out.as_mut()).is_ok()
 }
@@ -186,7 +188,8 @@ fn sign_batch<P: ParameterSet, const LEAK: bool>(
     let Ok(key) = SigningKey::<P>::from_expanded_bytes(sk.as_ref()) else {
         return false;
     };
-    let key = key.with_backend(backend);
+    let mut key = key.with_backend(backend);
+    key.set_self_verification(false);
     let key = key.prepare_in(&mut memory.key);
     let progress = &memory.progress;
     progress.set(0);

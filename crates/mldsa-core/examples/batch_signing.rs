@@ -21,10 +21,10 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
 
 fn batches<P: ParameterSet>() -> Result<(), Box<dyn core::error::Error>> {
     let mut key = SigningKey::<P>::generate()?;
-    let plain = key.prepare();
     // Signatures that do not verify, by a fault, are not released.
-    key.set_self_verification(true);
     let checked = key.prepare();
+    key.set_self_verification(false);
+    let plain = key.prepare();
 
     let messages: Vec<[u8; 4]> = (0..MESSAGES).map(u32::to_be_bytes).collect();
     let context = Context::new(b"example/v1")?;

@@ -145,6 +145,7 @@ pub fn sign_mu_encoded<P: ParameterSet>(
         sk.as_ref(),
         mu,
         randomness.rnd(),
+        false,
         out.as_mut(),
         observe,
     )

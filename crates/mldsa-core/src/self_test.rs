@@ -58,8 +58,16 @@ fn test<P: ParameterSet>(backend: Backend, answer: &Answer) -> Result<(), SelfTe
     let mu = mu.finish();
     let mut signature = P::SignatureBytes::zeroed();
     let sk = sk.expose().as_ref();
-    sign_expanded::<P>(backend, sk, &mu, &[0; 32], signature.as_mut(), &mut |_| {})
-        .map_err(|_| SelfTestError::Signing)?;
+    sign_expanded::<P>(
+        backend,
+        sk,
+        &mu,
+        &[0; 32],
+        true,
+        signature.as_mut(),
+        &mut |_| {},
+    )
+    .map_err(|_| SelfTestError::Signing)?;
     Shake256::digest(backend.permutation(), &[signature.as_ref()], &mut digest);
     if digest != answer.signature {
         signature.wipe();

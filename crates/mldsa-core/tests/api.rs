@@ -384,7 +384,7 @@ mod generic {
         assert_eq!(key.seed(), Some(&seed));
         assert_eq!(key.verifying_key(), by_value.verifying_key());
         assert_eq!(key.verifying_key().tr(), by_value.verifying_key().tr());
-        key.set_self_verification(true);
+        key.set_self_verification(false);
         let signature = key.sign_with_context(b"m", ctx(), Randomness::Deterministic);
         assert_eq!(
             signature,
@@ -426,7 +426,7 @@ mod generic {
         let expected = key
             .sign_with_context(b"m", ctx(), Randomness::Deterministic)
             .unwrap();
-        key.set_self_verification(true);
+        key.set_self_verification(false);
         let again = key.sign_with_context(b"m", ctx(), Randomness::Deterministic);
         assert_eq!(again.unwrap(), expected);
         let prepared = key.prepare();

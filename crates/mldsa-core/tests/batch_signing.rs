@@ -200,9 +200,9 @@ mod generic {
 
     pub(super) fn self_verification_changes_no_signature<P: ParameterSet>() {
         let mut key = SigningKey::<P>::from_seed(&[4; 32]);
-        let plain = key.prepare();
-        key.set_self_verification(true);
         let verifying = key.prepare();
+        key.set_self_verification(false);
+        let plain = key.prepare();
         let messages: Vec<_> = (0..9).map(message).collect();
         let jobs = || messages.iter().map(|m| (&m[..], Randomness::Deterministic));
         assert_eq!(

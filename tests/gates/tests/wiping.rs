@@ -358,7 +358,9 @@ fn left_on<P: ParameterSet>() -> Vec<String> {
     let set = format!("{} {}", backend.name(), P::NAME);
     let mut left = Vec::new();
     for case in cases::rejected(P::NAME) {
-        let key = SigningKey::<P>::from_seed(&case.seed);
+        let mut key = SigningKey::<P>::from_seed(&case.seed);
+        // Verification would overwrite what signing leaves on the stack.
+        key.set_self_verification(false);
         assert_eq!(key.verifying_key().backend(), backend);
         let secrets = Secrets::of(case, &key);
         for (name, panics, operation) in operations(case, &key) {

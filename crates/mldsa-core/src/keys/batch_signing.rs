@@ -283,9 +283,9 @@ mod tests {
     /// whatever the settings of the other keys of the batch.
     fn only_valid_signatures_are_released<P: ParameterSet>() {
         let mut key = SigningKey::<P>::from_seed(&[1; 32]);
-        let plain = key.prepare();
-        key.set_self_verification(true);
         let checked = key.prepare();
+        key.set_self_verification(false);
+        let plain = key.prepare();
         let other = SigningKey::<P>::from_seed(&[2; 32]).prepare();
         // The fault: the public key is not that of the private key.
         let faulty = PreparedSigningKeyRef {
@@ -337,9 +337,9 @@ mod tests {
     /// and the others are signed.
     fn the_limit_of_attempts_ends_one_message<P: ParameterSet>() {
         let mut key = SigningKey::<P>::from_seed(&[1; 32]);
-        let plain = key.prepare();
-        key.set_self_verification(true);
         let checked = key.prepare();
+        key.set_self_verification(false);
+        let plain = key.prepare();
         let mut random = Random::new(11);
         let t0_hat: vec::Vec<_> = (0..P::K).map(|_| NttPoly(random.poly(Q / 2))).collect();
         let mus: vec::Vec<_> = (0..12).map(|n| Mu::from_bytes([n; 64])).collect();

@@ -69,7 +69,7 @@ impl<P: ParameterSet> fmt::Debug for PreparedSigningKeyStorage<P> {
 /// A private key with A, s1, s2 and t0 transformed, wherever they are.
 #[derive(Clone, Copy)]
 pub struct PreparedSigningKeyRef<'a, P: ParameterSet> {
-    pub(super) material: SigningMaterial<'a>,
+    pub(crate) material: SigningMaterial<'a>,
     pub(super) verifying_key: &'a VerifyingKey<P>,
     pub(super) self_verification: bool,
 }
@@ -97,7 +97,8 @@ impl<P: ParameterSet> SignInto<P> for PreparedSigningKeyRef<'_, P> {
         observe: &mut dyn FnMut(Rejection),
     ) -> Result<(), SignError> {
         let backend = self.verifying_key.backend();
-        sign_internal::<P>(backend, &self.material, mu, randomness.rnd(), out, observe)?;
+        let (inputs, check) = ((mu, randomness.rnd()), self.self_verification);
+        sign_internal::<P>(backend, &self.material, inputs, check, out, observe)?;
         self.verifying_key.release(self.self_verification, mu, out)
     }
 }

@@ -53,10 +53,7 @@ pub(crate) fn fresh<R: rand_core::TryCryptoRng + ?Sized>(
 /// let key = SigningKey::<MlDsa65>::generate()?;
 /// // 32 bytes to back up: all of the key follows from them.
 /// let seed = *key.seed().ok_or("imported without its seed")?;
-/// let mut key = SigningKey::<MlDsa65>::from_seed(&seed);
-///
-/// // A signature that does not verify, by a fault, is never released.
-/// key.set_self_verification(true);
+/// let key = SigningKey::<MlDsa65>::from_seed(&seed);
 /// let context = Context::new(b"example/v1")?;
 /// let signature = key.sign_hedged(b"message", context)?;
 /// assert_eq!(signature.as_bytes().len(), 3309);
@@ -87,7 +84,7 @@ impl<P: ParameterSet> SigningKey<P> {
                 tr: [0; CRH_LEN],
                 backend: Backend::detect(),
             },
-            self_verification: false,
+            self_verification: true,
         }
     }
 
@@ -112,7 +109,6 @@ impl<P: ParameterSet> SigningKey<P> {
     ///
     /// let mut storage = Box::new(SigningKeyStorage::<MlDsa44>::new());
     /// let key = SigningKey::from_seed_in(&[7; 32], &mut storage);
-    /// key.set_self_verification(true);
     /// key.sign_with_context(b"message", Context::EMPTY, Randomness::Deterministic)?;
     /// # Ok::<(), mldsa_core::SignError>(())
     /// ```
@@ -289,8 +285,12 @@ impl<P: ParameterSet> SigningKey<P> {
         self
     }
 
-    /// Whether every signature is verified before it is released, against
-    /// faults. Off by default; costs one verification.
+    /// Enables or disables self-verification, which is enabled by default: before a signature
+    /// is released, its masks are derived again and compared, and it is verified under the
+    /// public key, so that a fault while signing releases nothing. Keys prepared afterwards take the
+    /// setting over.
+    ///
+    /// It costs one verification, A expanded anew, and the masks of one attempt.
     pub fn set_self_verification(&mut self, on: bool) {
         self.self_verification = on;
     }
@@ -377,6 +377,7 @@ impl<P: ParameterSet> SignInto<P> for SigningKey<P> {
             self.expanded.expose().as_ref(),
             mu,
             randomness.rnd(),
+            self.self_verification,
             out,
             observe,
         )?;
@@ -425,7 +426,7 @@ impl<P: ParameterSet> SigningKeyStorage<P> {
         key.seed.expose_mut().wipe();
         key.expanded.expose_mut().wipe();
         key.has_seed = false;
-        key.self_verification = false;
+        key.self_verification = true;
         key.verifying_key.backend = Backend::detect();
         key
     }

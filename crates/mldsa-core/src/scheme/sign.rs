@@ -6,7 +6,8 @@ use crate::coding::encode::{SecretKeyParts, signature_parts_mut};
 use crate::coding::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
 use crate::error::SignError;
 use crate::hash::transcript::{self, CommitmentHash, Mu};
-use crate::memory::array::Zeroed;
+use crate::memory::array::{Wipe, Zeroed};
+use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::{Secret, declassify, declassify_in_place};
 use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet, Params, SEED_LEN, T0_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
@@ -60,6 +61,7 @@ pub(crate) fn sign_expanded<P: ParameterSet>(
     sk: &[u8],
     mu: &Mu,
     rnd: &[u8; SEED_LEN],
+    check_masks: bool,
     out: &mut [u8],
     observe: &mut dyn FnMut(Rejection),
 ) -> Result<(), SignError> {
@@ -85,21 +87,22 @@ pub(crate) fn sign_expanded<P: ParameterSet>(
         s2_hat: s2_hat.expose().as_ref(),
         t0: T0::Packed(parts.t0),
     };
-    sign_internal::<P>(backend, &material, mu, rnd, out, observe)
+    sign_internal::<P>(backend, &material, (mu, rnd), check_masks, out, observe)
 }
 
 /// Algorithm 7 ML-DSA.Sign_internal, from `mu` on. `out` is written only by an
 /// accepted attempt.
 ///
-/// Constant time but for the values listed in `docs/constant-time.md`.
+/// Constant time except for the values listed in `docs/constant-time.md`.
 ///
 /// # Errors
-/// [`SignError::BufferLength`], [`SignError::AttemptsExhausted`].
+/// [`SignError::BufferLength`], [`SignError::AttemptsExhausted`]; with `check_masks`
+/// [`SignError::SelfVerification`] if z is not made of the masks of the attempt.
 pub(crate) fn sign_internal<P: ParameterSet>(
     backend: Backend,
     key: &SigningMaterial<'_>,
-    mu: &Mu,
-    rnd: &[u8; SEED_LEN],
+    (mu, rnd): (&Mu, &[u8; SEED_LEN]),
+    check_masks: bool,
     out: &mut [u8],
     observe: &mut dyn FnMut(Rejection),
 ) -> Result<(), SignError> {
@@ -135,6 +138,11 @@ pub(crate) fn sign_internal<P: ParameterSet>(
         let response = respond(backend, p, key, &c_hat, y_hat, w, z, hints);
         match response {
             Ok(()) => {
+                let inputs = (mu, rnd, attempt);
+                if check_masks && !is_response_of_masks(backend, p, key, inputs, &c_hat, z, out) {
+                    out.wipe();
+                    return Err(SignError::SelfVerification);
+                }
                 encode(p, c_tilde, z, hints, out);
                 return Ok(());
             }
@@ -338,6 +346,49 @@ fn respond_hints(
     Ok(())
 }
 
+/// Whether `z` is y + c s1 for the masks y that K, `rnd`, `mu` and the number of the attempt
+/// give, all derived a second time. Masks that a fault set to zero would make z = c s1, in a
+/// signature that is valid because the commitment was made of them too.
+///
+/// Works in the place of z in `out`, which has `SIG_LEN` bytes.
+#[inline(never)]
+pub(super) fn is_response_of_masks(
+    backend: Backend,
+    p: &Params,
+    key: &SigningMaterial<'_>,
+    (mu, rnd, attempt): (&Mu, &[u8; SEED_LEN], u16),
+    c_hat: &NttPoly,
+    z: &[u8],
+    out: &mut [u8],
+) -> bool {
+    let Some((_, again, _)) = signature_parts_mut(p, out) else {
+        return false;
+    };
+    let (kernels, len) = (backend.kernels(), p.z_poly_len());
+    let mut rho_pp = Secret::<[u8; CRH_LEN]>::zeroed();
+    transcript::rho_pp(
+        backend.permutation(),
+        key.k_seed,
+        rnd,
+        mu,
+        rho_pp.expose_mut(),
+    );
+    let kappa = attempt * p.l as u16;
+    let seeds = [0, 1, 2, 3, 4, 5, 6, 7].map(|n| (rho_pp.expose(), kappa + n));
+    (kernels.expand_masks)(&seeds[..p.l], len, again);
+    let mut y_hat = Secret::<NttPoly>::zeroed();
+    let (y_hat, bound) = (y_hat.expose_mut(), p.gamma1() - p.beta());
+    let mut bits = 0;
+    let rows = again.chunks_exact_mut(len).zip(z.chunks_exact(len));
+    for ((again, z), s1_hat) in rows.zip(key.s1_hat) {
+        (kernels.unpack_mask_ntt)(p.gamma1_bits, again, y_hat);
+        // A row out of bounds differs from z.
+        let _ = (kernels.respond_row)(p.gamma1_bits, bound, c_hat, s1_hat, y_hat, again);
+        bits |= difference(again, z);
+    }
+    declassify(is_zero(bits), "verdict of a self-verification")
+}
+
 /// Line 33: the signature of an accepted attempt. Bounds: `out` has `SIG_LEN` bytes.
 pub(super) fn encode(p: &Params, c_tilde: &[u8], z: &mut [u8], hints: &mut [u8], out: &mut [u8]) {
     declassify_in_place(z, "the finished signature");
@@ -346,5 +397,61 @@ pub(super) fn encode(p: &Params, c_tilde: &[u8], z: &mut [u8], hints: &mut [u8],
         c_tilde_out.copy_from_slice(c_tilde);
         z_out.copy_from_slice(z);
         hint_bit_pack_vartime(hints, p.omega, h_out);
+    }
+}
+
+#[cfg(test)]
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+mod tests {
+    use super::*;
+    use crate::hash::transcript::Randomness;
+    use crate::keys::SigningKey;
+    use crate::keys::no_alloc::{PreparedSigningKeyStorage, SignInto};
+    use crate::params::{MlDsa44, MlDsa65, MlDsa87};
+    use std::boxed::Box;
+
+    /// Masks of zeros give a z within the bounds, c s1, which the masks of the attempt do not.
+    /// So do the masks of another attempt, and z with one row of zero masks.
+    fn response_of_other_masks_is_recognised<P: ParameterSet>() {
+        let p = &P::PARAMS;
+        for backend in Backend::available() {
+            let key = SigningKey::<P>::from_seed(&[3; 32]).with_backend(backend);
+            let mut memory = Box::new(PreparedSigningKeyStorage::new());
+            let material = &key.prepare_in(&mut memory).material;
+            let (mu, rnd) = (&Mu::from_bytes([1; 64]), &[0; SEED_LEN]);
+            let (mut attempt, mut out) = (0, P::SignatureBytes::zeroed());
+            let observe = &mut |_| attempt += 1;
+            let signed = key.sign_mu_observed(mu, Randomness::Deterministic, out.as_mut(), observe);
+            assert_eq!(signed, Ok(()));
+            let mut c_tilde = [0; CRH_LEN];
+            let c_tilde = &mut c_tilde[..p.c_tilde_len];
+            c_tilde.copy_from_slice(&out.as_ref()[..p.c_tilde_len]);
+            let mut c_hat = NttPoly::zeroed();
+            challenge(backend, p, c_tilde, &mut c_hat);
+            let rows = p.c_tilde_len..p.c_tilde_len + p.l * p.z_poly_len();
+            let mut again = P::SignatureBytes::zeroed();
+            let mut check = |attempt, z: &[u8]| {
+                let inputs = (mu, rnd, attempt);
+                is_response_of_masks(backend, p, material, inputs, &c_hat, z, again.as_mut())
+            };
+            let z = &mut out.as_mut()[rows];
+            assert!(check(attempt, z));
+            assert!(!check(attempt + 1, z));
+            for row in (0..p.l).rev() {
+                let z_row = &mut z[row * p.z_poly_len()..][..p.z_poly_len()];
+                let (s1_hat, zero) = (&material.s1_hat[row], NttPoly::zeroed());
+                let bound = p.gamma1() - p.beta();
+                let respond = backend.kernels().respond_row;
+                assert!(respond(p.gamma1_bits, bound, &c_hat, s1_hat, &zero, z_row));
+                assert!(!check(attempt, z), "{backend:?} {row}");
+            }
+        }
+    }
+
+    #[test]
+    fn response_of_other_masks_is_recognised_in_every_set() {
+        response_of_other_masks_is_recognised::<MlDsa44>();
+        response_of_other_masks_is_recognised::<MlDsa65>();
+        response_of_other_masks_is_recognised::<MlDsa87>();
     }
 }

@@ -18,7 +18,8 @@ use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet};
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
 use crate::scheme::sign::{
-    SigningMaterial, commit_rows, declassify_challenge, encode, respond, transform_challenge,
+    SigningMaterial, commit_rows, declassify_challenge, encode, is_response_of_masks, respond,
+    transform_challenge,
 };
 use crate::scheme::verify::verify_jobs;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
@@ -417,25 +418,28 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
             };
             let c_tilde = slot.c_tilde;
             let signature = &mut self.slots[self.held].signature;
-            if response.is_ok() {
-                let c_tilde = &c_tilde[..p.c_tilde_len];
-                encode(p, c_tilde, z, hints, signature.as_mut());
-                if message.request.verify_with.is_some() {
+            let mut result = response.map_err(|_| SignError::AttemptsExhausted);
+            if result.is_ok() {
+                let (request, out) = (&message.request, signature.as_mut());
+                let inputs = (&message.mu, request.randomness.rnd(), attempt);
+                if request.verify_with.is_none() {
+                    encode(p, &c_tilde[..p.c_tilde_len], z, hints, out);
+                } else if is_response_of_masks(backend, p, &request.key, inputs, &c_hat, z, out) {
+                    encode(p, &c_tilde[..p.c_tilde_len], z, hints, out);
                     self.unverified[self.held] = Some(message);
                     self.held += 1;
                     if self.held == self.slots.len() {
                         self.verify(done);
                     }
                     continue;
+                } else {
+                    out.wipe();
+                    result = Err(SignError::SelfVerification);
                 }
             }
             // The caller's code might spill what the kernels left in registers.
             (backend.kernels().clear_registers)();
-            let result = response.map(|()| &*signature);
-            done(
-                message.tag,
-                result.map_err(|_| SignError::AttemptsExhausted),
-            );
+            done(message.tag, result.map(|()| &*signature));
         }
     }
 
