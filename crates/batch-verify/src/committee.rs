@@ -324,8 +324,9 @@ impl<P: ParameterSet> Committee<P> {
         &self.0.table
     }
 
-    pub(crate) fn weight_at(&self, index: u32) -> u128 {
-        self.0.weights[index as usize].into()
+    /// By index.
+    pub(crate) fn weights(&self) -> &[u64] {
+        &self.0.weights
     }
 
     pub(crate) fn core_context(&self) -> Context<'_> {

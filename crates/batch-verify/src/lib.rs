@@ -6,7 +6,7 @@
 //! | lists of their votes, quorums, certificates | [`CommitteeVerifier`] |
 //! | votes from the network, as they arrive | [`VerificationService`] |
 //! | signatures under keys that are in no committee | [`BatchVerifier`] |
-//! | proof of two conflicting signatures | [`Equivocation`] |
+//! | proof of two conflicting signatures for one slot | [`Equivocation`] |
 //!
 //! Each verdict is the one that `mldsa_core` gives for that signature alone: nothing is
 //! combined across signatures, so a batch accepts exactly what single verification accepts and
@@ -74,11 +74,12 @@ pub use committee::{Committee, CommitteeBuilder, KeyStorage, MemberId, Threshold
 pub use error::BuildError;
 pub use executor::Threads;
 pub use item::{Item, Message, Vote};
-pub use quorum::{Equivocation, QuorumError, QuorumReport, QuorumRule};
+pub use quorum::{Equivocation, EquivocationError, QuorumError, QuorumReport, QuorumRule};
 pub use reason::RejectReason;
 pub use report::{Rejection, Report};
 pub use service::{
-    Pending, RateLimiter, ServiceBuilder, ServiceError, ServiceStats, Source, VerificationService,
+    Origin, Pending, RateLimiter, ServiceBuilder, ServiceError, ServiceStats, Source,
+    VerificationService,
 };
 
 /// Compiles and runs the Rust code of the README.

@@ -1,14 +1,15 @@
 //! Quorums: votes for one message against the threshold of a committee.
 
 mod any_valid;
-mod certificate;
+mod each_valid;
 mod equivocation;
 mod error;
 
 use mldsa_core::ParameterSet;
 
 use self::any_valid::AnyValid;
-pub use self::equivocation::Equivocation;
+use self::each_valid::EachValid;
+pub use self::equivocation::{Equivocation, EquivocationError};
 pub use self::error::QuorumError;
 use crate::batch::Mode;
 use crate::reason::Verdict;
@@ -60,9 +61,6 @@ impl QuorumReport {
         self.examined
     }
 }
-
-/// Verifies the votes at the given indices, in a mode: all, or up to the first invalid one.
-pub(crate) type Verify<'v> = &'v dyn Fn(Mode, &[usize]) -> Vec<Verdict>;
 
 impl<P: ParameterSet> CommitteeVerifier<P> {
     /// Whether `votes`, pairs of member and signature, reach the threshold of the committee.
@@ -119,48 +117,85 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         threshold: Threshold,
     ) -> Result<QuorumReport, QuorumError> {
         let message = message.into();
-        let quorum = Quorum {
-            committee: self.committee(),
-            votes,
-            threshold,
-            workers: self.scheduler.pool.workers(),
-        };
-        quorum.verify(rule, &|mode, indices| {
-            let votes = indices.iter().map(|&index| votes[index]);
-            let votes = votes.map(|(member, signature)| Vote::new(member, message, signature));
-            self.report(mode, votes).verdicts
-        })
+        let workers = self.scheduler.pool.workers();
+        let mut count = Count::new(self.committee(), votes, rule, threshold, workers)?;
+        while !count.wanted().is_empty() {
+            let wanted = count.wanted().iter().map(|&vote| votes[vote]);
+            let wanted = wanted.map(|(member, signature)| Vote::new(member, message, signature));
+            let report = self.report(count.mode(), wanted);
+            count.take(&report.verdicts);
+        }
+        count.answer()
     }
 }
 
-/// Votes to be counted in a committee.
-pub(crate) struct Quorum<'q, 'a, P: ParameterSet> {
-    pub(crate) committee: &'q Committee<P>,
-    pub(crate) votes: &'q [(MemberId, &'a [u8])],
-    pub(crate) threshold: Threshold,
-    /// Threads that verify.
-    pub(crate) workers: usize,
+/// Votes that are being counted: names the votes to verify, and takes their verdicts.
+pub(crate) enum Count {
+    EachValid(EachValid),
+    AnyValid(AnyValid),
 }
 
-impl<P: ParameterSet> Quorum<'_, '_, P> {
-    pub(crate) fn verify(
-        &self,
+impl Count {
+    /// Checks everything that needs no cryptography. `workers` threads will verify.
+    pub(crate) fn new<P: ParameterSet, S: AsRef<[u8]>>(
+        committee: &Committee<P>,
+        votes: &[(MemberId, S)],
         rule: QuorumRule,
-        verify: Verify<'_>,
-    ) -> Result<QuorumReport, QuorumError> {
+        threshold: Threshold,
+        workers: usize,
+    ) -> Result<Self, QuorumError> {
+        let needed = committee.required_weight(threshold);
+        let each_valid = |allow_duplicates| {
+            let count = EachValid::new(committee, votes, needed, allow_duplicates)?;
+            Ok(Self::EachValid(count))
+        };
         match rule {
-            QuorumRule::Certificate => self.certificate(false, verify),
-            QuorumRule::CertificateWithDuplicates => self.certificate(true, verify),
-            QuorumRule::AnyValid => AnyValid::new(self).verify(verify),
+            QuorumRule::Certificate => each_valid(false),
+            QuorumRule::CertificateWithDuplicates => each_valid(true),
+            QuorumRule::AnyValid => {
+                let count = AnyValid::new(committee, votes, needed, workers);
+                Ok(Self::AnyValid(count))
+            }
         }
     }
 
-    fn required(&self) -> u128 {
-        self.committee.required_weight(self.threshold)
+    /// The votes to verify next; none if the answer is known.
+    pub(crate) fn wanted(&self) -> &[usize] {
+        match self {
+            Self::EachValid(count) => count.wanted(),
+            Self::AnyValid(count) => count.wanted(),
+        }
     }
 
-    /// Weight of a member of the committee.
-    fn weight(&self, member: MemberId) -> u128 {
-        self.committee.weight_at(member.index())
+    /// How the wanted votes are to be verified.
+    pub(crate) fn mode(&self) -> Mode {
+        match self {
+            Self::EachValid(_) => Mode::FirstInvalid,
+            Self::AnyValid(_) => Mode::Full,
+        }
+    }
+
+    /// Counts the verdicts on the first votes that are wanted.
+    pub(crate) fn take(&mut self, verdicts: &[Verdict]) {
+        match self {
+            Self::EachValid(count) => count.take(verdicts),
+            Self::AnyValid(count) => count.take(verdicts),
+        }
+    }
+
+    /// Bytes of the tables.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        match self {
+            Self::EachValid(count) => count.memory_bytes(),
+            Self::AnyValid(count) => count.memory_bytes(),
+        }
+    }
+
+    /// The answer, once no vote is wanted.
+    pub(crate) fn answer(self) -> Result<QuorumReport, QuorumError> {
+        match self {
+            Self::EachValid(count) => count.answer(),
+            Self::AnyValid(count) => count.answer(),
+        }
     }
 }

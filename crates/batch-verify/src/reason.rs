@@ -48,7 +48,7 @@ macro_rules! reasons {
 reasons! {
     /// The member id is of no committee of the verifier: of another epoch, chain or kind of
     /// message.
-    UnknownMember = "unknown_signer",
+    UnknownMember = "unknown_member",
     /// The public key does not have `P::PK_LEN` bytes.
     PublicKeyLength = "public_key_length",
     /// The signature does not have `P::SIG_LEN` bytes.
@@ -57,8 +57,6 @@ reasons! {
     DigestLength = "digest_length",
     /// HashML-DSA: the hash is too weak for the parameter set.
     WeakPreHash = "weak_prehash",
-    /// Both messages of an [`Equivocation`](crate::Equivocation) are equal.
-    Duplicate = "duplicate",
     /// The hint part of the signature is not the one encoding of a hint.
     HintEncoding = "hint_encoding",
     /// A coefficient of z reaches gamma1 - beta.

@@ -20,4 +20,4 @@ pub use self::config::{RateLimiter, ServiceBuilder, Source};
 pub use self::error::ServiceError;
 pub use self::handle::VerificationService;
 pub use self::reply::Pending;
-pub use self::stats::ServiceStats;
+pub use self::stats::{Origin, ServiceStats};

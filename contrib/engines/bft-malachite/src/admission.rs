@@ -118,7 +118,8 @@ impl<P: ParameterSet> VoteAdmission<P> {
         if height > self.height {
             let next = self.epochs.after(height);
             if self.service.committee().epoch() < next.number {
-                self.service.set_committee(next.committee.clone());
+                let set = self.service.set_committee(next.committee.clone());
+                set.expect("the epoch is later");
             }
             self.height = height;
         }

@@ -22,6 +22,11 @@ use crate::{RejectReason, Report};
 const FIRST_WINDOW: usize = 4 * LANES;
 const LAST_WINDOW: usize = 512 * LANES;
 
+/// Items for which the memory of a call is kept, and the number of such calls: together at most
+/// 23 MB.
+const KEPT_ITEMS: usize = 1 << 14;
+const KEPT_CALLS: usize = 16;
+
 /// Verdict on an item that is not verified, or not yet.
 const SKIPPED: Verdict = Err(RejectReason::NotVerified);
 
@@ -32,7 +37,8 @@ pub(crate) struct Scheduler<P: ParameterSet> {
     pub(crate) pool: Pool,
     pub(crate) options: Options,
     hasher: RandomState,
-    /// Memory of calls that have ended; one for each that ran at the same time.
+    /// Memory of calls that have ended; one for each that ran at the same time, within
+    /// [`KEPT_ITEMS`] and [`KEPT_CALLS`].
     idle: Arc<Mutex<Vec<Scratch<P>>>>,
 }
 
@@ -147,7 +153,10 @@ impl<P: ParameterSet> Scheduler<P> {
                 index if index > lowest => SKIPPED,
                 _ => reason::verdict(*code.get_mut()),
             }));
-        if let Some(mut idle) = self.idle() {
+        if scratch.codes.capacity().max(scratch.items.capacity()) <= KEPT_ITEMS
+            && let Some(mut idle) = self.idle()
+            && idle.len() < KEPT_CALLS
+        {
             idle.push(scratch);
         }
         duplicates.retain(|(index, _)| *index <= lowest);

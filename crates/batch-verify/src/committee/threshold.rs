@@ -33,10 +33,11 @@ impl Threshold {
         denominator: 3,
     };
 
-    /// More than `numerator / denominator`; `None` unless the fraction is below 1.
+    /// More than `numerator / denominator`; `None` unless the fraction is above 0 and below 1:
+    /// a threshold that was not filled in is not one vote.
     #[must_use]
     pub const fn more_than(numerator: u32, denominator: u32) -> Option<Self> {
-        if numerator < denominator {
+        if 0 < numerator && numerator < denominator {
             Some(Self {
                 numerator,
                 denominator,
@@ -68,7 +69,13 @@ mod tests {
     fn the_required_weight_is_the_least_above_the_fraction() {
         let totals = (1..200).chain([u128::from(u64::MAX) << 31, (1 << 95) - 1, 1 << 95]);
         for total in totals {
-            for (n, d) in [(2, 3), (1, 2), (1, 3), (0, 1), (u32::MAX - 1, u32::MAX)] {
+            for (n, d) in [
+                (2, 3),
+                (1, 2),
+                (1, 3),
+                (1, u32::MAX),
+                (u32::MAX - 1, u32::MAX),
+            ] {
                 let threshold = Threshold::more_than(n, d).unwrap();
                 let weight = threshold.required(total);
                 let above = |weight: u128| weight * u128::from(d) > total * u128::from(n);
@@ -77,6 +84,8 @@ mod tests {
             }
         }
         assert_eq!(Threshold::more_than(3, 3), None);
-        assert_eq!(Threshold::more_than(0, 0), None);
+        for denominator in [0, 1, 2, 3, u32::MAX] {
+            assert_eq!(Threshold::more_than(0, denominator), None);
+        }
     }
 }

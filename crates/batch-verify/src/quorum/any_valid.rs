@@ -2,28 +2,43 @@
 
 use mldsa_core::ParameterSet;
 
-use super::{Quorum, QuorumError, QuorumReport, Verify};
-use crate::batch::{LANES, Mode};
+use super::{QuorumError, QuorumReport};
+use crate::batch::LANES;
+use crate::reason::Verdict;
+use crate::{Committee, MemberId};
 
 /// Votes verified at once, at most.
 const MAX_WINDOW: usize = 4096;
 
-/// State of a count under [`QuorumRule::AnyValid`](super::QuorumRule::AnyValid), after the votes
-/// before `next`: they are counted in order, so that the answer does not depend on how many
-/// are verified at once.
-pub(super) struct AnyValid<'s, 'q, 'a, P: ParameterSet> {
-    quorum: &'s Quorum<'q, 'a, P>,
+/// A count under [`QuorumRule::AnyValid`](super::QuorumRule::AnyValid), after the votes before
+/// `next`. Votes are counted in order, so that the answer does not depend on how many are
+/// verified at once.
+pub(crate) struct AnyValid {
+    /// Index of the member whose vote this might be: of the committee, and of the length of a
+    /// signature.
+    votes: Vec<Option<u32>>,
     members: Vec<Member>,
+    needed: u128,
+    claimed: u128,
     /// Verified weight.
     verified: u128,
     /// Weight of members that are not verified and have a vote at `next` or later.
     open: u128,
     next: usize,
     carried_by: Vec<usize>,
+    /// Votes to verify, of which the first `taken` have been.
+    window: Vec<usize>,
+    taken: usize,
+    round: usize,
+    /// Least size of the next window.
+    least: usize,
+    /// Signatures that fill the lanes of all workers.
+    lanes: usize,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Member {
+    weight: u64,
     /// Number of usable votes at `next` or later.
     ahead: u32,
     verified: bool,
@@ -31,109 +46,133 @@ struct Member {
     window: usize,
 }
 
-impl<'s, 'q, 'a, P: ParameterSet> AnyValid<'s, 'q, 'a, P> {
-    pub(super) fn new(quorum: &'s Quorum<'q, 'a, P>) -> Self {
+impl AnyValid {
+    pub(super) fn new<P: ParameterSet, S: AsRef<[u8]>>(
+        committee: &Committee<P>,
+        votes: &[(MemberId, S)],
+        needed: u128,
+        workers: usize,
+    ) -> Self {
+        let member = |&weight: &u64| Member {
+            weight,
+            ahead: 0,
+            verified: false,
+            window: 0,
+        };
+        let mut members: Vec<Member> = committee.weights().iter().map(member).collect();
+        let mut open = 0;
+        let usable = |(member, signature): &(MemberId, S)| {
+            let usable = signature.as_ref().len() == P::SIG_LEN && committee.contains(*member);
+            usable.then(|| {
+                let of_vote = &mut members[member.index() as usize];
+                if of_vote.ahead == 0 {
+                    open += u128::from(of_vote.weight);
+                }
+                of_vote.ahead += 1;
+                member.index()
+            })
+        };
+        let votes = votes.iter().map(usable).collect();
         let mut count = Self {
-            quorum,
-            members: vec![Member::default(); quorum.committee.len()],
+            votes,
+            members,
+            needed,
+            claimed: open,
             verified: 0,
-            open: 0,
+            open,
             next: 0,
             carried_by: Vec::new(),
+            window: Vec::new(),
+            taken: 0,
+            round: 0,
+            least: 0,
+            lanes: LANES.saturating_mul(workers).min(MAX_WINDOW),
         };
-        for vote in 0..quorum.votes.len() {
-            if let Some((member, weight)) = count.usable(vote) {
-                if count.members[member].ahead == 0 {
-                    count.open += weight;
-                }
-                count.members[member].ahead += 1;
-            }
-        }
+        count.advance();
         count
     }
 
-    /// Index and weight of the member whose vote this might be: of the committee, and of the
-    /// length of a signature.
-    fn usable(&self, vote: usize) -> Option<(usize, u128)> {
-        let (member, signature) = self.quorum.votes[vote];
-        let usable = signature.len() == P::SIG_LEN && self.quorum.committee.contains(member);
-        usable.then(|| (member.index() as usize, self.quorum.weight(member)))
+    /// The votes to verify next; none if the answer is known.
+    pub(super) fn wanted(&self) -> &[usize] {
+        &self.window[self.taken..]
     }
 
-    pub(super) fn verify(mut self, verify: Verify<'_>) -> Result<QuorumReport, QuorumError> {
-        let needed = self.quorum.required();
-        let claimed = self.open;
-        let mut least = 0;
-        for round in 1.. {
-            if self.verified >= needed {
+    /// Counts the verdicts on the first votes that are wanted.
+    pub(super) fn take(&mut self, verdicts: &[Verdict]) {
+        for verdict in verdicts {
+            if self.is_decided() {
                 break;
             }
-            if self.verified + self.open < needed {
-                return Err(QuorumError::Insufficient {
-                    needed,
-                    claimed,
-                    verified: self.verified,
-                });
+            let Some(&vote) = self.window.get(self.taken) else {
+                break;
+            };
+            self.taken += 1;
+            // Votes that were not wanted do not count.
+            while self.next < vote {
+                self.count(false);
             }
-            let window = self.window(round, needed, least);
-            let verdicts = verify(Mode::Full, &window);
-            let valid = window.iter().zip(verdicts);
-            let valid = valid.filter_map(|(vote, verdict)| verdict.is_ok().then_some(*vote));
-            let mut valid = valid.peekable();
-            let end = window.last().map_or(self.next, |last| last + 1);
-            while self.next < end && self.verified < needed && self.verified + self.open >= needed {
-                let is_valid = valid.next_if_eq(&self.next).is_some();
-                self.count(is_valid);
-            }
-            // After a failure, enough for all lanes of all workers, and more each time.
-            let lanes = LANES.saturating_mul(self.quorum.workers);
-            least = least
-                .saturating_mul(2)
-                .clamp(lanes.min(MAX_WINDOW), MAX_WINDOW);
+            self.count(verdict.is_ok());
         }
-        Ok(QuorumReport {
-            weight: self.verified,
-            carried_by: self.carried_by,
-            examined: self.next,
-        })
+        self.advance();
+    }
+
+    fn is_decided(&self) -> bool {
+        self.verified >= self.needed || self.verified + self.open < self.needed
+    }
+
+    /// Chooses the next window if the last one was counted.
+    fn advance(&mut self) {
+        if self.is_decided() {
+            self.taken = self.window.len();
+        } else if self.taken == self.window.len() {
+            self.round += 1;
+            self.taken = 0;
+            self.fill_window();
+            // After a failure, enough for all lanes of all workers, and more each time.
+            self.least = self
+                .least
+                .saturating_mul(2)
+                .clamp(self.lanes.min(MAX_WINDOW), MAX_WINDOW);
+        }
     }
 
     /// The next votes that would close the gap if all are valid, and at least `least`.
-    fn window(&mut self, round: usize, needed: u128, least: usize) -> Vec<usize> {
-        let mut window = Vec::new();
+    fn fill_window(&mut self) {
+        self.window.clear();
         let mut hoped = self.verified;
-        for vote in self.next..self.quorum.votes.len() {
-            if window.len() >= MAX_WINDOW || hoped >= needed && window.len() >= least {
+        for vote in self.next..self.votes.len() {
+            let enough = hoped >= self.needed && self.window.len() >= self.least;
+            if self.window.len() >= MAX_WINDOW || enough {
                 break;
             }
-            let Some((member, weight)) = self.usable(vote) else {
+            let Some(member) = self.votes[vote] else {
                 continue;
             };
-            let member = &mut self.members[member];
+            let member = &mut self.members[member as usize];
             if member.verified {
                 continue;
             }
-            if member.window != round {
-                member.window = round;
-                hoped += weight;
+            if member.window != self.round {
+                member.window = self.round;
+                hoped += u128::from(member.weight);
             }
-            window.push(vote);
+            self.window.push(vote);
         }
-        window
     }
 
     /// Counts the next vote.
     fn count(&mut self, is_valid: bool) {
         let vote = self.next;
         self.next += 1;
-        let Some((member, weight)) = self.usable(vote) else {
+        let Some(member) = self.votes[vote] else {
             return;
         };
-        let member = &mut self.members[member];
+        let member = &mut self.members[member as usize];
         member.ahead -= 1;
         if member.verified {
             return;
         }
+        let weight = u128::from(member.weight);
         if is_valid {
             member.verified = true;
             self.verified += weight;
@@ -143,20 +182,40 @@ impl<'s, 'q, 'a, P: ParameterSet> AnyValid<'s, 'q, 'a, P> {
             self.open -= weight;
         }
     }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.votes)
+            + size_of_val(&*self.members)
+            // The windows and the votes that carry the quorum.
+            + 2 * size_of::<usize>() * self.votes.len()
+    }
+
+    pub(super) fn answer(self) -> Result<QuorumReport, QuorumError> {
+        if self.verified < self.needed {
+            return Err(QuorumError::Insufficient {
+                needed: self.needed,
+                claimed: self.claimed,
+                verified: self.verified,
+            });
+        }
+        Ok(QuorumReport {
+            weight: self.verified,
+            carried_by: self.carried_by,
+            examined: self.next,
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use core::cell::Cell;
-
     use mldsa_core::{MlDsa44, SigningKey};
 
     use super::*;
-    use crate::quorum::QuorumRule;
-    use crate::{Committee, RejectReason, Threshold};
+    use crate::{RejectReason, Threshold};
 
     /// With one vote missing, forgeries are verified in windows for all workers that double,
-    /// and each vote is looked at once. The number of workers does not change the answer.
+    /// and each vote is looked at once. Neither the number of workers nor the number of verdicts
+    /// that are taken at once changes the answer.
     #[test]
     fn windows_grow_and_do_not_change_the_answer() {
         let members = 40_u8;
@@ -168,36 +227,33 @@ mod tests {
         let id = |n: u8| committee.member(n.into()).unwrap();
         let (good, forged) = ([1; 2420], [0; 2420]);
         let needed = committee.required_weight(Threshold::TWO_THIRDS);
-        let (calls, looked) = (Cell::new(0), Cell::new(0));
-        let count = |votes: &[(crate::MemberId, &[u8])]| {
-            let answers = [1, 2, 16].map(|workers| {
-                let quorum = Quorum {
-                    committee: &committee,
-                    votes,
-                    threshold: Threshold::TWO_THIRDS,
-                    workers,
-                };
-                calls.set(0);
-                looked.set(0);
-                quorum.verify(QuorumRule::AnyValid, &|_, window| {
-                    calls.set(calls.get() + 1);
-                    looked.set(looked.get() + window.len());
+        let count = |votes: &[(MemberId, &[u8])]| {
+            let answers = [(1, 8), (1, usize::MAX), (2, 3), (16, usize::MAX)];
+            let answers = answers.map(|(workers, at_once)| {
+                let mut count = AnyValid::new(&committee, votes, needed, workers);
+                let (mut calls, mut looked) = (0, 0);
+                while !count.wanted().is_empty() {
+                    let wanted = &count.wanted()[..count.wanted().len().min(at_once)];
                     let verdict = |vote: &usize| match votes[*vote].1[0] {
                         1 => Ok(()),
                         _ => Err(RejectReason::ChallengeMismatch),
                     };
-                    window.iter().map(verdict).collect()
-                })
+                    let verdicts: Vec<Verdict> = wanted.iter().map(verdict).collect();
+                    looked += wanted.len();
+                    calls += 1;
+                    count.take(&verdicts);
+                }
+                (count.answer(), calls, looked)
             });
-            let [first, second, last] = answers;
-            assert_eq!((&first, &second), (&last, &last));
-            last
+            let [first, .., last] = &answers;
+            assert!(answers.iter().all(|(answer, ..)| *answer == first.0));
+            last.clone()
         };
         let enough = needed as u8 - 1;
         let mut votes: Vec<_> = (0..enough).map(|n| (id(n), &good[..])).collect();
         votes.push((id(enough), &forged));
         votes.extend((enough..members).map(|n| (id(n), &good[..])));
-        let report = count(&votes).unwrap();
+        let report = count(&votes).0.unwrap();
         let examined = votes.len() + 1 - usize::from(members - enough);
         assert_eq!((report.weight(), report.examined()), (needed, examined));
 
@@ -208,12 +264,13 @@ mod tests {
             claimed: needed,
             verified: needed - 1,
         };
-        assert_eq!(count(&votes), Err(missing));
+        let (answer, calls, looked) = count(&votes);
+        assert_eq!(answer, Err(missing));
         // 128 forgeries, 256, 512, 1,024 and the rest, after the first window.
-        assert!(calls.get() <= 6);
-        assert_eq!(looked.get(), votes.len());
+        assert!(calls <= 6);
+        assert_eq!(looked, votes.len());
         votes.push((id(members - 1), &good));
-        let report = count(&votes).unwrap();
+        let report = count(&votes).0.unwrap();
         assert_eq!((report.weight(), report.examined()), (needed, votes.len()));
     }
 }

@@ -1,11 +1,13 @@
-//! Evidence of two signatures by one member.
+//! Evidence of two conflicting signatures by one member.
+
+use core::fmt;
 
 use mldsa_core::ParameterSet;
 
 use crate::{Committee, MemberId, RejectReason, Vote};
 
-/// Two different messages signed by one member: evidence that any holder of the committee can
-/// check. Whether the messages exclude each other is for the protocol to decide.
+/// Two different messages for one slot of the protocol, signed by one member: evidence that any
+/// holder of the committee can check.
 ///
 /// Made by [`Committee::equivocation`] from two verified signatures only. To check evidence
 /// that was received, pass its parts to the same call.
@@ -13,21 +15,21 @@ use crate::{Committee, MemberId, RejectReason, Vote};
 #[must_use]
 pub struct Equivocation {
     member: MemberId,
-    committee: [u8; 32],
+    slot: Vec<u8>,
     votes: [(Vec<u8>, Vec<u8>); 2],
 }
 
 impl Equivocation {
-    /// The member that signed both.
+    /// The member that signed both; its id names the committee.
     #[must_use]
     pub fn member(&self) -> MemberId {
         self.member
     }
 
-    /// [`Committee::digest`] of the committee that verified the signatures.
+    /// The slot that both messages are for, as the protocol encodes it.
     #[must_use]
-    pub fn committee_digest(&self) -> [u8; 32] {
-        self.committee
+    pub fn slot(&self) -> &[u8] {
+        &self.slot
     }
 
     /// Both messages with their signatures.
@@ -38,29 +40,62 @@ impl Equivocation {
     }
 }
 
+/// Reason why two signatures are no equivocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EquivocationError {
+    /// The messages are equal: hedged signatures of one message differ.
+    SameMessage,
+    /// The messages are for different slots, or at least one has none.
+    OtherSlot,
+    /// A signature is rejected.
+    Rejected(RejectReason),
+}
+
+impl fmt::Display for EquivocationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SameMessage => f.write_str("the messages are equal"),
+            Self::OtherSlot => f.write_str("the messages are not for one slot"),
+            Self::Rejected(reason) => write!(f, "a signature is rejected: {reason}"),
+        }
+    }
+}
+
+impl core::error::Error for EquivocationError {}
+
 impl<P: ParameterSet> Committee<P> {
-    /// Verifies two signatures of one member over different messages, each given as
+    /// Verifies two signatures of one member over different messages for one slot, each given as
     /// `(message, signature)`.
     ///
+    /// `slot` decodes the part of a message in which an honest member signs once, such as height,
+    /// round and step; `None` if the message is of another kind. Votes for two heights are no
+    /// equivocation.
+    ///
     /// # Errors
-    /// [`RejectReason::Duplicate`] if the messages are equal: hedged signatures of one message
-    /// differ and are no equivocation. Otherwise the reason why a signature is rejected.
-    pub fn equivocation(
+    /// [`EquivocationError`], in the order of its variants.
+    pub fn equivocation<S: AsRef<[u8]>>(
         &self,
         member: MemberId,
+        slot: impl Fn(&[u8]) -> Option<S>,
         first: (&[u8], &[u8]),
         second: (&[u8], &[u8]),
-    ) -> Result<Equivocation, RejectReason> {
+    ) -> Result<Equivocation, EquivocationError> {
         if first.0 == second.0 {
-            return Err(RejectReason::Duplicate);
+            return Err(EquivocationError::SameMessage);
         }
+        let slot = match (slot(first.0), slot(second.0)) {
+            (Some(one), Some(other)) if one.as_ref() == other.as_ref() => one.as_ref().to_vec(),
+            _ => return Err(EquivocationError::OtherSlot),
+        };
         for (message, signature) in [first, second] {
-            self.verify(&Vote::new(member, message, signature))?;
+            self.verify(&Vote::new(member, message, signature))
+                .map_err(EquivocationError::Rejected)?;
         }
         let owned = |(message, signature): (&[u8], &[u8])| (message.to_vec(), signature.to_vec());
         Ok(Equivocation {
             member,
-            committee: self.digest(),
+            slot,
             votes: [owned(first), owned(second)],
         })
     }

@@ -4,12 +4,12 @@ use core::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use core::mem::size_of;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::RandomState;
-use std::process;
-use std::sync::{Arc, PoisonError, TryLockError};
+use std::sync::{Arc, PoisonError};
 
 use lru::LruCache;
 use mldsa_core::ParameterSet;
 
+use super::Source;
 use super::sync::{Mutex, MutexGuard};
 use crate::{Committee, Message, Vote};
 
@@ -19,12 +19,12 @@ use crate::{Committee, Message, Vote};
 /// message and signature. So it holds in every committee with that key and context.
 ///
 /// When the cache is full, the member with most bytes loses its least recently used vote: a
-/// member that signs for heights that are never reached displaces only its own votes.
+/// member that signs for heights that are never reached displaces only its own votes. Votes of
+/// earlier heights are never recently used, so that replays of them displace no others.
 pub(super) struct VerdictCache<P: ParameterSet> {
     max_bytes: usize,
     /// Secret keys of the hash.
     keys: [u64; 2],
-    process: u32,
     state: Mutex<State<P>>,
 }
 
@@ -125,7 +125,6 @@ impl<P: ParameterSet> VerdictCache<P> {
         Self {
             max_bytes,
             keys: [0, 1].map(|n| random.hash_one(n)),
-            process: process::id(),
             state: Mutex::new(State {
                 committees,
                 current,
@@ -176,48 +175,37 @@ impl<P: ParameterSet> VerdictCache<P> {
 
     /// Whether the vote is cached as one of a member of the service's committees. Counts a hit.
     pub(super) fn answer(&self, vote: &Vote<'_>) -> bool {
-        let Some(mut state) = self.lock() else {
-            return false;
-        };
-        let state = &mut *state;
+        let state = &mut *self.lock();
         let Some(lookup) = self.lookup(&state.committees, vote) else {
             return false;
         };
-        let hit = State::<P>::find(&mut state.members, &lookup);
+        let hit = State::<P>::find(&mut state.members, &lookup, true);
         state.hits += u64::from(hit);
         state.answered += u64::from(hit);
         hit
     }
 
     /// Whether the vote is cached. Counts a hit.
-    pub(super) fn get(&self, committees: &[Committee<P>], vote: &Vote<'_>) -> bool {
-        let hit = || {
-            let lookup = self.lookup(committees, vote)?;
-            let mut state = self.lock()?;
-            let hit = State::<P>::find(&mut state.members, &lookup);
-            state.hits += u64::from(hit);
-            Some(hit)
+    pub(super) fn get(&self, committees: &[Committee<P>], vote: &Vote<'_>, source: Source) -> bool {
+        let Some(lookup) = self.lookup(committees, vote) else {
+            return false;
         };
-        hit() == Some(true)
+        let state = &mut *self.lock();
+        let hit = State::<P>::find(&mut state.members, &lookup, source.is_recent());
+        state.hits += u64::from(hit);
+        hit
     }
 
     /// Whether the vote is cached. Changes nothing.
     pub(super) fn contains(&self, committees: &[Committee<P>], vote: &Vote<'_>) -> bool {
-        let cached = || {
-            let lookup = self.lookup(committees, vote)?;
-            let state = self.lock()?;
-            let entry = state
-                .members
-                .get(&lookup.member)?
-                .votes
-                .peek(&lookup.hash)?;
-            Some(lookup.equals(entry))
+        let Some(lookup) = self.lookup(committees, vote) else {
+            return false;
         };
-        cached() == Some(true)
+        State::<P>::find(&mut self.lock().members, &lookup, false)
     }
 
     /// Caches a valid vote of a member of the service's committees.
-    pub(super) fn insert(&self, committees: &[Committee<P>], vote: &Vote<'_>) {
+    pub(super) fn insert(&self, committees: &[Committee<P>], vote: &Vote<'_>, source: Source) {
         let Some(lookup) = self.lookup(committees, vote) else {
             return;
         };
@@ -231,7 +219,7 @@ impl<P: ParameterSet> VerdictCache<P> {
         let entry = Entry(bytes.into());
         // Freed without the lock.
         let mut evicted = Vec::new();
-        let Some(mut state) = self.lock() else { return };
+        let mut state = self.lock();
         if !state.current.contains(&lookup.member) {
             return;
         }
@@ -244,6 +232,9 @@ impl<P: ParameterSet> VerdictCache<P> {
         if let Some(old) = share.votes.put(lookup.hash, entry) {
             share.bytes -= old.bytes();
             evicted.push(old);
+        }
+        if !source.is_recent() {
+            share.votes.demote(&lookup.hash);
         }
         let after = share.bytes;
         state.resize(lookup.member, before, after);
@@ -258,7 +249,7 @@ impl<P: ParameterSet> VerdictCache<P> {
     /// Replaces the committees, and drops votes of members that are in none of them.
     pub(super) fn retain(&self, committees: &Arc<[Committee<P>]>) {
         let current = members(committees);
-        let Some(mut state) = self.lock() else { return };
+        let mut state = self.lock();
         state.committees = Arc::clone(committees);
         state.current = current;
         let shares = state.members.keys().copied();
@@ -273,26 +264,17 @@ impl<P: ParameterSet> VerdictCache<P> {
     }
 
     pub(super) fn stats(&self) -> CacheStats {
-        let stats = |state: MutexGuard<'_, State<P>>| CacheStats {
+        let state = self.lock();
+        CacheStats {
             entries: state.members.values().map(|share| share.votes.len()).sum(),
             bytes: state.bytes,
             hits: state.hits,
             answered: state.answered,
-        };
-        self.lock().map(stats).unwrap_or_default()
+        }
     }
 
-    /// `None` in a child process, if a thread of the parent held the lock at the fork: it is
-    /// never released there.
-    fn lock(&self) -> Option<MutexGuard<'_, State<P>>> {
-        match self.state.try_lock() {
-            Ok(state) => Some(state),
-            Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
-            Err(TryLockError::WouldBlock) if self.process != process::id() => None,
-            Err(TryLockError::WouldBlock) => {
-                Some(self.state.lock().unwrap_or_else(PoisonError::into_inner))
-            }
-        }
+    fn lock(&self) -> MutexGuard<'_, State<P>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -300,9 +282,16 @@ impl<P: ParameterSet> VerdictCache<P> {
 type Members = HashMap<u64, Share, BuildHasherDefault<Identity>>;
 
 impl<P: ParameterSet> State<P> {
-    fn find(members: &mut Members, lookup: &Lookup<'_>) -> bool {
-        let share = members.get_mut(&lookup.member);
-        let entry = share.and_then(|share| share.votes.get(&lookup.hash));
+    /// Whether the vote is cached. `used` tells that it is the most recently used one from now
+    /// on.
+    fn find(members: &mut Members, lookup: &Lookup<'_>, used: bool) -> bool {
+        let Some(share) = members.get_mut(&lookup.member) else {
+            return false;
+        };
+        let entry = match used {
+            true => share.votes.get(&lookup.hash),
+            false => share.votes.peek(&lookup.hash),
+        };
         entry.is_some_and(|entry| lookup.equals(entry))
     }
 

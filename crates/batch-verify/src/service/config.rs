@@ -11,7 +11,7 @@ use crate::batch::{Lanes, Options, Scheduler};
 use crate::executor::{Pool, catch};
 use crate::{BuildError, Committee, RejectReason, Threads};
 
-/// Origin and urgency of a submitted vote. When more is queued than a batch holds, votes of the
+/// Sender and urgency of a submitted vote. When more is queued than a batch holds, votes of the
 /// current round come first; one slot in eight is reserved for the next round, and one for
 /// earlier heights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,18 +37,24 @@ impl Source {
         Self { peer, priority }
     }
 
-    /// The same origin for a vote of the next round.
+    /// The same sender of a vote of the next round.
     #[must_use]
     pub const fn next_round(mut self) -> Self {
         self.priority = 1;
         self
     }
 
-    /// The same origin for a vote of an earlier height, while a node catches up.
+    /// The same sender of a vote of an earlier height, while a node catches up. Such votes leave
+    /// the cache before those of the current height.
     #[must_use]
     pub const fn catch_up(mut self) -> Self {
         self.priority = 2;
         self
+    }
+
+    /// Whether the vote is of the current round or of the next.
+    pub(super) const fn is_recent(self) -> bool {
+        self.priority < 2
     }
 }
 
@@ -57,13 +63,14 @@ impl Source {
 /// Called on the submitting thread and on worker threads, without locks of the service. A
 /// panic is an error of that vote alone. An implementation must not wait for the service.
 pub trait RateLimiter: Send + Sync {
-    /// Whether a vote of so many bytes by this peer may be queued.
+    /// Whether a vote or a quorum of so many bytes by this peer may be queued.
     fn try_acquire(&self, peer: u64, bytes: usize) -> bool;
 
-    /// Reports a verdict on a vote by this peer.
+    /// Reports the verdict on a vote by this peer, or on one of a quorum, that was verified: not on
+    /// one that the cache answered, which any peer can replay.
     fn on_verdict(&self, _peer: u64, _verdict: Result<(), RejectReason>) {}
 
-    /// Reports that a vote which was acquired has left the queue for any reason: once for each
+    /// Reports that a vote or quorum which was acquired has left the queue for any reason: once for each
     /// successful [`try_acquire`](Self::try_acquire), with the same bytes.
     fn release(&self, _peer: u64, _bytes: usize) {}
 }
@@ -124,28 +131,31 @@ impl<P: ParameterSet> ServiceBuilder<P> {
     }
 
     /// Upper bound on the queued bytes of peers for each priority, and of the node itself:
-    /// message, signature and 256 bytes for each vote (4,096 votes of 768 bytes of message).
-    /// Quorums have the same bounds again; a larger one is never queued.
+    /// message, signature and 640 bytes for each vote (4,096 votes with 384 bytes of message).
+    /// Quorums have the same bounds again, with 1,024 bytes for each, 96 for each vote and the
+    /// tables of the count; a larger one is never queued.
     pub fn queue_bytes(mut self, bytes: usize) -> Self {
         self.queue_bytes = bytes;
         self
     }
 
-    /// Upper bound on the length of a submitted message (16 KiB): votes of one batch wait for
-    /// the hash of its longest message. Sign the hash of longer messages.
+    /// Upper bound on the length of the message of a submitted vote or quorum (16 KiB): votes of
+    /// one batch wait for the hash of its longest message. Sign the hash of longer messages.
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {
         self.max_message_bytes = bytes;
         self
     }
 
-    /// Upper bound on the votes of a batch (128, at least 8).
+    /// Upper bound on the votes of a batch (128, at least 8). A batch also has at most eight for
+    /// each peer that waits.
     pub fn batch(mut self, votes: usize) -> Self {
         self.batch = votes.max(8);
         self
     }
 
     /// Upper bound on the memory of the verdict cache (16 MiB). When it is full, the member
-    /// with most bytes in it loses its least recently used vote.
+    /// with most bytes in it loses a vote of an earlier height, or else its least recently used
+    /// one.
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
         self.cache_bytes = bytes;
         self

@@ -8,12 +8,13 @@ use std::time::Instant;
 use mldsa_core::ParameterSet;
 
 use super::queue::Push;
-use super::state::{Entry, QueuedVote, queued_bytes};
+use super::state::{Entry, QueuedVote};
+use super::stats::Origin;
 use super::sync::AtomicBool;
 use super::worker::{Shared, Worker};
 use super::{Pending, ServiceBuilder, ServiceError, ServiceStats, Source};
 use crate::batch::{Mode, Resolved};
-use crate::{Committee, RejectReason, Report, Vote};
+use crate::{BuildError, Committee, RejectReason, Report, Vote};
 
 /// Verifies votes as they arrive from the network, in batches, on threads of its own.
 ///
@@ -29,10 +30,8 @@ use crate::{Committee, RejectReason, Report, Vote};
 ///
 /// Clones are handles of one service; dropping the last one shuts it down.
 ///
-/// A child process made by `fork` has no workers: submissions, drains and earlier answers are
-/// [`ServiceError::Abandoned`] there at once, and synchronous calls work, unless at the fork
-/// another thread was in [`set_committee`](Self::set_committee) or looked up a key of
-/// [`KeyStorage::Lru`](crate::KeyStorage). Build a new service in the child.
+/// A service belongs to the process that built it: a child process made by `fork` has no workers
+/// and must build its own.
 ///
 /// Verdicts and order depend on no clock; a monotonic one measures the queued time.
 ///
@@ -82,12 +81,6 @@ impl<P: ParameterSet> VerificationService<P> {
         Worker(Arc::clone(&self.0.0))
     }
 
-    /// This service while it has handles, for work of its own, which must not keep it open.
-    pub(super) fn weak(&self) -> impl Fn() -> Option<Self> + Send + use<P> {
-        let handle = Arc::downgrade(&self.0);
-        move || handle.upgrade().map(Self)
-    }
-
     pub(super) fn shared(&self) -> &Shared<P> {
         &self.0.0
     }
@@ -100,7 +93,12 @@ impl<P: ParameterSet> VerificationService<P> {
 
     /// Makes `next` the current committee. Earlier ones are retained up to
     /// [`ServiceBuilder::retained_committees`]; queued votes are verified by their own.
-    pub fn set_committee(&self, next: Committee<P>) {
+    ///
+    /// # Errors
+    /// [`BuildError::Epoch`] if a retained committee with the same context has a later epoch, or
+    /// the same epoch and other members: nothing changes. Committees with other contexts may
+    /// follow in any order, and a retained one becomes the current one again.
+    pub fn set_committee(&self, next: Committee<P>) -> Result<(), BuildError> {
         #[cfg(feature = "tracing")]
         let _span = tracing::debug_span!("set_committee", epoch = next.epoch()).entered();
         let shared = self.shared();
@@ -108,10 +106,21 @@ impl<P: ParameterSet> VerificationService<P> {
             .committees
             .write()
             .unwrap_or_else(PoisonError::into_inner);
+        let mut related = committees
+            .iter()
+            .filter(|committee| committee.context() == next.context());
+        let current = related.clone().map(Committee::epoch).max();
+        if let Some(current) = current
+            && (next.epoch() < current
+                || related.any(|known| known.epoch() == next.epoch() && *known != next))
+        {
+            return Err(BuildError::Epoch { current });
+        }
         let earlier = committees.iter().filter(|committee| **committee != next);
         let all = [next.clone()].into_iter().chain(earlier.cloned());
         *committees = all.take(shared.retained).collect();
         shared.cache.retain(&committees);
+        Ok(())
     }
 
     /// Submits a vote, which is copied unless it is answered at once. Dropping the answer
@@ -147,58 +156,53 @@ impl<P: ParameterSet> VerificationService<P> {
         let shared = self.shared();
         let peer = source.peer;
         shared.votes.fetch_add(1, Ordering::Relaxed);
-        if shared.is_forked() {
-            return Err(ServiceError::Abandoned);
-        }
         let committees = shared.committees();
         let committee = match self.screen(&committees, vote) {
             Ok(committee) => committee,
-            Err(error) => {
-                if let ServiceError::Rejected(reason) = error {
-                    shared.on_verified(peer, false);
-                    shared.limit(peer, |limiter, peer| limiter.on_verdict(peer, Err(reason)));
-                }
-                return Err(shared.lock().stats.count(error));
+            Err(ServiceError::Rejected(reason)) => {
+                shared.lock().on_verdict(peer, false);
+                shared.count_rejected(Origin::of(source), reason);
+                shared.limit(peer, |limiter, peer| limiter.on_verdict(peer, Err(reason)));
+                return Err(ServiceError::Rejected(reason));
             }
+            Err(error) => return Err(shared.refuse(error)),
         };
         let (reply, receiver) = oneshot::channel();
-        let pending = shared.pending(receiver, || Err(ServiceError::Abandoned));
-        if shared.cache.get(core::slice::from_ref(committee), vote) {
-            shared.limit(peer, |limiter, peer| limiter.on_verdict(peer, Ok(())));
+        let pending = Pending::new(receiver, || Err(ServiceError::Abandoned));
+        if shared
+            .cache
+            .get(core::slice::from_ref(committee), vote, source)
+        {
             let _ = reply.send(Ok(()));
             return Ok(pending);
         }
-        let bytes = queued_bytes(vote);
-        match shared.limit(peer, |limiter, peer| limiter.try_acquire(peer, bytes)) {
-            Some(None | Some(true)) => {}
-            Some(Some(false)) => return Err(shared.lock().stats.count(ServiceError::PeerBudget)),
-            None => return Err(ServiceError::HookPanicked),
-        }
-        let cancelled = Arc::new(AtomicBool::new(false));
         let vote = QueuedVote::new(vote);
-        let mut state = shared.lock();
-        let entry = Entry {
+        let bytes = vote.queued_bytes();
+        shared.acquire(peer, bytes)?;
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let mut entry = Box::new(Entry {
             vote,
             committee: committee.clone(),
-            peer,
+            source,
             since: Instant::now(),
             cancelled: Arc::clone(&cancelled),
             reply,
-            generation: state.accept(),
-        };
-        let (error, entries) = match state.open() {
+            generation: 0,
+        });
+        let mut state = shared.lock();
+        entry.generation = state.accept();
+        let (error, ended) = match state.open() {
             Err(error) => (Some(error), vec![entry]),
-            Ok(()) => match state.push(source, bytes, entry) {
+            Ok(()) => match state.push(bytes, entry) {
                 Push::Queued(evicted) => (None, evicted),
                 Push::Full(entry) => (Some(ServiceError::QueueFull), vec![entry]),
             },
         };
-        for _ in &entries {
-            state.stats.count(error.unwrap_or(ServiceError::Evicted));
-        }
+        let reason = error.unwrap_or(ServiceError::Evicted);
+        ended.iter().for_each(|_| state.stats.count(reason));
         drop(state);
-        for entry in entries {
-            shared.answer(entry, Err(error.unwrap_or(ServiceError::Evicted)));
+        if !ended.is_empty() {
+            shared.answer(ended.into_iter().map(|entry| (entry, Err(reason))));
         }
         match error {
             Some(error) => Err(error),
@@ -213,7 +217,7 @@ impl<P: ParameterSet> VerificationService<P> {
         vote: &Vote<'_>,
     ) -> Result<&'c Committee<P>, ServiceError> {
         let shared = self.shared();
-        if shared.lock().closed {
+        if shared.closed.load(Ordering::Relaxed) {
             return Err(ServiceError::ShuttingDown);
         }
         let mut committees = committees.iter();
@@ -242,9 +246,9 @@ impl<P: ParameterSet> VerificationService<P> {
         let resolved = Resolved::vote(&committees, vote, false);
         let verdict = resolved.and_then(|vote| shared.scheduler.lanes.verify_one(&vote));
         if verdict.is_ok() {
-            shared.cache.insert(&committees, vote);
+            shared.cache.insert(&committees, vote, Source::own());
         }
-        shared.count_verified(1, usize::from(verdict.is_err()));
+        shared.count_verified(Origin::Synchronous, [verdict]);
         verdict
     }
 
@@ -274,7 +278,7 @@ impl<P: ParameterSet> VerificationService<P> {
         shared
             .votes
             .fetch_add(votes.len() as u64, Ordering::Relaxed);
-        let is_cached = |&index: &usize| shared.cache.get(committees, &votes[index]);
+        let is_cached = |&index: &usize| shared.cache.get(committees, &votes[index], Source::own());
         let fresh: Vec<usize> = (0..votes.len()).filter(|index| !is_cached(index)).collect();
         if fresh.is_empty() {
             return Report {
@@ -284,12 +288,14 @@ impl<P: ParameterSet> VerificationService<P> {
         }
         let resolve = |&index: &usize| Resolved::vote(committees, &votes[index], false);
         let mut report = shared.scheduler.report(mode, &fresh, resolve);
-        shared.count_verified(fresh.len() - report.skipped(), report.rejected().count());
+        shared.count_verified(Origin::Synchronous, report.verdicts.iter().copied());
         let mut verdicts = vec![Ok(()); votes.len()];
         for (&index, &verdict) in fresh.iter().zip(&report.verdicts) {
             verdicts[index] = verdict;
             if verdict.is_ok() {
-                shared.cache.insert(committees, &votes[index]);
+                shared
+                    .cache
+                    .insert(committees, &votes[index], Source::own());
             }
         }
         for (index, first) in &mut report.duplicates {
@@ -303,11 +309,8 @@ impl<P: ParameterSet> VerificationService<P> {
     /// not delay it.
     pub fn drain(&self) -> Pending<()> {
         let (done, receiver) = oneshot::channel();
-        let shared = self.shared();
-        if !shared.is_forked() {
-            shared.lock().drain(done);
-        }
-        shared.pending(receiver, || ())
+        self.shared().lock().drain(done);
+        Pending::new(receiver, || ())
     }
 
     /// Accepts nothing more. Queued votes are answered with [`ServiceError::ShuttingDown`],
@@ -320,24 +323,6 @@ impl<P: ParameterSet> VerificationService<P> {
     #[must_use]
     pub fn stats(&self) -> ServiceStats {
         self.shared().stats()
-    }
-}
-
-impl ServiceStats {
-    /// Counts an answer that is no verdict, or a rejection at once.
-    fn count(&mut self, error: ServiceError) -> ServiceError {
-        match error {
-            ServiceError::Rejected(_) => self.rejected += 1,
-            ServiceError::OtherEpoch => self.other_epoch += 1,
-            ServiceError::QueueFull => self.queue_full += 1,
-            ServiceError::Evicted => self.evicted += 1,
-            ServiceError::TooLarge => self.too_large += 1,
-            ServiceError::PeerBudget => self.peer_budget += 1,
-            ServiceError::ShuttingDown => self.shutting_down += 1,
-            ServiceError::Abandoned => self.abandoned += 1,
-            ServiceError::HookPanicked => {}
-        }
-        error
     }
 }
 

@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 /// A network peer; `None` is the node itself.
 pub(super) type Peer = Option<u64>;
 
-/// FIFO queues of peers, served in turn, within one bound for all.
+/// FIFO queues of peers within one bound for all, served in turn by bytes (deficit round robin).
 ///
 /// When it is full, the longest queue loses its last item, unless the newcomer's queue would
 /// be the longest: a peer that sends much displaces only itself. The node's own items have a
 /// bound of the same size for themselves.
 ///
-/// Suspected peers, whose last item was rejected, are served once in eight turns while others
+/// Suspected peers, which send invalid signatures, are served once in eight turns while others
 /// wait. They displace each other only, and the last eighth of the bytes is for others.
 pub(super) struct FairQueue<T> {
     peers: HashMap<Peer, PeerQueue<T>>,
@@ -25,11 +25,17 @@ pub(super) struct FairQueue<T> {
     max_bytes: usize,
     items: usize,
     turn: u8,
+    /// Bytes for which a peer gets credit in its turn.
+    quantum: usize,
+    /// Whether the only item of a peer is never evicted.
+    keeps_last: bool,
 }
 
 struct PeerQueue<T> {
     items: VecDeque<(usize, T)>,
     bytes: usize,
+    /// Bytes that the peer may be served without another turn.
+    credit: usize,
 }
 
 /// Result of [`FairQueue::push`].
@@ -48,6 +54,16 @@ const SUSPECTED_TURN: u8 = 8;
 const RESERVE: usize = 8;
 
 impl<T> FairQueue<T> {
+    /// A queue of items that each fit into one turn, of which every peer keeps at least one.
+    pub(super) fn of_small_items(max_bytes: usize, quantum: usize) -> Self {
+        Self {
+            quantum,
+            keeps_last: true,
+            ..Self::new(max_bytes)
+        }
+    }
+
+    /// A queue whose items are served one in a turn, whatever their size.
     pub(super) fn new(max_bytes: usize) -> Self {
         Self {
             peers: HashMap::new(),
@@ -58,6 +74,8 @@ impl<T> FairQueue<T> {
             max_bytes,
             items: 0,
             turn: 0,
+            quantum: usize::MAX,
+            keeps_last: false,
         }
     }
 
@@ -69,6 +87,16 @@ impl<T> FairQueue<T> {
     /// Bytes of all items.
     pub(super) fn bytes(&self) -> usize {
         self.bytes + self.peers.get(&None).map_or(0, |own| own.bytes)
+    }
+
+    /// Number of peers that wait, at most: those whose items were evicted may be counted.
+    pub(super) fn waiting(&self) -> usize {
+        self.ring.len() + self.suspected_ring.len()
+    }
+
+    /// Whether a peer waits that was not suspected when it was last looked at.
+    pub(super) fn has_trusted(&self) -> bool {
+        !self.ring.is_empty()
     }
 
     /// Appends an item to the queue of its peer. O(log peers) and the evicted items.
@@ -89,19 +117,33 @@ impl<T> FairQueue<T> {
             },
             None => {}
         }
+        self.queue(peer).items.push_back((bytes, item));
+        self.items += 1;
+        self.resize(peer, queued, queued + bytes);
+        Push::Queued(evicted)
+    }
+
+    /// Puts an item back that was taken, before the others of its peer, beyond any bound.
+    pub(super) fn put_back(&mut self, peer: Peer, bytes: usize, item: T) {
+        let queue = self.queue(peer);
+        let queued = queue.bytes;
+        queue.items.push_front((bytes, item));
+        self.items += 1;
+        self.resize(peer, queued, queued + bytes);
+    }
+
+    /// The queue of a peer, which is in one of the rings from now on.
+    fn queue(&mut self, peer: Peer) -> &mut PeerQueue<T> {
         // A peer whose items were all evicted is still in its ring.
         let ring = &mut self.ring;
-        let queue = self.peers.entry(peer).or_insert_with(|| {
+        self.peers.entry(peer).or_insert_with(|| {
             ring.push_back(peer);
             PeerQueue {
                 items: VecDeque::new(),
                 bytes: 0,
+                credit: 0,
             }
-        });
-        queue.items.push_back((bytes, item));
-        self.items += 1;
-        self.resize(peer, queued, queued + bytes);
-        Push::Queued(evicted)
+        })
     }
 
     /// Evicts from the longest queue for `bytes` more of a peer with `queued` bytes; `None` if
@@ -130,7 +172,8 @@ impl<T> FairQueue<T> {
         }
         // Decided before anything is evicted.
         let (mut freed, mut count) = (0, 0);
-        for (size, _) in self.peers.get(&Some(peer))?.items.iter().rev() {
+        let items = self.peers.get(&Some(peer))?.items.iter();
+        for (size, _) in items.skip(usize::from(self.keeps_last)).rev() {
             if freed >= excess {
                 break;
             }
@@ -163,7 +206,7 @@ impl<T> FairQueue<T> {
         }
     }
 
-    /// The next item in turn. `is_suspected` tells whether a peer's last item was rejected.
+    /// The next item in turn.
     pub(super) fn pop(&mut self, is_suspected: impl Fn(u64) -> bool) -> Option<T> {
         self.turn = (self.turn + 1) % SUSPECTED_TURN;
         loop {
@@ -189,6 +232,18 @@ impl<T> FairQueue<T> {
                 self.peers.remove(&peer);
                 continue;
             };
+            if queue.credit < bytes {
+                queue.credit = queue.credit.saturating_add(self.quantum);
+            }
+            if queue.credit < bytes {
+                queue.items.push_front((bytes, item));
+                match now_suspected {
+                    true => self.suspected_ring.push_back(peer),
+                    false => self.ring.push_back(peer),
+                }
+                continue;
+            }
+            queue.credit -= bytes;
             let is_empty = queue.items.is_empty();
             self.items -= 1;
             self.resize(peer, before, before - bytes);
@@ -205,7 +260,12 @@ impl<T> FairQueue<T> {
 
     /// Removes everything.
     pub(super) fn take_all(&mut self) -> Vec<T> {
-        let all = core::mem::replace(self, Self::new(self.max_bytes));
+        let empty = Self {
+            quantum: self.quantum,
+            keeps_last: self.keeps_last,
+            ..Self::new(self.max_bytes)
+        };
+        let all = core::mem::replace(self, empty);
         let items = all.peers.into_values().flat_map(|queue| queue.items);
         items.map(|(_, item)| item).collect()
     }
@@ -246,6 +306,61 @@ mod tests {
             }
             assert_eq!(served.map(|_| queue.pop(|_| false)), served.map(Some));
         }
+    }
+
+    /// A peer with items of three times the size is served a third as often.
+    #[test]
+    fn peers_are_served_by_bytes() {
+        let mut queue = FairQueue::of_small_items(10_000, 10);
+        for _ in 0..40 {
+            for (peer, bytes) in [(1, 10), (2, 30)] {
+                let pushed = queue.push(Some(peer), bytes, peer, |_| false);
+                assert!(matches!(pushed, Push::Queued(_)));
+            }
+        }
+        let served = (0..40).filter_map(|_| queue.pop(|_| false));
+        assert_eq!(served.filter(|peer| *peer == 1).count(), 30);
+    }
+
+    /// A full queue of one item from each of many peers takes nothing from a new peer, and a
+    /// second item of one of them makes room.
+    #[test]
+    fn the_only_item_of_a_peer_is_kept() {
+        let mut queue = FairQueue::of_small_items(1000, 100);
+        for n in 0..9 {
+            assert!(matches!(
+                queue.push(Some(n), 100, n, |_| false),
+                Push::Queued(_)
+            ));
+        }
+        for bytes in [1, 99, 101] {
+            let newcomer = queue.push(Some(100), 100 + bytes, 100, |_| false);
+            assert!(matches!(newcomer, Push::Full(100)), "{bytes}");
+        }
+        assert!(matches!(
+            queue.push(Some(8), 100, 80, |_| false),
+            Push::Queued(_)
+        ));
+        match queue.push(Some(100), 100, 100, |_| false) {
+            Push::Queued(evicted) => assert_eq!(evicted, [80]),
+            Push::Full(_) => panic!("a second item gives way"),
+        }
+    }
+
+    /// An item that is put back is the next of its peer, after the turns of the others.
+    #[test]
+    fn an_item_that_is_put_back_is_served_after_the_others() {
+        let mut queue = FairQueue::new(100);
+        for (peer, item) in [(1, 10), (1, 11), (2, 20)] {
+            assert!(matches!(
+                queue.push(Some(peer), 1, item, |_| false),
+                Push::Queued(_)
+            ));
+        }
+        assert_eq!(queue.pop(|_| false), Some(10));
+        queue.put_back(Some(1), 1, 10);
+        let order: Vec<_> = (0..3).filter_map(|_| queue.pop(|_| false)).collect();
+        assert_eq!(order, [20, 10, 11]);
     }
 
     /// A queue with room for one item takes it from a suspected peer too.

@@ -1,29 +1,50 @@
 //! Quorums through a service: cached votes are not verified again.
 
-use core::cell::Cell;
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
 
 use mldsa_core::ParameterSet;
 
 use super::queue::Push;
+use super::state::BATCH_MESSAGE_BYTES;
+use super::stats::Origin;
 use super::sync::AtomicBool;
+use super::worker::Shared;
 use super::{Pending, ServiceError, Source, VerificationService};
-use crate::batch::Mode;
-use crate::quorum::Quorum;
-use crate::{Committee, MemberId, Message, QuorumError, QuorumReport, QuorumRule, Threshold, Vote};
+use crate::batch::{LANES, Request, Resolved};
+use crate::executor::catch;
+use crate::quorum::Count;
+use crate::{
+    Committee, MemberId, Message, QuorumError, QuorumReport, QuorumRule, RejectReason, Threshold,
+    Vote,
+};
 
-/// Bytes of a queued quorum, and of each of its votes, without messages and signatures.
-const QUORUM_BYTES: usize = 256;
-const VOTE_BYTES: usize = 64;
+/// A quorum that waits for its next slice.
+pub(super) struct QueuedQuorum<P: ParameterSet> {
+    committee: Committee<P>,
+    message: Arc<[u8]>,
+    votes: Vec<(MemberId, Box<[u8]>)>,
+    count: Count,
+    pub(super) source: Source,
+    /// Bytes that it takes in the queue, for limits and budgets.
+    pub(super) bytes: usize,
+    cancelled: Arc<AtomicBool>,
+    reply: oneshot::Sender<Result<QuorumReport, QuorumError>>,
+    generation: u64,
+}
+
+/// Bytes of a queued quorum without its votes, and of each vote without its signature.
+const QUORUM_BYTES: usize = 1024;
+const VOTE_BYTES: usize = 96;
 
 impl<P: ParameterSet> VerificationService<P> {
-    /// [`CommitteeVerifier::verify_quorum`](crate::CommitteeVerifier::verify_quorum) in
+    /// Counts votes as
+    /// [`CommitteeVerifier::verify_quorum`](crate::CommitteeVerifier::verify_quorum) does, in
     /// `committee`, which need not be retained: certificates of earlier epochs are checked by
-    /// the committees of those epochs.
+    /// the committees of those epochs. Cached votes are not verified again.
     ///
     /// # Errors
-    /// Every [`QuorumError`] but `Abandoned`.
+    /// Every [`QuorumError`] except `Abandoned`.
     pub fn verify_quorum<'a>(
         &self,
         committee: &Committee<P>,
@@ -34,10 +55,10 @@ impl<P: ParameterSet> VerificationService<P> {
         self.verify_threshold(committee, message, votes, rule, committee.threshold())
     }
 
-    /// [`verify_quorum`](Self::verify_quorum) against another threshold.
+    /// Counts votes as [`verify_quorum`](Self::verify_quorum) does, against another threshold.
     ///
     /// # Errors
-    /// Every [`QuorumError`] but `Abandoned`.
+    /// Every [`QuorumError`] except `Abandoned`.
     pub fn verify_threshold<'a>(
         &self,
         committee: &Committee<P>,
@@ -46,67 +67,36 @@ impl<P: ParameterSet> VerificationService<P> {
         rule: QuorumRule,
         threshold: Threshold,
     ) -> Result<QuorumReport, QuorumError> {
-        let message = message.into();
-        self.count_quorum(committee, message, votes, rule, threshold, None)
-            .0
-    }
-
-    /// The answer, and whether all of the signatures that were verified for it are valid: `None`
-    /// if there were none, because the votes are cached or too few. `after_batch` is called after
-    /// each batch.
-    fn count_quorum<'a>(
-        &self,
-        committee: &Committee<P>,
-        message: Message<'a>,
-        votes: &[(MemberId, &'a [u8])],
-        rule: QuorumRule,
-        threshold: Threshold,
-        after_batch: Option<&dyn Fn()>,
-    ) -> (Result<QuorumReport, QuorumError>, Option<bool>) {
         #[cfg(feature = "tracing")]
         let _span = tracing::debug_span!("verify_quorum", votes = votes.len()).entered();
-        let are_valid = Cell::new(None);
-        let quorum = Quorum {
-            committee,
-            votes,
-            threshold,
-            workers: self.shared().scheduler.pool.workers(),
-        };
-        let at_once = after_batch.map_or(usize::MAX, |_| self.shared().batch);
-        let answer = quorum.verify(rule, &|mode, indices| {
-            let mut verdicts = Vec::with_capacity(indices.len());
-            for indices in indices.chunks(at_once) {
-                let votes = indices.iter().map(|&index| votes[index]);
-                let votes = votes.map(|(member, signature)| Vote::new(member, message, signature));
-                let votes: Vec<Vote<'_>> = votes.collect();
-                let report = self.report(core::slice::from_ref(committee), mode, &votes);
-                let all_valid = report.rejected().next().is_none();
-                if report.threads > 0 {
-                    are_valid.set(Some(all_valid && are_valid.get() != Some(false)));
-                }
-                verdicts.extend(report.verdicts);
-                if !all_valid && mode == Mode::FirstInvalid {
-                    break;
-                }
-                if let Some(after_batch) = after_batch {
-                    after_batch();
-                }
-            }
-            verdicts
-        });
-        (answer, are_valid.get())
+        let message = message.into();
+        let workers = self.shared().scheduler.pool.workers();
+        let mut count = Count::new(committee, votes, rule, threshold, workers)?;
+        while !count.wanted().is_empty() {
+            let wanted = count.wanted().iter().map(|&vote| votes[vote]);
+            let wanted = wanted.map(|(member, signature)| Vote::new(member, message, signature));
+            let wanted: Vec<Vote<'_>> = wanted.collect();
+            let report = self.report(core::slice::from_ref(committee), count.mode(), &wanted);
+            count.take(&report.verdicts);
+        }
+        count.answer()
     }
 
-    /// [`verify_quorum`](Self::verify_quorum) on a worker of the service, a batch at a time in
-    /// turn with batches of queued votes: the same answer, later, or [`QuorumError::Abandoned`].
-    /// Votes are moved, and the message is shared by all. Dropping the answer cancels the quorum,
-    /// unless it is being verified.
+    /// Submits a quorum, which a worker of the service counts: the answer is that of
+    /// [`verify_quorum`](Self::verify_quorum), later, or [`QuorumError::Abandoned`]. Ids,
+    /// duplicates and claimed weights are checked at once. Votes are moved, and the message is
+    /// shared by all. Dropping the answer cancels the quorum.
     ///
-    /// Quorums have a queue of their own that is bounded and as fair to peers as that of votes;
-    /// `source` names the sender, a suspect if signatures are invalid and the valid ones are no
-    /// quorum. Its priority and the rate limiter are not used.
+    /// Quorums have a queue of their own that is bounded and as fair to peers as that of votes.
+    /// A worker verifies at most eight signatures of a quorum, fewer if the message is long, then
+    /// a batch of queued votes, then a slice of the next peer's quorum. `source` names the sender;
+    /// its priority only tells how long the votes stay in the cache. The rate limiter is asked
+    /// once for all bytes and gets every verdict.
     ///
     /// # Errors
+    /// [`ServiceError::TooLarge`] for a message above
+    /// [`max_message_bytes`](super::ServiceBuilder::max_message_bytes),
+    /// [`ServiceError::PeerBudget`], [`ServiceError::HookPanicked`],
     /// [`ServiceError::QueueFull`], [`ServiceError::ShuttingDown`],
     /// [`ServiceError::Abandoned`].
     pub fn submit_quorum(
@@ -117,56 +107,167 @@ impl<P: ParameterSet> VerificationService<P> {
         votes: Vec<(MemberId, Box<[u8]>)>,
         rule: QuorumRule,
     ) -> Result<Pending<Result<QuorumReport, QuorumError>>, ServiceError> {
-        let message = message.into();
+        let (shared, message) = (self.shared(), message.into());
+        shared.quorums.fetch_add(1, Ordering::Relaxed);
+        if shared.closed.load(Ordering::Relaxed) {
+            return Err(shared.refuse(ServiceError::ShuttingDown));
+        }
+        if message.len() > shared.max_message_bytes {
+            return Err(shared.refuse(ServiceError::TooLarge));
+        }
         let (reply, receiver) = oneshot::channel();
-        let (service, committee) = (self.weak(), committee.clone());
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&cancelled);
-        let bytes = votes.iter().map(|(_, vote)| vote.len() + VOTE_BYTES);
-        let bytes = bytes.sum::<usize>() + message.len() + QUORUM_BYTES;
-        let run = move |after_batch: &dyn Fn()| {
-            // A service without handles has no receiver of an answer.
-            let Some(service) = service() else {
-                return;
-            };
-            if flag.load(Ordering::Relaxed) {
-                return;
+        let pending = Pending::new(receiver, || Err(QuorumError::Abandoned));
+        let count = match Count::new(committee, &votes, rule, committee.threshold(), 1) {
+            Ok(count) if !count.wanted().is_empty() => count,
+            known => {
+                let _ = reply.send(known.and_then(Count::answer));
+                return Ok(pending);
             }
-            let votes: Vec<(MemberId, &[u8])> = votes
-                .iter()
-                .map(|(member, signature)| (*member, &**signature))
-                .collect();
-            let (message, threshold) = ((&*message).into(), committee.threshold());
-            let (answer, are_valid) = service.count_quorum(
-                &committee,
-                message,
-                &votes,
-                rule,
-                threshold,
-                Some(after_batch),
-            );
-            if are_valid == Some(answer.is_ok()) {
-                service.shared().on_verified(source.peer, answer.is_ok());
-            }
-            let _ = reply.send(answer);
         };
-        if self.shared().is_forked() {
-            return Err(ServiceError::Abandoned);
-        }
-        let shared = self.shared();
+        let of_votes = votes.iter().map(|(_, vote)| vote.len() + VOTE_BYTES);
+        let bytes = QUORUM_BYTES + message.len() + of_votes.sum::<usize>() + count.memory_bytes();
+        shared.acquire(source.peer, bytes)?;
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let mut quorum = Box::new(QueuedQuorum {
+            committee: committee.clone(),
+            message,
+            votes,
+            count,
+            source,
+            bytes,
+            cancelled: Arc::clone(&cancelled),
+            reply,
+            generation: 0,
+        });
         let mut state = shared.lock();
-        state.open()?;
-        let pushed = state.push_job(source.peer, bytes, Box::new(run));
+        quorum.generation = state.accept();
+        let (error, ended) = match state.open() {
+            Err(error) => (Some(error), vec![quorum]),
+            Ok(()) => match state.push_quorum(quorum) {
+                Push::Queued(evicted) => (None, evicted),
+                Push::Full(quorum) => (Some(ServiceError::QueueFull), vec![quorum]),
+            },
+        };
+        let reason = error.unwrap_or(ServiceError::Evicted);
+        ended.iter().for_each(|_| state.stats.count(reason));
         drop(state);
-        match pushed {
-            Push::Queued(evicted) => shared.abandon_jobs(evicted),
-            Push::Full(job) => {
-                shared.abandon_jobs(vec![job]);
-                return Err(ServiceError::QueueFull);
+        shared.abandon_quorums(ended);
+        match error {
+            Some(error) => Err(error),
+            None => {
+                shared.notify();
+                Ok(pending.with_flag(cancelled))
             }
         }
-        shared.notify();
-        let pending = shared.pending(receiver, || Err(QuorumError::Abandoned));
-        Ok(pending.with_flag(cancelled))
+    }
+}
+
+impl<P: ParameterSet> QueuedQuorum<P> {
+    fn vote(&self, vote: usize) -> Vote<'_> {
+        let (member, signature) = &self.votes[vote];
+        Vote::new(*member, &*self.message, signature)
+    }
+}
+
+/// Verdicts on the next votes of a quorum.
+struct Slice {
+    verdicts: Vec<Result<(), RejectReason>>,
+    /// Indices of the votes that were verified, with their places in `verdicts`.
+    verified: Vec<(usize, usize)>,
+}
+
+impl<P: ParameterSet> Shared<P> {
+    /// Verifies a slice of a quorum, and puts the rest back into the queue.
+    pub(super) fn run_quorum(&self, mut quorum: Box<QueuedQuorum<P>>) {
+        if quorum.cancelled.load(Ordering::Relaxed) {
+            self.lock().stats.cancelled += 1;
+            return self.abandon_quorums(vec![quorum]);
+        }
+        let Some(slice) = catch(|| self.slice(&quorum)) else {
+            return self.abandon_quorums(vec![quorum]);
+        };
+        let Source { peer, .. } = quorum.source;
+        for &(vote, place) in &slice.verified {
+            let verdict = slice.verdicts[place];
+            if verdict.is_ok() {
+                let committees = core::slice::from_ref(&quorum.committee);
+                self.cache
+                    .insert(committees, &quorum.vote(vote), quorum.source);
+            }
+            self.limit(peer, |limiter, peer| limiter.on_verdict(peer, verdict));
+        }
+        let verdicts = slice.verified.iter().map(|(_, at)| slice.verdicts[*at]);
+        self.count_verified(Origin::of(quorum.source), verdicts.clone());
+        quorum.count.take(&slice.verdicts);
+        let mut state = self.lock();
+        verdicts.for_each(|verdict| state.on_verdict(peer, verdict.is_ok()));
+        if !quorum.count.wanted().is_empty() && !state.closed {
+            state.quorums.put_back(peer, quorum.bytes, quorum);
+            return;
+        }
+        drop(state);
+        if !quorum.count.wanted().is_empty() {
+            return self.abandon_quorums(vec![quorum]);
+        }
+        let QueuedQuorum {
+            bytes, generation, ..
+        } = *quorum;
+        self.limit(peer, |limiter, peer| limiter.release(peer, bytes));
+        // A waker is the caller's code.
+        catch(|| drop(quorum.reply.send(quorum.count.answer())));
+        self.complete([generation]);
+    }
+
+    /// Verifies the next votes of a quorum that are not cached: as many as fill the lanes, or
+    /// as their messages allow.
+    fn slice(&self, quorum: &QueuedQuorum<P>) -> Slice {
+        #[cfg(feature = "tracing")]
+        let _span = tracing::debug_span!("quorum", votes = quorum.votes.len()).entered();
+        let committees = core::slice::from_ref(&quorum.committee);
+        let most = (BATCH_MESSAGE_BYTES / quorum.message.len().max(1)).clamp(1, LANES);
+        let (mut verdicts, mut fresh) = (Vec::new(), Vec::new());
+        for &vote in quorum.count.wanted().iter().take(self.batch) {
+            let is_cached = self
+                .cache
+                .get(committees, &quorum.vote(vote), quorum.source);
+            if !is_cached {
+                if fresh.len() == most {
+                    break;
+                }
+                fresh.push((vote, verdicts.len()));
+            }
+            verdicts.push(Ok(()));
+        }
+        let request = Request {
+            alone: true,
+            ..quorum.count.mode().into()
+        };
+        let report = self.scheduler.report(request, &fresh, |(vote, _)| {
+            Resolved::vote(committees, &quorum.vote(*vote), false)
+        });
+        for ((_, place), verdict) in fresh.iter().zip(&report.verdicts) {
+            verdicts[*place] = *verdict;
+        }
+        let skipped = Err(RejectReason::NotVerified);
+        fresh.retain(|(_, place)| verdicts[*place] != skipped);
+        Slice {
+            verdicts,
+            verified: fresh,
+        }
+    }
+
+    /// Answers quorums with `Abandoned`.
+    pub(super) fn abandon_quorums(&self, quorums: Vec<Box<QueuedQuorum<P>>>) {
+        for quorum in &quorums {
+            self.limit(quorum.source.peer, |limiter, peer| {
+                limiter.release(peer, quorum.bytes);
+            });
+        }
+        let generations: Vec<u64> = quorums.iter().map(|quorum| quorum.generation).collect();
+        // The senders are dropped. A waker is the caller's code.
+        for quorum in quorums {
+            catch(|| drop(quorum));
+        }
+        self.complete(generations);
     }
 }

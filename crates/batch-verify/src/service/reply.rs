@@ -6,7 +6,6 @@ use core::mem;
 use core::pin::{Pin, pin};
 use core::sync::atomic::Ordering;
 use core::task::{Context, Poll, Waker};
-use std::process;
 use std::sync::Arc;
 use std::task::Wake;
 use std::thread::{self, Thread};
@@ -69,23 +68,22 @@ fn block_on<F: Future>(future: F) -> F::Output {
 
 /// Answer that arrives later: a future, for any runtime, or waited for by a thread.
 ///
-/// Dropping the answer to a vote or quorum cancels it in O(1), unless it is being verified.
+/// Dropping the answer to a vote or quorum cancels it in O(1), at the latest after the batch or
+/// slice in which it is being verified.
 #[must_use = "dropping it cancels the verification; `detach` keeps it"]
 pub struct Pending<T> {
     reply: Reply<T>,
     cancelled: Option<Arc<AtomicBool>>,
     /// The answer if there is none.
     abandoned: fn() -> T,
-    process: u32,
 }
 
 impl<T> Pending<T> {
-    pub(super) fn new(receiver: oneshot::Receiver<T>, abandoned: fn() -> T, process: u32) -> Self {
+    pub(super) fn new(receiver: oneshot::Receiver<T>, abandoned: fn() -> T) -> Self {
         Self {
             reply: Reply::Fresh(receiver),
             cancelled: None,
             abandoned,
-            process,
         }
     }
 
@@ -103,21 +101,13 @@ impl<T> Pending<T> {
     /// Waits for the answer on this thread; the answer may be an error. Not to be called from
     /// a rate limiter, which a worker may be running.
     pub fn wait(mut self) -> T {
-        let answer = match self.is_forked() {
-            true => None,
-            false => self.reply.wait(),
-        };
+        let answer = self.reply.wait();
         answer.unwrap_or_else(self.abandoned)
     }
 
     /// Lets the votes be verified, and cached if they are valid, without an answer.
     pub fn detach(mut self) {
         self.cancelled = None;
-    }
-
-    /// Whether this process is a child, in which no worker runs.
-    fn is_forked(&self) -> bool {
-        self.process != process::id()
     }
 }
 
@@ -127,9 +117,6 @@ impl<T> Future for Pending<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        if self.is_forked() {
-            self.reply = Reply::Taken;
-        }
         let answer = self.reply.poll(context);
         answer.map(|answer| answer.unwrap_or_else(self.abandoned))
     }

@@ -1,4 +1,4 @@
-//! State of a service under its lock: queues, counters, drains.
+//! State of a service under its lock: queues, counters, suspects, drains.
 
 use core::num::NonZeroUsize;
 use std::collections::{BTreeMap, VecDeque};
@@ -9,23 +9,24 @@ use lru::LruCache;
 use mldsa_core::{ParameterSet, PreHash};
 
 use super::queue::{FairQueue, Peer, Push};
+use super::quorum::QueuedQuorum;
 use super::sync::AtomicBool;
 use super::{ServiceError, ServiceStats, Source};
+use crate::batch::LANES;
 use crate::{Committee, MemberId, Message, Vote};
 
 pub(super) struct State<P: ParameterSet> {
     /// By priority.
-    pub(super) queues: [FairQueue<Entry<P>>; 3],
-    pub(super) jobs: FairQueue<Job>,
-    /// Whether the last task was a job: a batch of votes is next, if there are any.
+    pub(super) queues: [FairQueue<Box<Entry<P>>>; 3],
+    pub(super) quorums: FairQueue<Box<QueuedQuorum<P>>>,
+    /// Whether the last task was of a quorum: a batch of votes is next, if there are any.
     pub(super) is_turn_of_votes: bool,
     /// Votes that were taken, modulo 8: the reserved slots do not depend on where batches end.
     slot: u8,
     pub(super) stats: ServiceStats,
     pub(super) closed: bool,
     pub(super) workers: usize,
-    /// Peers whose last vote was rejected; the least recent is forgotten first.
-    pub(super) suspects: LruCache<u64, ()>,
+    suspects: Suspects,
     /// Accepted and unanswered work by generation, which each drain ends.
     outstanding: BTreeMap<u64, usize>,
     generation: u64,
@@ -33,49 +34,38 @@ pub(super) struct State<P: ParameterSet> {
     drains: Vec<(u64, oneshot::Sender<()>)>,
 }
 
-/// A synchronous call for a worker. It calls its argument after each of its batches, which
-/// verifies a batch of queued votes.
-type Run = Box<dyn FnOnce(&dyn Fn()) + Send>;
-
-/// A call with its generation.
-pub(super) struct Job {
-    pub(super) run: Run,
-    pub(super) generation: u64,
-}
-
 /// A queued vote.
 pub(super) struct Entry<P: ParameterSet> {
     pub(super) vote: QueuedVote,
     /// One committee: the one of the member id.
     pub(super) committee: Committee<P>,
-    pub(super) peer: Peer,
+    pub(super) source: Source,
     pub(super) since: Instant,
     pub(super) cancelled: Arc<AtomicBool>,
     pub(super) reply: oneshot::Sender<Result<(), ServiceError>>,
     pub(super) generation: u64,
 }
 
-/// Most peers that are kept as suspects.
-const MAX_SUSPECTS: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
-/// Bytes of a queued vote without message and signature.
-const ENTRY_BYTES: usize = 256;
+/// Bytes of a queued vote without message and signature: its entry, the channel of the answer
+/// and the place of its peer in the queue.
+pub(super) const ENTRY_BYTES: usize = 640;
 /// Bytes of messages after which a batch takes no more votes.
-const BATCH_MESSAGE_BYTES: usize = 64 << 10;
+pub(super) const BATCH_MESSAGE_BYTES: usize = 64 << 10;
 
 impl<P: ParameterSet> State<P> {
-    pub(super) fn new(queue_bytes: usize, workers: usize) -> Self {
-        // Unbounded first, so that nothing is reserved.
-        let mut suspects = LruCache::unbounded();
-        suspects.resize(MAX_SUSPECTS);
+    pub(super) fn new(queue_bytes: usize, max_message_bytes: usize, workers: usize) -> Self {
+        let largest = (P::SIG_LEN + ENTRY_BYTES).saturating_add(max_message_bytes);
+        // Votes with short messages are served one in a turn, the longest one in eight turns.
+        let quantum = (P::SIG_LEN + 2 * ENTRY_BYTES).max(largest / 8);
         Self {
-            queues: [(); 3].map(|()| FairQueue::new(queue_bytes)),
-            jobs: FairQueue::new(queue_bytes),
+            queues: [(); 3].map(|()| FairQueue::of_small_items(queue_bytes, quantum)),
+            quorums: FairQueue::new(queue_bytes),
             is_turn_of_votes: false,
             slot: 0,
             stats: ServiceStats::default(),
             closed: false,
             workers,
-            suspects,
+            suspects: Suspects::new(),
             outstanding: BTreeMap::new(),
             generation: 0,
             drains: Vec::new(),
@@ -90,27 +80,34 @@ impl<P: ParameterSet> State<P> {
     }
 
     /// Queues a vote.
-    pub(super) fn push(&mut self, source: Source, bytes: usize, entry: Entry<P>) -> Push<Entry<P>> {
+    pub(super) fn push(&mut self, bytes: usize, entry: Box<Entry<P>>) -> Push<Box<Entry<P>>> {
         let Self {
             queues, suspects, ..
         } = self;
-        let queue = &mut queues[usize::from(source.priority)];
-        queue.push(source.peer, bytes, entry, |peer| suspects.contains(&peer))
+        let Source { peer, priority } = entry.source;
+        let queue = &mut queues[usize::from(priority)];
+        queue.push(peer, bytes, entry, |peer| suspects.contains(peer))
     }
 
-    /// Queues a synchronous call.
-    pub(super) fn push_job(&mut self, peer: Peer, bytes: usize, run: Run) -> Push<Job> {
-        let generation = self.accept();
-        let job = Job { run, generation };
-        let Self { jobs, suspects, .. } = self;
-        jobs.push(peer, bytes, job, |peer| suspects.contains(&peer))
+    /// Queues a quorum.
+    pub(super) fn push_quorum(
+        &mut self,
+        quorum: Box<QueuedQuorum<P>>,
+    ) -> Push<Box<QueuedQuorum<P>>> {
+        let Self {
+            quorums, suspects, ..
+        } = self;
+        let (peer, bytes) = (quorum.source.peer, quorum.bytes);
+        quorums.push(peer, bytes, quorum, |peer| suspects.contains(peer))
     }
 
-    pub(super) fn next_job(&mut self) -> Option<Job> {
-        let Self { jobs, suspects, .. } = self;
-        let job = jobs.pop(|peer| suspects.contains(&peer))?;
+    pub(super) fn next_quorum(&mut self) -> Option<Box<QueuedQuorum<P>>> {
+        let Self {
+            quorums, suspects, ..
+        } = self;
+        let quorum = quorums.pop(|peer| suspects.contains(peer))?;
         self.is_turn_of_votes = true;
-        Some(job)
+        Some(quorum)
     }
 
     /// Whether anything may be queued.
@@ -119,6 +116,14 @@ impl<P: ParameterSet> State<P> {
             (true, _) => Err(ServiceError::ShuttingDown),
             (false, 0) => Err(ServiceError::Abandoned),
             (false, _) => Ok(()),
+        }
+    }
+
+    /// Records a verdict on a signature that a peer sent. Cached ones do not count: a replay
+    /// must not clear its sender.
+    pub(super) fn on_verdict(&mut self, peer: Peer, is_valid: bool) {
+        if let Some(peer) = peer {
+            self.suspects.on_verdict(peer, is_valid);
         }
     }
 
@@ -133,12 +138,17 @@ impl<P: ParameterSet> State<P> {
         self.generation += 1;
     }
 
-    /// Ends work of a generation. Returns the drains that waited for it.
-    pub(super) fn complete(&mut self, generation: u64) -> Vec<oneshot::Sender<()>> {
-        if let Some(count) = self.outstanding.get_mut(&generation) {
-            *count -= 1;
-            if *count == 0 {
-                self.outstanding.remove(&generation);
+    /// Ends work of these generations. Returns the drains that waited for it.
+    pub(super) fn complete(
+        &mut self,
+        generations: impl IntoIterator<Item = u64>,
+    ) -> Vec<oneshot::Sender<()>> {
+        for generation in generations {
+            if let Some(count) = self.outstanding.get_mut(&generation) {
+                *count -= 1;
+                if *count == 0 {
+                    self.outstanding.remove(&generation);
+                }
             }
         }
         let first = self.outstanding.keys().next().copied().unwrap_or(u64::MAX);
@@ -150,9 +160,15 @@ impl<P: ParameterSet> State<P> {
 
     /// The next batch: the highest priority first, one vote in eight for each lower one, and
     /// no more votes after a certain length of messages.
-    pub(super) fn next_batch(&mut self, limit: usize) -> VecDeque<Entry<P>> {
+    ///
+    /// A batch has at most eight votes for each peer that waits, and once it has votes of other
+    /// peers it takes none of suspects beyond their turns: a vote that arrives waits for few of
+    /// the votes of a peer that floods the queue.
+    pub(super) fn next_batch(&mut self, limit: usize) -> VecDeque<Box<Entry<P>>> {
         let mut batch = VecDeque::new();
-        let mut bytes = 0;
+        let (mut bytes, mut has_trusted) = (0, false);
+        let waiting: usize = self.queues.iter().map(FairQueue::waiting).sum();
+        let limit = limit.min(waiting.saturating_mul(LANES));
         while batch.len() < limit && bytes < BATCH_MESSAGE_BYTES {
             let order = match self.slot {
                 6 => [1, 0, 2],
@@ -162,13 +178,18 @@ impl<P: ParameterSet> State<P> {
             let Self {
                 queues, suspects, ..
             } = self;
+            if has_trusted && !queues.iter().any(FairQueue::has_trusted) {
+                break;
+            }
             let mut popped = order
                 .into_iter()
-                .filter_map(|priority| queues[priority].pop(|peer| suspects.contains(&peer)));
+                .filter_map(|priority| queues[priority].pop(|peer| suspects.contains(peer)));
             let Some(entry) = popped.next() else {
                 break;
             };
             self.slot = (self.slot + 1) % 8;
+            let peer = entry.source.peer;
+            has_trusted |= !peer.is_some_and(|peer| self.suspects.contains(peer));
             bytes += entry.vote.message;
             batch.push_back(entry);
         }
@@ -176,10 +197,39 @@ impl<P: ParameterSet> State<P> {
     }
 }
 
-impl<P: ParameterSet> Entry<P> {
-    /// Bytes that a vote takes in the queue, for limits and budgets.
-    pub(super) fn bytes(&self) -> usize {
-        self.vote.bytes.len() + ENTRY_BYTES
+/// Peers that send invalid signatures, with their share of the recent ones in units of 1/256;
+/// the least recent peer is forgotten first.
+struct Suspects(LruCache<u64, u16>);
+
+/// Most peers that are kept as suspects.
+const MAX_SUSPECTS: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
+/// Share of a signature in the average of its peer.
+const WEIGHT: u16 = 8;
+/// Share of invalid signatures above which a peer is a suspect: one signature, until five valid
+/// ones have followed; of a mixture, about one in ten.
+const SUSPICIOUS: u16 = 18;
+/// Share at which a peer is forgotten.
+const FORGOTTEN: u16 = 7;
+
+impl Suspects {
+    fn new() -> Self {
+        // Unbounded first, so that nothing is reserved.
+        let mut suspects = LruCache::unbounded();
+        suspects.resize(MAX_SUSPECTS);
+        Self(suspects)
+    }
+
+    fn contains(&self, peer: u64) -> bool {
+        self.0.peek(&peer).is_some_and(|share| *share > SUSPICIOUS)
+    }
+
+    fn on_verdict(&mut self, peer: u64, is_valid: bool) {
+        let share = self.0.get(&peer).copied().unwrap_or(0);
+        let share = share - share / WEIGHT + if is_valid { 0 } else { 256 / WEIGHT };
+        match share > FORGOTTEN {
+            true => drop(self.0.put(peer, share)),
+            false => drop(self.0.pop(&peer)),
+        }
     }
 }
 
@@ -210,6 +260,11 @@ impl QueuedVote {
         }
     }
 
+    /// Bytes that the vote takes in the queue, for limits and budgets.
+    pub(super) fn queued_bytes(&self) -> usize {
+        self.bytes.len() + ENTRY_BYTES
+    }
+
     pub(super) fn as_vote(&self) -> Vote<'_> {
         let (message, signature) = self.bytes.split_at(self.message);
         let message = match self.prehash {
@@ -223,11 +278,6 @@ impl QueuedVote {
     }
 }
 
-/// Bytes that a vote takes in the queue, for limits and budgets.
-pub(super) fn queued_bytes(vote: &Vote<'_>) -> usize {
-    vote.message.len() + vote.signature.len() + ENTRY_BYTES
-}
-
 #[cfg(test)]
 mod tests {
     use mldsa_core::MlDsa44;
@@ -236,27 +286,46 @@ mod tests {
 
     #[test]
     fn a_drain_waits_for_earlier_work_only() {
-        let mut state = State::<MlDsa44>::new(1, 1);
+        let mut state = State::<MlDsa44>::new(1, 1, 1);
         let (done, _drained) = oneshot::channel();
-        let push = |state: &mut State<_>| state.push_job(None, 0, Box::new(|_| ()));
-        push(&mut state);
+        let earlier = state.accept();
         state.drain(done);
-        push(&mut state);
-        push(&mut state);
-        let [earlier, later] = [0, 1].map(|_| state.next_job().unwrap().generation);
-        assert!(state.complete(later).is_empty());
-        // One job that was accepted later is outstanding.
-        assert_eq!(state.complete(earlier).len(), 1);
+        let later = [state.accept(), state.accept()];
+        assert!(state.complete([later[0]]).is_empty());
+        // One piece of work that was accepted later is outstanding.
+        assert_eq!(state.complete([earlier]).len(), 1);
     }
 
     /// Dropped drains take no memory.
     #[test]
     fn dropped_drains_are_forgotten() {
-        let mut state = State::<MlDsa44>::new(1, 1);
-        let _ = state.push_job(None, 0, Box::new(|_| ()));
+        let mut state = State::<MlDsa44>::new(1, 1, 1);
+        let _ = state.accept();
         for _ in 0..1000 {
             state.drain(oneshot::channel().0);
         }
         assert_eq!(state.drains.len(), 1);
+    }
+
+    #[test]
+    fn suspects_by_their_share_of_invalid_signatures() {
+        let mut suspects = Suspects::new();
+        let mut record = |verdicts: &[(usize, bool)]| {
+            for &(count, is_valid) in verdicts {
+                (0..count).for_each(|_| suspects.on_verdict(1, is_valid));
+            }
+            suspects.contains(1)
+        };
+        assert!(!record(&[(1000, true)]));
+        assert!(record(&[(1, false)]) && record(&[(4, true)]) && !record(&[(1, true)]));
+        // One in eight, at any time.
+        record(&[(1, false), (7, true), (1, false), (7, true)]);
+        for _ in 0..100 {
+            assert!(record(&[(1, false)]) && record(&[(6, true)]));
+            record(&[(1, true)]);
+        }
+        // Valid signatures behind many forgeries clear their sender after a while only.
+        assert!(record(&[(5000, false), (15, true)]));
+        assert!(!record(&[(20, true)]));
     }
 }

@@ -3,7 +3,6 @@
 use core::mem;
 use core::sync::atomic::Ordering;
 use std::collections::VecDeque;
-use std::process;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -11,12 +10,14 @@ use mldsa_core::ParameterSet;
 
 use super::cache::VerdictCache;
 use super::queue::Peer;
-use super::state::{Entry, Job, State};
-use super::sync::{AtomicU64, Condvar, Mutex, MutexGuard, RwLock};
-use super::{Pending, RateLimiter, ServiceBuilder, ServiceError, ServiceStats};
-use crate::Committee;
+use super::quorum::QueuedQuorum;
+use super::state::{Entry, State};
+use super::stats::{Origin, Rejections};
+use super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, RwLock};
+use super::{RateLimiter, ServiceBuilder, ServiceError, ServiceStats};
 use crate::batch::{Mode, Request, Resolved, Scheduler};
 use crate::executor::catch;
+use crate::{Committee, RejectReason};
 
 /// State that handles and workers share.
 pub(super) struct Shared<P: ParameterSet> {
@@ -25,17 +26,20 @@ pub(super) struct Shared<P: ParameterSet> {
     pub(super) committees: RwLock<Arc<[Committee<P>]>>,
     pub(super) retained: usize,
     pub(super) cache: VerdictCache<P>,
-    pub(super) limiter: Option<Box<dyn RateLimiter>>,
+    limiter: Option<Box<dyn RateLimiter>>,
     pub(super) max_message_bytes: usize,
     pub(super) batch: usize,
     /// Votes that were submitted or verified synchronously, without those that the cache
     /// counts as answered.
     pub(super) votes: AtomicU64,
+    pub(super) quorums: AtomicU64,
     /// Votes that were verified.
     verified: AtomicU64,
-    /// Votes that were verified and are invalid.
-    rejected: AtomicU64,
-    process: u32,
+    /// By origin and reason.
+    rejections: [[AtomicU64; RejectReason::ALL.len()]; 3],
+    hook_panics: AtomicU64,
+    /// Whether the state is closed, without its lock.
+    pub(super) closed: AtomicBool,
     #[cfg(test)]
     pub(super) panics: core::sync::atomic::AtomicBool,
     state: Mutex<State<P>>,
@@ -44,7 +48,7 @@ pub(super) struct Shared<P: ParameterSet> {
 
 /// Treatment of a queued vote.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Planned {
+enum Treatment {
     Cancelled,
     Cached,
     Fresh,
@@ -58,6 +62,7 @@ impl<P: ParameterSet> Shared<P> {
         workers: usize,
     ) -> Self {
         let committees: Arc<[_]> = Arc::new([committee]);
+        let state = State::new(builder.queue_bytes, builder.max_message_bytes, workers);
         Self {
             scheduler,
             cache: VerdictCache::new(builder.cache_bytes, Arc::clone(&committees)),
@@ -66,12 +71,14 @@ impl<P: ParameterSet> Shared<P> {
             max_message_bytes: builder.max_message_bytes,
             batch: builder.batch,
             votes: AtomicU64::new(0),
+            quorums: AtomicU64::new(0),
             verified: AtomicU64::new(0),
-            rejected: AtomicU64::new(0),
-            process: process::id(),
+            rejections: core::array::from_fn(|_| core::array::from_fn(|_| AtomicU64::new(0))),
+            hook_panics: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
             #[cfg(test)]
             panics: Default::default(),
-            state: Mutex::new(State::new(builder.queue_bytes, workers)),
+            state: Mutex::new(state),
             work: Condvar::new(),
             limiter: builder.rate_limiter,
         }
@@ -86,45 +93,53 @@ impl<P: ParameterSet> Shared<P> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this process is a child of the one that built the service. No worker runs in
-    /// it, and the lock may be held for ever.
-    pub(super) fn is_forked(&self) -> bool {
-        self.process != process::id()
-    }
-
-    pub(super) fn pending<T>(
+    /// Counts the verdicts on votes that were verified; skipped ones are left out.
+    pub(super) fn count_verified(
         &self,
-        receiver: oneshot::Receiver<T>,
-        abandoned: fn() -> T,
-    ) -> Pending<T> {
-        Pending::new(receiver, abandoned, self.process)
+        origin: Origin,
+        verdicts: impl IntoIterator<Item = Result<(), RejectReason>>,
+    ) {
+        let mut verified = 0;
+        for verdict in verdicts {
+            match verdict {
+                Err(RejectReason::NotVerified) => continue,
+                Err(reason) => self.count_rejected(origin, reason),
+                Ok(()) => {}
+            }
+            verified += 1;
+        }
+        self.verified.fetch_add(verified, Ordering::Relaxed);
     }
 
-    /// Counts votes that were verified.
-    pub(super) fn count_verified(&self, votes: usize, rejected: usize) {
-        self.verified.fetch_add(votes as u64, Ordering::Relaxed);
-        self.rejected.fetch_add(rejected as u64, Ordering::Relaxed);
+    /// Counts a rejected vote.
+    pub(super) fn count_rejected(&self, origin: Origin, reason: RejectReason) {
+        self.rejections[origin as usize][reason as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn stats(&self) -> ServiceStats {
         let cache = self.cache.stats();
-        let verified = self.verified.load(Ordering::Relaxed);
-        let rejected = self.rejected.load(Ordering::Relaxed);
-        let mut stats = ServiceStats::default();
-        if !self.is_forked() {
-            let state = self.lock();
-            stats = state.stats;
-            stats.queued_votes = state.queues.iter().map(|queue| queue.len()).sum();
-            stats.queued_bytes = state.queues.iter().map(|queue| queue.bytes()).sum();
-        }
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let rejections: Rejections = self
+            .rejections
+            .each_ref()
+            .map(|row| row.each_ref().map(load));
+        let verified = load(&self.verified);
+        let state = self.lock();
+        let queues = state.queues.iter();
         ServiceStats {
-            votes: self.votes.load(Ordering::Relaxed) + cache.answered,
+            votes: load(&self.votes) + cache.answered,
+            quorums: load(&self.quorums),
             verified,
-            rejected: stats.rejected + rejected,
+            rejected: rejections.iter().flatten().sum(),
+            rejections,
+            hook_panics: load(&self.hook_panics),
+            queued_votes: queues.clone().map(|queue| queue.len()).sum(),
+            queued_quorums: state.quorums.len(),
+            queued_bytes: queues.map(|queue| queue.bytes()).sum::<usize>() + state.quorums.bytes(),
             cache_hits: cache.hits,
             cached_votes: cache.entries,
             cached_bytes: cache.bytes,
-            ..stats
+            ..state.stats
         }
     }
 
@@ -136,34 +151,60 @@ impl<P: ParameterSet> Shared<P> {
         self.work.notify_all();
     }
 
-    /// Calls the rate limiter for a peer. `None` if it panics.
+    /// Counts an error of a submission, and returns it.
+    pub(super) fn refuse(&self, error: ServiceError) -> ServiceError {
+        self.lock().stats.count(error);
+        error
+    }
+
+    /// Calls the rate limiter for a peer: `None` if there is none, or if it panics, which is
+    /// counted.
     pub(super) fn limit<R>(
         &self,
         peer: Peer,
         call: impl FnOnce(&dyn RateLimiter, u64) -> R,
-    ) -> Option<Option<R>> {
-        let (Some(limiter), Some(peer)) = (&self.limiter, peer) else {
-            return Some(None);
-        };
-        let result = catch(|| call(&**limiter, peer));
+    ) -> Option<R> {
+        let (limiter, peer) = (self.limiter.as_deref()?, peer?);
+        let result = catch(|| call(limiter, peer));
         if result.is_none() {
-            self.lock().stats.hook_panics += 1;
+            self.hook_panics.fetch_add(1, Ordering::Relaxed);
         }
-        result.map(Some)
+        result
     }
 
-    /// Sends the answer to a vote that was accepted.
-    pub(super) fn answer(&self, entry: Entry<P>, answer: Result<(), ServiceError>) {
-        let bytes = entry.bytes();
-        self.limit(entry.peer, |limiter, peer| limiter.release(peer, bytes));
-        // A waker is the caller's code.
-        catch(|| drop(entry.reply.send(answer)));
-        self.complete(entry.generation);
+    /// Asks the rate limiter for a place in the queue.
+    pub(super) fn acquire(&self, peer: Peer, bytes: usize) -> Result<(), ServiceError> {
+        if self.limiter.is_none() || peer.is_none() {
+            return Ok(());
+        }
+        match self.limit(peer, |limiter, peer| limiter.try_acquire(peer, bytes)) {
+            Some(true) => Ok(()),
+            Some(false) => Err(self.refuse(ServiceError::PeerBudget)),
+            None => Err(ServiceError::HookPanicked),
+        }
     }
 
-    /// Ends work of a generation, and the drains that waited for it.
-    fn complete(&self, generation: u64) {
-        let ended = self.lock().complete(generation);
+    /// Sends answers to votes that were accepted.
+    pub(super) fn answer(
+        &self,
+        answers: impl IntoIterator<Item = (Box<Entry<P>>, Result<(), ServiceError>)>,
+    ) {
+        let send = |(entry, answer): (Box<Entry<P>>, _)| {
+            let (bytes, generation) = (entry.vote.queued_bytes(), entry.generation);
+            self.limit(entry.source.peer, |limiter, peer| {
+                limiter.release(peer, bytes);
+            });
+            // A waker is the caller's code.
+            catch(|| drop(entry.reply.send(answer)));
+            generation
+        };
+        let generations: Vec<u64> = answers.into_iter().map(send).collect();
+        self.complete(generations);
+    }
+
+    /// Ends work of these generations, and the drains that waited for it.
+    pub(super) fn complete(&self, generations: impl IntoIterator<Item = u64>) {
+        let ended = self.lock().complete(generations);
         for drain in ended {
             // A waker is the caller's code.
             catch(|| drop(drain.send(())));
@@ -172,65 +213,84 @@ impl<P: ParameterSet> Shared<P> {
 
     /// Answers everything that is queued with an error.
     pub(super) fn abandon(&self, error: ServiceError, close: bool) {
-        if self.is_forked() {
-            return;
-        }
         let mut state = self.lock();
-        state.closed |= close;
+        if close {
+            state.closed = true;
+            self.closed.store(true, Ordering::Relaxed);
+        }
         let mut entries = Vec::new();
         for queue in &mut state.queues {
             entries.extend(queue.take_all());
         }
-        let jobs = state.jobs.take_all();
-        let count = entries.len() as u64;
-        match error {
-            ServiceError::ShuttingDown => state.stats.shutting_down += count,
-            _ => state.stats.abandoned += count,
+        let quorums = state.quorums.take_all();
+        for _ in 0..entries.len() + quorums.len() {
+            state.stats.count(error);
         }
         drop(state);
         self.work.notify_all();
-        for entry in entries {
-            self.answer(entry, Err(error));
-        }
-        self.abandon_jobs(jobs);
-    }
-
-    /// Answers quorums with `Abandoned`.
-    pub(super) fn abandon_jobs(&self, jobs: Vec<Job>) {
-        for job in jobs {
-            catch(|| drop(job.run));
-            self.complete(job.generation);
-        }
+        self.answer(entries.into_iter().map(|entry| (entry, Err(error))));
+        self.abandon_quorums(quorums);
     }
 
     /// Verifies a batch and answers its votes.
-    fn verify_batch(&self, mut entries: VecDeque<Entry<P>>) {
-        catch(|| self.verify(&mut entries));
-        // None are left, unless verification panicked.
-        self.lock().stats.abandoned += entries.len() as u64;
-        for entry in entries {
-            self.answer(entry, Err(ServiceError::Abandoned));
+    fn verify_batch(&self, entries: VecDeque<Box<Entry<P>>>) {
+        let plan: Vec<Treatment> = entries.iter().map(|entry| self.treatment(entry)).collect();
+        // None if verification panicked.
+        let report = catch(|| self.verify_fresh(&entries, &plan));
+        let mut verdicts = report.into_iter().flatten();
+        let plan = plan.into_iter().map(|treatment| match treatment {
+            Treatment::Cancelled => (treatment, Err(ServiceError::Abandoned)),
+            Treatment::Cached => (treatment, Ok(())),
+            Treatment::Fresh => {
+                let verdict = verdicts.next().map(|verdict| verdict.map_err(Into::into));
+                (treatment, verdict.unwrap_or(Err(ServiceError::Abandoned)))
+            }
+        });
+        let answers: Vec<_> = entries.into_iter().zip(plan).collect();
+        self.count_batch(&answers);
+        for (entry, (treatment, answer)) in &answers {
+            let verdict = match answer {
+                Ok(()) => Ok(()),
+                Err(ServiceError::Rejected(reason)) => Err(*reason),
+                Err(_) => continue,
+            };
+            if *treatment == Treatment::Fresh {
+                if verdict.is_ok() {
+                    let committee = core::slice::from_ref(&entry.committee);
+                    self.cache
+                        .insert(committee, &entry.vote.as_vote(), entry.source);
+                }
+                self.limit(entry.source.peer, |limiter, peer| {
+                    limiter.on_verdict(peer, verdict);
+                });
+                self.count_verified(Origin::of(entry.source), [verdict]);
+            }
+        }
+        let answers = answers.into_iter();
+        self.answer(answers.map(|(entry, (_, answer))| (entry, answer)));
+    }
+
+    fn treatment(&self, entry: &Entry<P>) -> Treatment {
+        if entry.cancelled.load(Ordering::Relaxed) {
+            return Treatment::Cancelled;
+        }
+        // An equal vote may have been verified since this one was submitted.
+        let committee = core::slice::from_ref(&entry.committee);
+        match self
+            .cache
+            .get(committee, &entry.vote.as_vote(), entry.source)
+        {
+            true => Treatment::Cached,
+            false => Treatment::Fresh,
         }
     }
 
-    /// Runs a job. After each of its batches a batch of queued votes is verified.
-    fn run_job(&self, job: Job) {
-        let after_batch = || {
-            let batch = self.lock().next_batch(self.batch);
-            if !batch.is_empty() {
-                self.verify_batch(batch);
-            }
-        };
-        catch(|| (job.run)(&after_batch));
-        self.complete(job.generation);
-    }
-
-    /// Verifies one batch and answers its votes, which are removed as they are answered.
-    fn verify(&self, entries: &mut VecDeque<Entry<P>>) {
-        let request = Request {
-            alone: true,
-            ..Mode::Full.into()
-        };
+    /// The verdicts on the fresh votes of a batch.
+    fn verify_fresh(
+        &self,
+        entries: &VecDeque<Box<Entry<P>>>,
+        plan: &[Treatment],
+    ) -> Vec<Result<(), RejectReason>> {
         #[cfg(feature = "tracing")]
         let _span = tracing::debug_span!("batch", votes = entries.len()).entered();
         #[cfg(test)]
@@ -238,91 +298,48 @@ impl<P: ParameterSet> Shared<P> {
             !self.panics.swap(false, Ordering::Relaxed),
             "a planted fault"
         );
-        let plan: Vec<Planned> = entries.iter().map(|entry| self.plan(entry)).collect();
-        let fresh = entries.iter().zip(&plan);
-        let fresh = fresh.filter(|(_, planned)| **planned == Planned::Fresh);
+        let request = Request {
+            alone: true,
+            ..Mode::Full.into()
+        };
+        let fresh = entries.iter().zip(plan);
+        let fresh = fresh.filter(|(_, treatment)| **treatment == Treatment::Fresh);
         let report = self.scheduler.report(request, fresh, |(entry, _)| {
             let committee = core::slice::from_ref(&entry.committee);
             Resolved::vote(committee, &entry.vote.as_vote(), false)
         });
-        self.count_verified(report.verdicts.len(), report.rejected().count());
-        self.count(entries, &plan);
-        let mut verdicts = report.verdicts.into_iter();
-        for planned in plan {
-            let verdict = match planned {
-                Planned::Cancelled => None,
-                Planned::Cached => Some(Ok(())),
-                Planned::Fresh => verdicts.next(),
-            };
-            let Some(entry) = entries.front() else {
-                return;
-            };
-            if let Some(verdict) = verdict {
-                if planned == Planned::Fresh {
-                    if verdict.is_ok() {
-                        let committee = core::slice::from_ref(&entry.committee);
-                        self.cache.insert(committee, &entry.vote.as_vote());
-                    }
-                    self.on_verified(entry.peer, verdict.is_ok());
-                }
-                self.limit(entry.peer, |limiter, peer| {
-                    limiter.on_verdict(peer, verdict)
-                });
-            }
-            let verdict = verdict.map(|verdict| verdict.map_err(ServiceError::Rejected));
-            if let Some(entry) = entries.pop_front() {
-                self.answer(entry, verdict.unwrap_or(Err(ServiceError::Abandoned)));
-            }
-        }
+        report.verdicts
     }
 
-    fn plan(&self, entry: &Entry<P>) -> Planned {
-        if entry.cancelled.load(Ordering::Relaxed) {
-            return Planned::Cancelled;
-        }
-        // An equal vote may have been verified since this one was submitted.
-        let committee = core::slice::from_ref(&entry.committee);
-        match self.cache.get(committee, &entry.vote.as_vote()) {
-            true => Planned::Cached,
-            false => Planned::Fresh,
-        }
-    }
-
-    fn count(&self, entries: &VecDeque<Entry<P>>, plan: &[Planned]) {
+    /// Records a batch and its senders.
+    fn count_batch(&self, answers: &[(Box<Entry<P>>, (Treatment, Result<(), ServiceError>))]) {
         let now = Instant::now();
         let mut state = self.lock();
-        let stats = &mut state.stats;
-        stats.batches += 1;
-        for (entry, planned) in entries.iter().zip(plan) {
-            if *planned == Planned::Cancelled {
-                stats.cancelled += 1;
+        state.stats.batches += 1;
+        for (entry, (treatment, answer)) in answers {
+            if *treatment == Treatment::Cancelled {
+                state.stats.cancelled += 1;
                 continue;
             }
             let time = now.saturating_duration_since(entry.since);
+            let stats = &mut state.stats;
             stats.queued_time += time;
             stats.longest_queued_time = stats.longest_queued_time.max(time);
-        }
-    }
-
-    /// Records whether the last vote or quorum of a peer was valid. A cached one does not
-    /// count: a replay must not clear its sender.
-    pub(super) fn on_verified(&self, peer: Peer, is_valid: bool) {
-        let Some(peer) = peer else { return };
-        let mut state = self.lock();
-        match is_valid {
-            true => drop(state.suspects.pop(&peer)),
-            false => drop(state.suspects.put(peer, ())),
+            match answer {
+                Err(ServiceError::Abandoned) => state.stats.abandoned += 1,
+                _ if *treatment == Treatment::Cached => {}
+                answer => state.on_verdict(entry.source.peer, answer.is_ok()),
+            }
         }
     }
 }
-
 /// A worker before and while it runs. If the last one is dropped, queued work is abandoned.
 pub(super) struct Worker<P: ParameterSet>(pub(super) Arc<Shared<P>>);
 
 /// Work that a worker does without the lock.
 enum Task<P: ParameterSet> {
-    Job(Job),
-    Batch(VecDeque<Entry<P>>),
+    Quorum(Box<QueuedQuorum<P>>),
+    Batch(VecDeque<Box<Entry<P>>>),
 }
 
 impl<P: ParameterSet> Worker<P> {
@@ -330,7 +347,7 @@ impl<P: ParameterSet> Worker<P> {
     pub(super) fn run(self) {
         while let Some(task) = self.next() {
             match task {
-                Task::Job(job) => self.0.run_job(job),
+                Task::Quorum(quorum) => self.0.run_quorum(quorum),
                 Task::Batch(entries) => self.0.verify_batch(entries),
             }
         }
@@ -341,15 +358,15 @@ impl<P: ParameterSet> Worker<P> {
         let mut state = shared.lock();
         loop {
             if !mem::take(&mut state.is_turn_of_votes)
-                && let Some(job) = state.next_job()
+                && let Some(quorum) = state.next_quorum()
             {
-                return Some(Task::Job(job));
+                return Some(Task::Quorum(quorum));
             }
             let batch = state.next_batch(shared.batch);
             if !batch.is_empty() {
                 return Some(Task::Batch(batch));
             }
-            if state.jobs.len() > 0 {
+            if state.quorums.len() > 0 {
                 continue;
             }
             if state.closed {

@@ -26,7 +26,7 @@ type Verdict = Result<(), ServiceError>;
 const CONTEXT: &[u8] = b"schedules";
 const MESSAGE: &[u8] = b"block 7";
 /// Bytes of a vote in the queue.
-const VOTE_BYTES: usize = MESSAGE.len() + 2420 + 256;
+const VOTE_BYTES: usize = MESSAGE.len() + 2420 + 640;
 
 /// Two members, their votes, and a forged vote of the second.
 struct Fixture {
@@ -233,7 +233,7 @@ fn an_epoch_changes_with_votes_in_flight() {
         let (service, workers) = start(1, |builder| builder.retained_committees(1));
         let change = thread::spawn({
             let service = service.clone();
-            move || service.set_committee(FIXTURE.next.clone())
+            move || service.set_committee(FIXTURE.next.clone()).unwrap()
         });
         let in_flight = answer(service.submit(Source::peer(1), &vote(0)));
         let known = [Ok(()), Err(ServiceError::OtherEpoch)];

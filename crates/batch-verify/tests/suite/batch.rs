@@ -191,7 +191,6 @@ fn verdicts_are_those_of_the_core() {
             (RejectReason::HintEncoding, 1),
             (RejectReason::ResponseNorm, 1),
             (RejectReason::ChallengeMismatch, 3),
-            (RejectReason::Duplicate, 0),
         ] {
             let found = report.rejected().filter(|(_, found)| *found == reason);
             assert_eq!(found.count(), count, "{reason}");
@@ -296,12 +295,11 @@ fn a_panic_of_the_caller_is_the_callers() {
 #[test]
 fn names_are_stable() {
     let names = [
-        (RejectReason::UnknownMember, "unknown_signer"),
+        (RejectReason::UnknownMember, "unknown_member"),
         (RejectReason::PublicKeyLength, "public_key_length"),
         (RejectReason::SignatureLength, "signature_length"),
         (RejectReason::DigestLength, "digest_length"),
         (RejectReason::WeakPreHash, "weak_prehash"),
-        (RejectReason::Duplicate, "duplicate"),
         (RejectReason::HintEncoding, "hint_encoding"),
         (RejectReason::ResponseNorm, "response_norm"),
         (RejectReason::ChallengeMismatch, "challenge_mismatch"),

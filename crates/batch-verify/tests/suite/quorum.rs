@@ -1,8 +1,8 @@
 //! Quorums and equivocation, against a naive model.
 
 use batch_verify::{
-    BatchVerifier, Committee, CommitteeVerifier, MemberId, QuorumError, QuorumReport, QuorumRule,
-    RejectReason, Source, Threads, Threshold,
+    BatchVerifier, Committee, CommitteeVerifier, EquivocationError, MemberId, QuorumError,
+    QuorumReport, QuorumRule, RejectReason, Source, Threads, Threshold,
 };
 use mldsa_core::{MlDsa44, Randomness};
 use proptest::prelude::*;
@@ -256,32 +256,47 @@ proptest! {
 }
 
 #[test]
-fn equivocation_needs_two_valid_signatures_over_two_messages() {
+fn equivocation_needs_two_valid_signatures_over_two_messages_for_one_slot() {
     let committee = weighted(&[1; 4]);
     let member = committee.member(2).unwrap();
     let (block, other): (&[u8], &[u8]) = (BLOCK, b"block 8");
-    let prove = |first, second| committee.equivocation(member, first, second);
+    // The protocol's slot: the kind of message.
+    let slot = |message: &[u8]| message.starts_with(b"block").then_some([0]);
+    let prove = |first, second| committee.equivocation(member, slot, first, second);
     let evidence = prove((block, &GOOD[2]), (other, &OTHER[2])).unwrap();
     assert_eq!(evidence.member(), member);
-    assert_eq!(evidence.committee_digest(), committee.digest());
+    assert_eq!(evidence.slot(), [0]);
     // A third party checks it with its own committee.
     let theirs = weighted(&[1; 4]);
     let [first, second] = evidence.votes();
     assert_eq!(
         theirs
-            .equivocation(evidence.member(), first, second)
+            .equivocation(evidence.member(), slot, first, second)
             .unwrap(),
         evidence
     );
     // A hedged second signature of one message is none.
     let hedged = prove((block, &GOOD[2]), (block, &HEDGED[2]));
-    assert_eq!(hedged, Err(RejectReason::Duplicate));
+    assert_eq!(hedged, Err(EquivocationError::SameMessage));
+    // Votes for two heights, and a message without a slot, are none.
+    let height = |message: &[u8]| message.last().copied().map(|height| [height]);
+    let heights = committee.equivocation(member, height, (block, &GOOD[2]), (other, &OTHER[2]));
+    assert_eq!(heights, Err(EquivocationError::OtherSlot));
+    let none = committee.equivocation(
+        member,
+        |_| None::<[u8; 0]>,
+        (block, &GOOD[2]),
+        (other, &OTHER[2]),
+    );
+    assert_eq!(none, Err(EquivocationError::OtherSlot));
     // A signature by another member, or over another message.
     for forged in [&GOOD[1], &GOOD[2]] {
         let forged = prove((block, &GOOD[2]), (other, forged));
-        assert_eq!(forged, Err(RejectReason::ChallengeMismatch));
+        let expected = EquivocationError::Rejected(RejectReason::ChallengeMismatch);
+        assert_eq!(forged, Err(expected));
     }
     let next = weighted(&[2; 4]);
-    let foreign = next.equivocation(member, first, second);
-    assert_eq!(foreign, Err(RejectReason::UnknownMember));
+    let foreign = next.equivocation(member, slot, first, second);
+    let expected = EquivocationError::Rejected(RejectReason::UnknownMember);
+    assert_eq!(foreign, Err(expected));
 }

@@ -2,10 +2,11 @@
 
 use core::future::Future;
 use core::pin::Pin;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Waker};
 use std::sync::{Arc, Mutex, mpsc};
 
-use batch_verify::{QuorumError, QuorumRule, RateLimiter, RejectReason, ServiceError};
+use batch_verify::{MemberId, QuorumError, QuorumRule, RateLimiter, RejectReason, ServiceError};
 
 use crate::fixture::{
     COMMITTEE, KEYS, MEMBERS, VOTES, forgery, from_peer, held, member, own, sign,
@@ -19,8 +20,9 @@ fn quorums_starve_no_vote() {
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut quorums: Vec<_> = (0..4)
         .map(|_| {
+            let forged = (0..MEMBERS).map(|n| (member(n), [0; 2420].into()));
             let rule = QuorumRule::AnyValid;
-            let quorum = service.submit_quorum(own(), &COMMITTEE, *b"b", Vec::new(), rule);
+            let quorum = service.submit_quorum(own(), &COMMITTEE, *b"b", forged.collect(), rule);
             quorum.unwrap()
         })
         .collect();
@@ -107,7 +109,7 @@ fn quorums_displace_no_other_peers() {
     );
 }
 
-/// Peers whose last quorum had invalid signatures leave room for others, however many they are. A
+/// Peers whose quorums have invalid signatures leave room for others, however many they are. A
 /// repeated quorum, whose votes are cached, does not clear them.
 #[test]
 fn suspects_leave_room_for_quorums() {
@@ -140,9 +142,189 @@ fn suspects_leave_room_for_quorums() {
     let cleared = submit(8, b"a", b"a");
     release.send(()).unwrap();
     assert_eq!(held.wait(), Ok(()));
-    // Of 15,161 bytes each; the last eighth is for others.
+    // Of 16,169 bytes each; the last eighth is for others.
     assert_eq!(suspects.len(), 4);
     assert!(cleared.unwrap().wait().is_ok());
+}
+
+/// Votes forged by turns in the name of every member, enough for a quorum if they were valid.
+fn forged(count: usize) -> Vec<(MemberId, Box<[u8]>)> {
+    let vote = |n: usize| forgery(member(n % MEMBERS), &n.to_le_bytes()).signature;
+    (0..count)
+        .map(|n| (member(n % MEMBERS), vote(n).into()))
+        .collect()
+}
+
+/// A submitted quorum has the price of votes: the limit of messages, the budget of its peer.
+#[test]
+fn quorums_have_a_price() {
+    let budget = Budget::default();
+    let (service, worker) =
+        held(|builder| builder.max_message_bytes(100).rate_limiter(budget.clone()));
+    let submit = |peer, message: &[u8], votes| {
+        let rule = QuorumRule::AnyValid;
+        service.submit_quorum(from_peer(peer), &COMMITTEE, message, votes, rule)
+    };
+    let long = submit(1, &[0; 101], forged(MEMBERS));
+    assert_eq!(long.unwrap_err(), ServiceError::TooLarge);
+    let poor = submit(POOR, &[0; 100], forged(MEMBERS));
+    assert_eq!(poor.unwrap_err(), ServiceError::PeerBudget);
+    let first = submit(1, &[0; 100], forged(MEMBERS)).unwrap();
+    let stats = service.stats();
+    let taken = stats.queued_bytes;
+    assert!(taken > 100 + MEMBERS * 2420);
+    assert_eq!(budget.0.lock().unwrap().acquired, taken);
+    assert_eq!(
+        (
+            stats.quorums,
+            stats.queued_quorums,
+            stats.too_large,
+            stats.peer_budget
+        ),
+        (3, 1, 1, 1)
+    );
+    worker.start();
+    assert!(first.wait().is_err());
+    service.drain().wait();
+    let stats = service.stats();
+    let book = budget.0.lock().unwrap();
+    assert_eq!((book.acquired, book.verdicts), (0, stats.verified));
+    assert!(stats.verified > 0 && stats.rejected == stats.verified);
+}
+
+/// The quorums of two peers are served in turn by signatures: a small one is not behind the whole
+/// of a large one.
+#[test]
+fn small_quorums_do_not_wait_for_large_ones() {
+    let (service, worker) = held(|builder| builder.cache_bytes(0));
+    let submit = |peer, count| {
+        let rule = QuorumRule::AnyValid;
+        service.submit_quorum(from_peer(peer), &COMMITTEE, *b"b", forged(count), rule)
+    };
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let mut quorums = [submit(1, 1000), submit(2, 16)].map(Result::unwrap);
+    for (n, quorum) in quorums.iter_mut().enumerate() {
+        let waker = Waker::from(Arc::new(Log(n, Arc::clone(&order))));
+        let polled = Pin::new(quorum).poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+    }
+    worker.start();
+    service.drain().wait();
+    assert_eq!(*order.lock().unwrap(), [1, 0]);
+}
+
+/// Forgeries in front of a known certificate make their sender a suspect, although the answer is
+/// a quorum.
+#[test]
+fn forgeries_before_a_certificate_are_no_recommendation() {
+    let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
+    let gate = Gate(enter, Mutex::new(released));
+    let (service, worker) = held(|builder| builder.queue_bytes(66_000).rate_limiter(gate));
+    let known: Vec<(MemberId, Box<[u8]>)> = (0..MEMBERS)
+        .map(|n| (member(n), sign(&KEYS[n], b"b").into()))
+        .collect();
+    let submit =
+        |peer, votes, rule| service.submit_quorum(from_peer(peer), &COMMITTEE, *b"b", votes, rule);
+    worker.start();
+    let rule = QuorumRule::Certificate;
+    assert!(submit(100, known.clone(), rule).unwrap().wait().is_ok());
+    let mixed = [forged(8), known.clone()].concat();
+    let answer = submit(7, mixed, QuorumRule::AnyValid).unwrap().wait();
+    assert_eq!(answer.unwrap().weight(), 5);
+
+    // A worker is kept in the verdict on another vote.
+    let held = service.submit(from_peer(GATE), &VOTES[0].as_vote());
+    entered.recv().unwrap();
+    let room = |peer| {
+        (0..9)
+            .map_while(|_| submit(peer, known.clone(), rule).ok())
+            .collect::<Vec<_>>()
+    };
+    // Of 16,169 bytes each; the last eighth is not for suspects.
+    let of_suspect = room(7);
+    assert_eq!(of_suspect.len(), 3);
+    let of_other = room(100);
+    assert_eq!(of_other.len(), 2);
+    release.send(()).unwrap();
+    assert_eq!(held.unwrap().wait(), Ok(()));
+}
+
+/// Work on a quorum ends within one slice of its end: the answer is dropped, or the service shut
+/// down, or its last handle dropped.
+#[test]
+fn a_running_quorum_ends_within_a_slice() {
+    for how in 0..3 {
+        let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
+        let first = FirstVerdict(enter, Mutex::new(released), AtomicBool::new(false));
+        let (service, worker) = held(|builder| builder.rate_limiter(first));
+        let rule = QuorumRule::AnyValid;
+        let quorum = service.submit_quorum(from_peer(1), &COMMITTEE, *b"b", forged(1000), rule);
+        let mut quorum = Some(quorum.unwrap());
+        let worker = worker.start();
+        // The worker has verified the first slice.
+        entered.recv().unwrap();
+        let mut service = Some(service);
+        match how {
+            0 => drop(quorum.take()),
+            1 => service.iter().for_each(|service| service.shutdown()),
+            _ => drop(service.take()),
+        }
+        drop(release);
+        if let Some(service) = service {
+            service.drain().wait();
+            let verified = service.stats().verified;
+            assert!((1..=8).contains(&verified), "{how}: {verified}");
+        }
+        worker.join().unwrap();
+        if let Some(quorum) = quorum {
+            assert_eq!(quorum.wait(), Err(QuorumError::Abandoned));
+        }
+    }
+}
+
+/// Keeps a worker in the first verdict until the sender is dropped.
+struct FirstVerdict(mpsc::Sender<()>, Mutex<mpsc::Receiver<()>>, AtomicBool);
+
+impl RateLimiter for FirstVerdict {
+    fn try_acquire(&self, _: u64, _: usize) -> bool {
+        true
+    }
+
+    fn on_verdict(&self, _: u64, _: Result<(), RejectReason>) {
+        if !self.2.swap(true, Ordering::Relaxed) {
+            self.0.send(()).unwrap();
+            let _ = self.1.lock().unwrap().recv();
+        }
+    }
+}
+
+/// The peer without a budget.
+const POOR: u64 = 999;
+
+#[derive(Clone, Default)]
+struct Budget(Arc<Mutex<Book>>);
+
+#[derive(Default)]
+struct Book {
+    acquired: usize,
+    verdicts: u64,
+}
+
+impl RateLimiter for Budget {
+    fn try_acquire(&self, peer: u64, bytes: usize) -> bool {
+        if peer != POOR {
+            self.0.lock().unwrap().acquired += bytes;
+        }
+        peer != POOR
+    }
+
+    fn on_verdict(&self, _: u64, _: Result<(), RejectReason>) {
+        self.0.lock().unwrap().verdicts += 1;
+    }
+
+    fn release(&self, _: u64, bytes: usize) {
+        self.0.lock().unwrap().acquired -= bytes;
+    }
 }
 
 /// The peer whose verdicts keep a worker.

@@ -1,14 +1,14 @@
 //! The verification service: answers, cache, epochs, quorums.
 
 use batch_verify::{
-    BuildError, MemberId, Message, QuorumError, QuorumRule, RejectReason, ServiceError, Source,
-    VerificationService, Vote,
+    BuildError, MemberId, Message, Origin, QuorumError, QuorumRule, RejectReason, ServiceError,
+    Source, VerificationService, Vote,
 };
 use mldsa_core::{MlDsa44, PreHash, PreHashed, Randomness};
 
 use crate::fixture::{
     COMMITTEE, KEYS, MEMBERS, OwnedVote, VOTES, answer, attestations, block_on, committee, context,
-    expected, from_peer, held, is_forged, keys, member, own, public, service, sign,
+    expected, forgery, from_peer, held, is_forged, keys, member, own, public, service, sign,
 };
 
 #[test]
@@ -161,15 +161,15 @@ fn epochs() {
         .unwrap();
     // In flight while the committee changes, and after it: verified by its own.
     let early = service.submit(from_peer(1), &VOTES[0].as_vote()).unwrap();
-    service.set_committee(second.clone());
+    service.set_committee(second.clone()).unwrap();
     assert_eq!(service.committee(), second);
     let late = service.submit(from_peer(1), &VOTES[1].as_vote()).unwrap();
     let new = second.member(0).unwrap();
     let vote = OwnedVote::new(new, b"new", sign(&KEYS[MEMBERS - 1], b"new"));
     let current = service.submit(from_peer(1), &vote.as_vote()).unwrap();
     // The current committee again changes nothing.
-    service.set_committee(second.clone());
-    service.set_committee(third);
+    service.set_committee(second.clone()).unwrap();
+    service.set_committee(third).unwrap();
     // No longer retained: no fault of the sender, and no verdict.
     let gone = service.submit(from_peer(1), &VOTES[2].as_vote());
     assert_eq!(gone.unwrap_err(), ServiceError::OtherEpoch);
@@ -203,7 +203,7 @@ fn the_cache_follows_the_committee() {
         assert_eq!(service.verify(&vote.as_vote()), Ok(()));
     }
     let next = COMMITTEE.successor(2, [(public(&KEYS[0]), 0)]).unwrap();
-    service.set_committee(next.clone());
+    service.set_committee(next.clone()).unwrap();
     worker.start();
     assert_eq!(in_flight.wait(), Ok(()));
     assert_eq!(service.stats().cached_votes, MEMBERS - 1);
@@ -216,7 +216,9 @@ fn the_cache_follows_the_committee() {
     let vote = Vote::new(next.member(0).unwrap(), b"v", &signature);
     assert!(service.is_cached(&vote));
     // Under another context it is another vote.
-    service.set_committee(next.with_context(b"other").unwrap());
+    service
+        .set_committee(next.with_context(b"other").unwrap())
+        .unwrap();
     let vote = Vote::new(service.committee().member(0).unwrap(), b"v", &signature);
     assert!(!service.is_cached(&vote) && service.verify(&vote).is_err());
 }
@@ -231,19 +233,29 @@ fn quorums_on_the_workers() {
     let submit =
         |votes| service.submit_quorum(own(), &COMMITTEE, *b"b", votes, QuorumRule::Certificate);
     let enough = submit(owned(0..5)).unwrap();
+    // Too few votes need no worker.
     let few = submit(owned(0..4)).unwrap();
+    assert!(matches!(few.wait(), Err(QuorumError::Insufficient { .. })));
     let dropped = submit(owned(0..5)).unwrap();
     drop(dropped);
-    // Bounded: three more of 10,193 bytes do not fit.
-    let more = [(); 2].map(|()| submit(owned(0..4)).unwrap());
-    assert_eq!(submit(owned(0..4)).unwrap_err(), ServiceError::QueueFull);
+    // Bounded: five of 13,645 bytes do not fit.
+    let more = [(); 2].map(|()| submit(owned(0..5)).unwrap());
+    assert_eq!(submit(owned(0..5)).unwrap_err(), ServiceError::QueueFull);
+    let stats = service.stats();
+    assert_eq!((stats.quorums, stats.queued_quorums), (6, 4));
+    assert_eq!((stats.queued_bytes, stats.queue_full), (4 * 13_645, 1));
     worker.start();
     assert_eq!(block_on(enough).unwrap().carried_by(), [0, 1, 2, 3, 4]);
-    assert!(matches!(few.wait(), Err(QuorumError::Insufficient { .. })));
     for pending in more {
-        assert!(pending.wait().is_err());
+        assert_eq!(pending.wait().unwrap().weight(), 5);
     }
     service.drain().wait();
+    let stats = service.stats();
+    assert_eq!((stats.queued_quorums, stats.queued_bytes), (0, 0));
+    assert_eq!(
+        (stats.cancelled, stats.verified, stats.cache_hits),
+        (1, 5, 10)
+    );
     service.shutdown();
     assert_eq!(submit(owned(0..5)).unwrap_err(), ServiceError::ShuttingDown);
 }
@@ -325,4 +337,68 @@ fn figures_in_the_format_of_prometheus() {
         assert!(name.starts_with("mldsa_verification_"), "{line}");
         assert_eq!(line.starts_with("# TYPE "), n % 2 == 0, "{line}");
     }
+}
+
+/// An earlier epoch never becomes the current one again, and two committees never share an epoch.
+/// Other contexts are independent.
+#[test]
+fn epochs_do_not_go_back() {
+    let (service, _worker) = held(|builder| builder);
+    let epoch = |epoch| COMMITTEE.successor(epoch, None::<(&[u8], u64)>).unwrap();
+    let [second, third] = [epoch(2), epoch(3)];
+    let twin = COMMITTEE.successor(3, [(public(&KEYS[0]), 9)]).unwrap();
+    service.set_committee(third.clone()).unwrap();
+    let refused = Err(BuildError::Epoch { current: 3 });
+    for earlier in [&second, &COMMITTEE, &twin] {
+        assert_eq!(service.set_committee(earlier.clone()), refused);
+        assert_eq!(service.committee(), third);
+    }
+    let other = second.with_context(b"other").unwrap();
+    service.set_committee(other.clone()).unwrap();
+    assert_eq!(service.committee(), other);
+    assert_eq!(service.set_committee(second), refused);
+    service.set_committee(third.clone()).unwrap();
+    assert_eq!(service.committee(), third);
+}
+
+/// Rejections are counted by origin and reason.
+#[test]
+fn rejections_by_origin_and_reason() {
+    let (service, worker) = held(|builder| builder);
+    let forged = |n: usize| forgery(member(n), b"forged");
+    let short = OwnedVote::new(member(0), b"x", vec![0; 3]);
+    assert!(service.submit(from_peer(1), &short.as_vote()).is_err());
+    for (n, source) in [own(), from_peer(1), from_peer(2)].into_iter().enumerate() {
+        service
+            .submit(source, &forged(n).as_vote())
+            .unwrap()
+            .detach();
+    }
+    assert!(service.verify(&short.as_vote()).is_err());
+    worker.start();
+    service.drain().wait();
+    let stats = service.stats();
+    let length = RejectReason::SignatureLength;
+    let wrong = forged(0).as_vote().signature.to_vec();
+    let wrong = COMMITTEE
+        .verify(&Vote::new(member(0), b"forged", &wrong))
+        .unwrap_err();
+    for (origin, reason, count) in [
+        (Origin::Peer, length, 1),
+        (Origin::Peer, wrong, 2),
+        (Origin::Own, length, 0),
+        (Origin::Own, wrong, 1),
+        (Origin::Synchronous, length, 1),
+        (Origin::Synchronous, wrong, 0),
+    ] {
+        assert_eq!(
+            stats.rejections(origin, reason),
+            count,
+            "{origin:?} {reason}"
+        );
+    }
+    assert_eq!(stats.rejected, 5);
+    let line =
+        format!("mldsa_verification_rejections_total{{source=\"peer\",reason=\"{wrong}\"}} 2\n");
+    assert!(stats.to_string().contains(&line), "{stats}");
 }

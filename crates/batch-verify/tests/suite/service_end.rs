@@ -8,8 +8,8 @@ use std::thread;
 use batch_verify::{QuorumError, QuorumRule, ServiceError, Source};
 
 use crate::fixture::{
-    COMMITTEE, VOTES, answer, block_on, forgery, from_peer, held, is_forged, member, own, returns,
-    service,
+    COMMITTEE, MEMBERS, VOTES, answer, block_on, forgery, from_peer, held, is_forged, member, own,
+    returns, service,
 };
 
 #[test]
@@ -59,8 +59,15 @@ fn shutdown_answers_everything() {
         .iter()
         .map(|vote| service.submit(own(), &vote.as_vote()).unwrap())
         .collect();
+    let forged = (0..MEMBERS).map(|n| (member(n), [0; 2420].into()));
     let quorum = service
-        .submit_quorum(own(), &COMMITTEE, *b"b", vec![], QuorumRule::AnyValid)
+        .submit_quorum(
+            own(),
+            &COMMITTEE,
+            *b"b",
+            forged.collect(),
+            QuorumRule::AnyValid,
+        )
         .unwrap();
     let drain = service.drain();
     service.shutdown();
@@ -73,7 +80,7 @@ fn shutdown_answers_everything() {
         service.submit(own(), &VOTES[0].as_vote()).unwrap_err(),
         ServiceError::ShuttingDown
     );
-    assert_eq!(service.stats().shutting_down, 61);
+    assert_eq!(service.stats().shutting_down, 62);
     // The worker ends, and synchronous calls go on.
     let worker = worker.start();
     returns(move || worker.join().unwrap());

@@ -13,7 +13,9 @@ use std::thread;
 use batch_verify::{RateLimiter, RejectReason, ServiceError, Source, VerificationService};
 use mldsa_core::MlDsa44;
 
-use crate::fixture::{COMMITTEE, VOTES, answer, from_peer, held, own, returns, service};
+use crate::fixture::{
+    COMMITTEE, MEMBERS, VOTES, answer, from_peer, held, member, own, returns, service,
+};
 
 /// Counts its calls, and panics or rejects now and then.
 #[derive(Default)]
@@ -152,8 +154,11 @@ fn workers_that_never_start() {
         let service = service.build().unwrap();
         let submitted = service.submit(own(), &VOTES[0].as_vote());
         assert_eq!(submitted.unwrap_err(), ServiceError::Abandoned);
+        let votes = (0..MEMBERS)
+            .map(|n| (member(n), [0; 2420].into()))
+            .collect();
         let quorum = batch_verify::QuorumRule::AnyValid;
-        let quorum = service.submit_quorum(own(), &COMMITTEE, *b"b", vec![], quorum);
+        let quorum = service.submit_quorum(own(), &COMMITTEE, *b"b", votes, quorum);
         assert_eq!(quorum.unwrap_err(), ServiceError::Abandoned);
         service.drain().wait();
         assert_eq!(service.verify(&VOTES[0].as_vote()), Ok(()));
@@ -280,7 +285,7 @@ fn everything_at_once() {
                             }
                             match roll % 101 {
                                 0 => service.drain().wait(),
-                                1 => service.set_committee(COMMITTEE.clone()),
+                                1 => service.set_committee(COMMITTEE.clone()).unwrap(),
                                 2 if seed % 2 == 0 && n > 30 => service.shutdown(),
                                 _ => {}
                             }

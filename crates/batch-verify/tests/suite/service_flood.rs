@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Wake;
 use std::thread;
 
-use batch_verify::{Pending, ServiceError, Source, VerificationService};
+use batch_verify::{Pending, RateLimiter, RejectReason, ServiceError, Source, VerificationService};
 use mldsa_core::MlDsa44;
 
 use crate::fixture::{
@@ -15,7 +15,7 @@ use crate::fixture::{
 };
 
 /// Bytes of a queued vote with a message of 8 bytes.
-const VOTE_BYTES: usize = 8 + 2420 + 256;
+const VOTE_BYTES: usize = 8 + 2420 + 640;
 
 fn forged(n: u64) -> OwnedVote {
     forgery(member(n as usize % MEMBERS), &n.to_le_bytes())
@@ -313,4 +313,109 @@ fn suspects_are_kept_beyond_thousands_of_others() {
     service.drain().wait();
     // Of eight turns one is of the suspect.
     assert_eq!(votes.order()[..8].iter().sum::<usize>(), 7);
+}
+
+/// A new peer number for each forged vote: the one vote of an honest peer stays in the full queue.
+#[test]
+fn the_only_vote_of_a_peer_is_kept() {
+    let (service, worker) = held(|builder| builder.queue_bytes(40 * VOTE_BYTES));
+    let mut honest = Awaited::default();
+    // Longer than those of the flood.
+    let message = [7; 48];
+    let vote = OwnedVote::new(member(1), &message, sign(&KEYS[1], &message));
+    honest.submit(&service, 1, from_peer(1), &vote);
+    for n in 0..1000 {
+        let vote = OwnedVote::new(member(0), b"", vec![1; 2420]);
+        if let Ok(answer) = service.submit(from_peer(1000 + n), &vote.as_vote()) {
+            answer.detach();
+        }
+    }
+    let stats = service.stats();
+    assert_eq!(stats.evicted, 0);
+    assert!(stats.queue_full > 900 && stats.queued_bytes <= 40 * VOTE_BYTES);
+    worker.start();
+    service.drain().wait();
+    assert!(service.is_cached(&vote.as_vote()));
+}
+
+/// Votes of earlier heights, replayed by a peer without a key, displace no votes of the current one
+/// from the cache.
+#[test]
+fn replays_leave_the_cache_first() {
+    let service = VerificationService::builder(COMMITTEE.clone()).threads(1);
+    let service = service.cache_bytes(20 * 3000).build().unwrap();
+    let vote = |n: usize, message: &[u8]| {
+        OwnedVote::new(
+            member(n % MEMBERS),
+            message,
+            sign(&KEYS[n % MEMBERS], message),
+        )
+    };
+    let submit = |source, vote: &OwnedVote| {
+        let answer = service.submit(source, &vote.as_vote()).unwrap();
+        assert_eq!(answer.wait(), Ok(()));
+    };
+    let current: Vec<_> = (0..MEMBERS).map(|n| vote(n, b"height 9")).collect();
+    current.iter().for_each(|vote| submit(from_peer(1), vote));
+    for old in 0..100_usize {
+        let old = vote(old, &old.to_le_bytes());
+        // Twice, so that it is looked up.
+        submit(from_peer(3).catch_up(), &old);
+        submit(from_peer(3).catch_up(), &old);
+    }
+    assert!(
+        current
+            .iter()
+            .all(|vote| service.is_cached(&vote.as_vote()))
+    );
+    assert!(service.stats().cached_bytes <= 20 * 3000);
+    // Later votes displace the old ones.
+    let next: Vec<_> = (0..MEMBERS).map(|n| vote(n, b"height 10")).collect();
+    next.iter().for_each(|vote| submit(from_peer(1), vote));
+    let recent = current.iter().chain(&next);
+    assert!(
+        recent
+            .into_iter()
+            .all(|vote| service.is_cached(&vote.as_vote()))
+    );
+}
+
+/// A replay that the cache answers is no merit of its sender.
+#[test]
+fn replays_earn_nothing() {
+    #[derive(Clone, Default)]
+    struct Merits(Arc<Mutex<Vec<u64>>>);
+
+    impl RateLimiter for Merits {
+        fn try_acquire(&self, _: u64, _: usize) -> bool {
+            true
+        }
+
+        fn on_verdict(&self, peer: u64, _: Result<(), RejectReason>) {
+            self.0.lock().unwrap().push(peer);
+        }
+    }
+
+    let merits = Merits::default();
+    let builder = VerificationService::builder(COMMITTEE.clone()).threads(1);
+    let service = builder.rate_limiter(merits.clone()).build().unwrap();
+    for peer in [1, 2, 2, 2] {
+        let answer = service.submit(from_peer(peer), &VOTES[0].as_vote());
+        assert_eq!(answer.unwrap().wait(), Ok(()));
+    }
+    service.drain().wait();
+    assert_eq!(*merits.0.lock().unwrap(), [1]);
+}
+
+/// A vote that arrives waits for no more than eight votes of the peer that floods the queue.
+#[test]
+fn a_flooding_peer_fills_no_batch() {
+    let (service, worker) = held(|builder| builder.cache_bytes(0));
+    for n in 0..64 {
+        let answer = service.submit(from_peer(9), &forged(n).as_vote()).unwrap();
+        answer.detach();
+    }
+    worker.start();
+    service.drain().wait();
+    assert_eq!(service.stats().batches, 8);
 }

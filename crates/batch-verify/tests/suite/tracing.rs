@@ -63,7 +63,7 @@ fn spans_of_batches_quorums_and_epochs() {
         let quorum = service.verify_quorum(&COMMITTEE, b"block", &[], QuorumRule::AnyValid);
         assert!(quorum.is_err());
         let next = COMMITTEE.successor(9, None::<(&[u8], u64)>).unwrap();
-        service.set_committee(next);
+        service.set_committee(next).unwrap();
     });
     let spans = [
         "verify_votes votes=3",

@@ -4,8 +4,8 @@
 use std::sync::{Arc, Barrier, mpsc};
 
 use batch_verify::{
-    BatchVerifier, Committee, QuorumError, QuorumRule, RejectReason, ServiceError, Threads,
-    Threshold, VerificationService, Vote,
+    BatchVerifier, Committee, EquivocationError, QuorumError, QuorumRule, RejectReason,
+    ServiceError, Threads, Threshold, VerificationService, Vote,
 };
 use mldsa_core::{Context, MlDsa44, Randomness};
 
@@ -89,7 +89,7 @@ fn ids_are_bound_to_their_epoch() {
                 .unwrap()
         })
         .collect();
-    service.set_committee(next.clone());
+    service.set_committee(next.clone()).unwrap();
     // Submitted later under an old id: an error that blames no peer.
     let late = service.submit(from_peer(0), &VOTES[0].as_vote());
     assert_eq!(late.unwrap_err(), ServiceError::OtherEpoch);
@@ -245,10 +245,12 @@ fn unverified_conflicts_are_no_evidence() {
     assert!(error.to_string().contains("neither was verified"));
     let accused = COMMITTEE.equivocation(
         member(0),
+        |_| Some(b"height 7"),
         (BLOCK, &signatures[0]),
         (b"another block", &forged),
     );
-    assert_eq!(accused, Err(RejectReason::ChallengeMismatch));
+    let expected = EquivocationError::Rejected(RejectReason::ChallengeMismatch);
+    assert_eq!(accused, Err(expected));
 }
 
 /// Thousands of answers are dropped, in any order: a flag each, and none is verified.

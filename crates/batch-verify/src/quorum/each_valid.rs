@@ -1,0 +1,100 @@
+//! Quorums of which every vote is valid.
+
+use mldsa_core::ParameterSet;
+
+use super::{QuorumError, QuorumReport};
+use crate::reason::Verdict;
+use crate::{Committee, MemberId};
+
+/// A count under [`QuorumRule::Certificate`](super::QuorumRule::Certificate).
+pub(crate) struct EachValid {
+    weight: u128,
+    /// One vote of each member, of which the first `taken` are valid.
+    distinct: Vec<usize>,
+    taken: usize,
+    votes: usize,
+    rejected: Option<QuorumError>,
+}
+
+impl EachValid {
+    /// Checks everything that needs no cryptography.
+    pub(super) fn new<P: ParameterSet, S: AsRef<[u8]>>(
+        committee: &Committee<P>,
+        votes: &[(MemberId, S)],
+        needed: u128,
+        allow_duplicates: bool,
+    ) -> Result<Self, QuorumError> {
+        let unknown = votes
+            .iter()
+            .position(|(member, _)| !committee.contains(*member));
+        if let Some(vote) = unknown {
+            return Err(QuorumError::UnknownMember { vote });
+        }
+        let mut seen = vec![None::<usize>; committee.len()];
+        let mut distinct = Vec::with_capacity(votes.len().min(seen.len()));
+        let mut weight = 0;
+        for (second, (member, signature)) in votes.iter().enumerate() {
+            let member = member.index() as usize;
+            match seen[member] {
+                None => {
+                    seen[member] = Some(second);
+                    distinct.push(second);
+                    weight += u128::from(committee.weights()[member]);
+                }
+                Some(first) if votes[first].1.as_ref() != signature.as_ref() => {
+                    return Err(QuorumError::ConflictingClaims { first, second });
+                }
+                Some(_) if allow_duplicates => {}
+                Some(first) => return Err(QuorumError::Duplicate { first, second }),
+            }
+        }
+        if weight < needed {
+            return Err(QuorumError::Insufficient {
+                needed,
+                claimed: weight,
+                verified: 0,
+            });
+        }
+        Ok(Self {
+            weight,
+            distinct,
+            taken: 0,
+            votes: votes.len(),
+            rejected: None,
+        })
+    }
+
+    /// The votes to verify next; none if the answer is known.
+    pub(super) fn wanted(&self) -> &[usize] {
+        match self.rejected {
+            None => &self.distinct[self.taken..],
+            Some(_) => &[],
+        }
+    }
+
+    /// Counts the verdicts on the first votes that are wanted.
+    pub(super) fn take(&mut self, verdicts: &[Verdict]) {
+        for (&vote, verdict) in self.distinct[self.taken..].iter().zip(verdicts) {
+            if let Err(reason) = *verdict {
+                self.rejected = Some(QuorumError::Rejected { vote, reason });
+                break;
+            }
+            self.taken += 1;
+        }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.distinct.capacity() * size_of::<usize>()
+    }
+
+    pub(super) fn answer(self) -> Result<QuorumReport, QuorumError> {
+        match self.rejected {
+            Some(error) => Err(error),
+            None => Ok(QuorumReport {
+                weight: self.weight,
+                carried_by: self.distinct,
+                examined: self.votes,
+            }),
+        }
+    }
+}
