@@ -304,7 +304,7 @@ step_gpu() {
     need clang-19=clang-19 /etc/OpenCL/vendors/pocl.icd=pocl-opencl-icd \
         /usr/share/doc/ocl-icd-libopencl1=ocl-icd-libopencl1
     gate crates/mldsa-gpu/ptx.sh check
-    MLDSA_GPU=required run cargo test --locked -p mldsa-gpu --lib -- --nocapture
+    MLDSA_GPU=opencl run cargo test --locked -p mldsa-gpu --lib -- --nocapture
     gate crates/mldsa-gpu/registers.sh
     finish
 }

@@ -59,6 +59,28 @@ impl<P: ParameterSet> Clone for Gpu<P> {
     }
 }
 
+/// Opens the chosen device on the thread that calls it.
+pub(crate) fn opener(choice: Choice) -> Opener {
+    match choice {
+        Choice::Any => Box::new(|set| match Cuda::open(0, set) {
+            Ok(cuda) => Ok(Box::new(cuda)),
+            Err(error) => match OpenCl::open(0, Kind::Gpu, set) {
+                Ok(cl) => Ok(Box::new(cl)),
+                // Both are absent, or CUDA is there and fails.
+                Err(GpuError::NoDriver(_) | GpuError::NoDevice) => Err(error),
+                Err(other) => Err(other),
+            },
+        }),
+        Choice::Cuda(index) => Box::new(move |set| Ok(Box::new(Cuda::open(index, set)?))),
+        Choice::OpenCl(index) => {
+            Box::new(move |set| Ok(Box::new(OpenCl::open(index, Kind::Gpu, set)?)))
+        }
+        Choice::OpenClCpu(index) => {
+            Box::new(move |set| Ok(Box::new(OpenCl::open(index, Kind::Cpu, set)?)))
+        }
+    }
+}
+
 impl<P: ParameterSet> Gpu<P> {
     /// Opens a device: the driver compiles the kernels, and every class of verdict is compared
     /// with the CPU's under keys in every form. Takes a second or two the first time.
@@ -66,25 +88,7 @@ impl<P: ParameterSet> Gpu<P> {
     /// # Errors
     /// Every [`GpuError`] but `Busy` and `TableFull`.
     pub fn open(options: GpuOptions) -> Result<Self, GpuError> {
-        let opener: Opener = match options.device {
-            Choice::Any => Box::new(|set| match Cuda::open(0, set) {
-                Ok(cuda) => Ok(Box::new(cuda)),
-                Err(error) => match OpenCl::open(0, Kind::Gpu, set) {
-                    Ok(cl) => Ok(Box::new(cl)),
-                    // Both are absent, or CUDA is there and fails.
-                    Err(GpuError::NoDriver(_) | GpuError::NoDevice) => Err(error),
-                    Err(other) => Err(other),
-                },
-            }),
-            Choice::Cuda(index) => Box::new(move |set| Ok(Box::new(Cuda::open(index, set)?))),
-            Choice::OpenCl(index) => {
-                Box::new(move |set| Ok(Box::new(OpenCl::open(index, Kind::Gpu, set)?)))
-            }
-            Choice::OpenClCpu(index) => {
-                Box::new(move |set| Ok(Box::new(OpenCl::open(index, Kind::Cpu, set)?)))
-            }
-        };
-        Self::open_with(opener, options)
+        Self::open_with(opener(options.device), options)
     }
 
     pub(crate) fn open_with(opener: Opener, options: GpuOptions) -> Result<Self, GpuError> {

@@ -10,8 +10,8 @@ use mldsa_core::{Context, MlDsa44};
 
 use super::{options, usable};
 use crate::driver::{Argument, Device, Driver, Kernel, Memory};
+use crate::gpu::opener;
 use crate::layout::POISON;
-use crate::opencl::{Kind, OpenCl};
 use crate::probe::{CONTEXT, Probe};
 use crate::{CrossCheck, Gpu, GpuError, GpuOptions, Key, Signed};
 
@@ -41,7 +41,7 @@ const MISMATCH: u8 = 0xb4;
 type Switch = Arc<Mutex<Fault>>;
 
 struct Faulty {
-    driver: OpenCl,
+    driver: Box<dyn Driver>,
     device: Device,
     switch: Switch,
     downloads: HashMap<usize, (*mut u8, usize)>,
@@ -150,7 +150,7 @@ fn open(
 ) -> Result<Gpu<MlDsa44>, GpuError> {
     let switch = switch.clone();
     let opener = move |set| {
-        let driver = OpenCl::open(0, Kind::Cpu, set)?;
+        let driver = opener(super::options().device)(set)?;
         let device = Device {
             name: name.into(),
             ..driver.device().clone()
