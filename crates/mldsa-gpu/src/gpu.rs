@@ -19,13 +19,13 @@ use crate::error::GpuError;
 use crate::layout::Layout;
 use crate::opencl::{Kind, OpenCl};
 use crate::options::{Choice, GpuOptions};
-use crate::probe::{CONTEXT, Probe, Probes};
+use crate::probe::{CONTEXT, Probe};
 use crate::registry::{KeyId, KeyMemory, Registry, Table};
 use crate::shared::{Counters, Counts, Shared, read, write};
 use crate::worker::{self, Command, Opener};
 
-/// Signatures of the self-test and of the measurement.
-const VALID: usize = 128;
+/// Bytes of stack of both threads.
+const STACK: usize = 2 << 20;
 
 /// A device that verifies signatures of one parameter set. Clones are handles of the same device.
 ///
@@ -33,19 +33,23 @@ const VALID: usize = 128;
 /// use mldsa_core::{Context, MlDsa65, VerifyingKey};
 /// use mldsa_gpu::{Gpu, GpuOptions, Signed, Table};
 ///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let (keys, message, signature): (Vec<VerifyingKey<MlDsa65>>, &[u8], &[u8]) = todo!();
-/// let gpu = Gpu::<MlDsa65>::open(GpuOptions::default())?;
-/// let ids = gpu.register(Table::Prepared, &keys)?;
-/// let mut batch = gpu.batch(Table::Prepared)?;
-/// batch.push(ids[0], Signed::Message(Context::EMPTY, message), signature)?;
-/// let pending = batch.submit();
-/// // Other batches are filled here.
-/// for verdict in pending.wait() {
-///     println!("{verdict:?}");
+/// fn audit(
+///     keys: &[VerifyingKey<MlDsa65>],
+///     signatures: &[(usize, Vec<u8>, Vec<u8>)],
+/// ) -> Result<(), Box<dyn std::error::Error>> {
+///     let gpu = Gpu::<MlDsa65>::open(GpuOptions::default())?;
+///     let ids = gpu.register(Table::Prepared, keys)?;
+///     let mut batch = gpu.batch(Table::Prepared)?;
+///     for (key, message, signature) in signatures {
+///         batch.push(ids[*key], Signed::Message(Context::EMPTY, message), signature)?;
+///     }
+///     let pending = batch.submit();
+///     // Other batches are filled here.
+///     for verdict in pending.wait() {
+///         println!("{verdict:?}");
+///     }
+///     Ok(())
 /// }
-/// # Ok(())
-/// # }
 /// ```
 pub struct Gpu<P: ParameterSet> {
     pub(crate) shared: Arc<Shared<P>>,
@@ -95,12 +99,12 @@ impl<P: ParameterSet> Gpu<P> {
         options.check()?;
         let verifier = BatchVerifier::<P>::builder().threads(options.threads.clone());
         let verifier = verifier.build().map_err(|_| GpuError::Threads)?;
-        let probes = Probes::new(VALID)?;
         let (commands, receiver) = channel::<Command<P>>();
         let (ready, is_ready) = channel();
         let for_worker = options.clone();
         let spawned = thread::Builder::new()
             .name("mldsa-gpu".into())
+            .stack_size(STACK)
             .spawn(move || worker::run(opener, &for_worker, &receiver, &ready));
         spawned.map_err(|_| GpuError::Threads)?;
         let ready = match is_ready.recv_timeout(options.open_deadline) {
@@ -122,7 +126,7 @@ impl<P: ParameterSet> Gpu<P> {
             )),
             watch,
             verifier,
-            probes,
+            probes: ready.probes,
             probe_keys: OnceLock::new(),
             fault: OnceLock::new(),
             counters: Counters::default(),
@@ -131,6 +135,7 @@ impl<P: ParameterSet> Gpu<P> {
         });
         let spawned = thread::Builder::new()
             .name("mldsa-gpu-check".into())
+            .stack_size(STACK)
             .spawn(move || checker.run());
         spawned.map_err(|_| GpuError::Threads)?;
         let gpu = Self { shared };

@@ -26,7 +26,7 @@ macro_rules! functions {
     ($(#[$doc:meta])* $api:ident { $($name:ident = $symbol:literal ($($argument:ty),* $(,)?) -> $result:ty;)* }) => {
         $(#[$doc])*
         struct $api {
-            $($name: unsafe extern "C" fn($($argument),*) -> $result,)*
+            $($name: unsafe extern "system" fn($($argument),*) -> $result,)*
             _library: libloading::Library,
         }
 

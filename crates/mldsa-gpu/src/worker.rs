@@ -1,7 +1,7 @@
 //! The one thread that calls the driver.
 #![allow(unsafe_code, reason = "memory that a device reads and writes")]
 
-use core::mem;
+use core::mem::{self, ManuallyDrop};
 use core::ptr::NonNull;
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -18,11 +18,14 @@ use crate::error::GpuError;
 use crate::job::Job;
 use crate::layout::{Layout, POISON, zetas};
 use crate::options::GpuOptions;
+use crate::probe::Probes;
 use crate::registry::Table;
 use crate::shared::trust;
 
 /// Items whose matrices exist at a time.
 const TILE: usize = 4096;
+/// Valid signatures of the self-test and of the measurement.
+const VALID: usize = 128;
 /// Keys that are expanded at a time.
 const KEYS: usize = 256;
 
@@ -40,9 +43,10 @@ pub(crate) enum Command<P: ParameterSet> {
 }
 
 /// What the worker has when it is ready.
-pub(crate) struct Ready {
+pub(crate) struct Ready<P: ParameterSet> {
     pub(crate) device: Device,
     pub(crate) blocks: Vec<Block>,
+    pub(crate) probes: Probes<P>,
 }
 
 /// Queue and memory of one block.
@@ -81,9 +85,9 @@ pub(crate) fn run<P: ParameterSet>(
     open: Opener,
     options: &GpuOptions,
     commands: &Receiver<Command<P>>,
-    ready: &Sender<Result<Ready, GpuError>>,
+    ready: &Sender<Result<Ready<P>, GpuError>>,
 ) {
-    let (mut worker, ready_with) = match Worker::<P>::open(open, options) {
+    let (worker, ready_with) = match Worker::<P>::open(open, options) {
         Ok(opened) => opened,
         Err(error) => {
             // Whoever waited for it has gone if this fails.
@@ -91,13 +95,16 @@ pub(crate) fn run<P: ParameterSet>(
             return;
         }
     };
+    // A panic must not free the memory of batches, which live as long as this thread has commands.
+    let mut worker = ManuallyDrop::new(worker);
     if ready.send(Ok(ready_with)).is_ok() {
         worker.work(commands);
     }
+    ManuallyDrop::into_inner(worker);
 }
 
 impl<P: ParameterSet> Worker<P> {
-    fn open(open: Opener, options: &GpuOptions) -> Result<(Self, Ready), GpuError> {
+    fn open(open: Opener, options: &GpuOptions) -> Result<(Self, Ready<P>), GpuError> {
         let layout = Layout::of::<P>();
         let mut driver = open(layout.set)?;
         let device = driver.device().clone();
@@ -159,7 +166,16 @@ impl<P: ParameterSet> Worker<P> {
                 .upload(queue, worker.zetas, 0, from, table.len())?;
         }
         worker.driver.wait(queue)?;
-        Ok((worker, Ready { device, blocks }))
+        // Signing takes more stack than a caller may have.
+        let probes = Probes::new(VALID)?;
+        Ok((
+            worker,
+            Ready {
+                device,
+                blocks,
+                probes,
+            },
+        ))
     }
 
     fn work(&mut self, commands: &Receiver<Command<P>>) {

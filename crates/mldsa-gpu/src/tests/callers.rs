@@ -284,3 +284,22 @@ fn threads_tasks_and_handles_that_are_dropped() {
     drop(gpu);
     assert_eq!(batch.submit().wait(), [Ok(()); 2]);
 }
+
+#[test]
+fn a_thread_with_a_small_stack() {
+    let open = || {
+        let Some(gpu) = usable(Gpu::<mldsa_core::MlDsa87>::open(small())) else {
+            return;
+        };
+        let mut batch = gpu.batch_with_keys().expect("a batch");
+        let probe = &gpu.shared.probes.all[0];
+        let context = Context::new(crate::probe::CONTEXT).expect("a context");
+        let signed = Signed::Message(context, &probe.message);
+        batch
+            .push(&gpu.shared.probes.key, signed, &probe.signature)
+            .expect("room");
+        assert_eq!(batch.submit().wait(), [Ok(())]);
+    };
+    let thread = thread::Builder::new().stack_size(128 << 10).spawn(open);
+    thread.expect("a thread").join().expect("enough stack");
+}
