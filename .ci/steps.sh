@@ -358,7 +358,7 @@ step_go_arm64() {
 step_readme() {
     local command
     for status in 0 1; do
-        command=$(grep -o 'cargo run --release --bin mldsa -- batch-verify [^ ]*' README.md | sed -n "$((status + 1))p")
+        command=$(grep -o 'cargo run --release --bin mldsa -- batch-verify [^ `]*' README.md | sed -n "$((status + 1))p")
         [ -n "$command" ] || { echo "README.md lacks a command"; exit 1; }
         local found=0
         run $command >target/readme.txt || found=$?

@@ -1,4 +1,6 @@
-//! Batch verification of ML-DSA (FIPS 204) signatures for consensus engines.
+#![doc = include_str!("../README.md")]
+//!
+//! # Types
 //!
 //! | task | type |
 //! |---|---|
@@ -12,32 +14,6 @@
 //! combined across signatures, so a batch accepts exactly what single verification accepts and
 //! a bad item cannot affect its neighbours. Verdicts never depend on the number of threads or
 //! on scheduling, except in [`Mode::AnyInvalid`].
-//!
-//! ```
-//! use batch_verify::{Committee, QuorumRule, Vote};
-//! use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
-//!
-//! let keys: Vec<_> = (0..4).map(|i| SigningKey::<MlDsa44>::from_seed(&[i; 32])).collect();
-//! let context = Context::new(b"mychain/v1/vote")?;
-//! let sign = |key: &SigningKey<_>| key.sign_with_context(b"block 7", context, Randomness::Deterministic);
-//! let signatures = keys.iter().map(sign).collect::<Result<Vec<_>, _>>()?;
-//!
-//! let members = keys.iter().map(|key| (key.verifying_key(), 1));
-//! let committee = Committee::<MlDsa44>::builder(context).epoch(1).build(members)?;
-//! let verifier = committee.verifier();
-//!
-//! // Every vote has a verdict.
-//! let votes = committee.members().zip(&signatures);
-//! let votes = votes.map(|(member, vote)| Vote::new(member, b"block 7", vote.as_ref()));
-//! verifier.verify(votes).require_all()?;
-//!
-//! // Three of four votes are a certificate.
-//! let votes = committee.members().zip(&signatures).take(3);
-//! let votes: Vec<_> = votes.map(|(member, vote)| (member, vote.as_ref())).collect();
-//! let quorum = verifier.verify_quorum(b"block 7", &votes, QuorumRule::Certificate)?;
-//! assert_eq!(quorum.carried_by(), [0, 1, 2]);
-//! # Ok::<(), Box<dyn core::error::Error>>(())
-//! ```
 //!
 //! # Speed
 //!
@@ -56,6 +32,7 @@
 //! rejection. Verdicts, reports and results are `#[must_use]`, and no call returns an `Ok`
 //! that may contain a rejection.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod batch;

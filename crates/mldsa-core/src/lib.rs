@@ -1,20 +1,10 @@
-//! ML-DSA (FIPS 204) for nodes and devices: key generation, signing and
-//! verification for ML-DSA-44, 65 and 87, without the standard library, without
-//! allocation, constant time in the secrets.
+#![doc = include_str!("../README.md")]
 //!
-//! ```
-//! use mldsa_core::{Context, MlDsa65, SigningKey};
-//!
-//! let key = SigningKey::<MlDsa65>::generate()?;
-//! let ctx = Context::new(b"example/v1")?;
-//! let signature = key.sign_hedged(b"message", ctx)?;
-//! key.verifying_key().verify_with_context(b"message", ctx, &signature)?;
-//! # Ok::<(), Box<dyn core::error::Error>>(())
-//! ```
+//! # WebAssembly
 //!
 //! `wasm32-unknown-unknown` has no generator of its own: `generate` and `sign_hedged` do not
 //! exist there, whatever the features. Pass a generator to `generate_with_rng`, and 32
-//! fresh bytes to `sign`, such as those of `getrandom::SysRng` of a `getrandom` built with `wasm_js`.
+//! fresh bytes to `sign_with_context`, such as those of `getrandom::SysRng` of a `getrandom` built with `wasm_js`.
 //!
 //! # The traits of `signature`
 //!
@@ -40,10 +30,11 @@
 //! says which. Where secrets are handled every function is constant time in them;
 //! one whose name ends in `_vartime` is not, and takes public values only.
 //! Verification and all decoding of public keys and signatures see public data
-//! alone. Not audited, no FIPS certificate. `docs/proofs.md` has what is proved on the machine code,
-//! and what is not.
+//! alone. Not audited, no FIPS certificate. `contrib/proofs` has what is proved on the machine
+//! code, and what is not.
 
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs)]
 #![cfg_attr(
     not(feature = "hazmat"),

@@ -1,28 +1,14 @@
-//! ML-DSA (FIPS 204) verification as an Ethereum precompile, for execution
-//! clients: a pure function from input bytes and a gas limit to a verdict.
+#![doc = include_str!("../README.md")]
+//!
+//! # Calls
 //!
 //! [`Set::execute`] is EIP-8355: the input is encoded public key, signature and message,
 //! concatenated; the context is empty; the output is one or zero in 32 bytes. The only
 //! error is [`OutOfGas`]. The feature `eip-8051` adds the two precompiles of that proposal,
 //! the feature `std` a bounded cache of prepared keys.
-//!
-//! ```
-//! use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
-//! use mldsa_evm_precompile::Set;
-//!
-//! let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
-//! let signature = key.sign_with_context(b"Hello world", Context::EMPTY, Randomness::Deterministic)?;
-//! let pk = key.verifying_key();
-//! let input = [pk.as_ref(), signature.as_ref(), b"Hello world"].concat();
-//! let output = Set::MlDsa44.execute(&input, 10_000)?;
-//! assert_eq!((output.gas_used, output.word()[31]), (6_506, 1));
-//! # Ok::<(), Box<dyn core::error::Error>>(())
-//! ```
-//!
-//! The client chooses the addresses, because EIP-8355, EIP-8051 and EIP-7932 claim the
-//! same ones. This crate is not audited.
 
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 #[cfg(any(feature = "std", test))]

@@ -17,8 +17,16 @@
 //!
 //! No branch depends on a secret, which is checked on compiled code (`docs/constant-time.md`).
 //! All working memory is wiped on every exit.
+//!
+//! # Features
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `hash-ml-dsa` | yes | HashML-DSA (FIPS 204 section 5.4) |
+//! | `ml-dsa-44`, `ml-dsa-65`, `ml-dsa-87` | yes | the parameter sets |
 
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
