@@ -76,6 +76,12 @@ pub struct MemberId {
 }
 
 impl MemberId {
+    /// Returns [`Committee::digest`] of the committee.
+    #[must_use]
+    pub const fn committee_digest(self) -> [u8; 32] {
+        self.committee
+    }
+
     /// Position in the committee, from 0.
     #[must_use]
     pub const fn index(self) -> u32 {

@@ -35,6 +35,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
+mod accelerator;
 mod batch;
 mod committee;
 mod error;
@@ -46,6 +47,7 @@ mod report;
 mod service;
 mod vertex;
 
+pub use accelerator::{Accelerator, AcceleratorError, AcceleratorJob, AcceleratorMessage};
 pub use batch::{BatchVerifier, BatchVerifierBuilder, CommitteeVerifier, Mode};
 pub use committee::{Committee, CommitteeBuilder, KeyStorage, MemberId, Threshold};
 pub use error::BuildError;

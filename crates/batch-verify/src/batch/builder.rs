@@ -1,7 +1,8 @@
 //! Builder of verifiers.
 
-use core::marker::PhantomData;
+use core::fmt;
 use core::num::NonZeroUsize;
+use std::sync::Arc;
 
 use mldsa_core::{Backend, ParameterSet};
 
@@ -10,17 +11,25 @@ use super::options::{Mode, Options};
 use super::scheduler::Scheduler;
 use super::verifier::{BatchVerifier, CommitteeVerifier};
 use crate::executor::Pool;
-use crate::{BuildError, Committee, Threads};
+use crate::{Accelerator, BuildError, Committee, Threads};
 
 /// Options of a verifier: [`Mode::Full`] and [`Threads::Shared`] by default.
-#[derive(Debug)]
 #[must_use]
 pub struct BatchVerifierBuilder<P: ParameterSet> {
     options: Options,
     threads: Threads,
     key_cache_bytes: usize,
     backend: Backend,
-    set: PhantomData<P>,
+    accelerator: Option<Arc<dyn Accelerator<P>>>,
+}
+
+impl<P: ParameterSet> fmt::Debug for BatchVerifierBuilder<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BatchVerifierBuilder")
+            .field("options", &self.options)
+            .field("threads", &self.threads)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<P: ParameterSet> BatchVerifier<P> {
@@ -31,7 +40,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
             threads: Threads::Shared,
             key_cache_bytes: 8 << 20,
             backend: Backend::detect(),
-            set: PhantomData,
+            accelerator: None,
         }
     }
 }
@@ -87,6 +96,12 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
         Self { backend, ..self }
     }
 
+    /// Lets a device verify batches that are large enough for it. Verdicts do not depend on it.
+    pub fn accelerator(mut self, accelerator: impl Accelerator<P> + 'static) -> Self {
+        self.accelerator = Some(Arc::new(accelerator));
+        self
+    }
+
     /// Builds a verifier for items that carry their public keys.
     ///
     /// # Errors
@@ -109,6 +124,8 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
     fn scheduler(self) -> Result<Scheduler<P>, BuildError> {
         let pool = Pool::new(self.threads).ok_or(BuildError::ThreadPool)?;
         let lanes = Lanes::new(self.key_cache_bytes, self.backend);
-        Ok(Scheduler::new(self.options, pool, lanes))
+        let mut scheduler = Scheduler::new(self.options, pool, lanes);
+        scheduler.accelerator = self.accelerator;
+        Ok(scheduler)
     }
 }

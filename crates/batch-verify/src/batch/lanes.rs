@@ -105,7 +105,7 @@ impl<P: ParameterSet> Lanes<P> {
         // Only valid signatures count towards the expansion of a key.
         match (&candidate.key, &candidate.item.key) {
             (LaneKey::Prepared(_), _) => {}
-            (_, Key::Member(table, index)) => table.on_valid_signature(*index),
+            (_, Key::Member(committee, index)) => committee.table().on_valid_signature(*index),
             (_, Key::Encoded(encoded)) => {
                 if let Some(cache) = &self.key_cache {
                     cache.on_valid_signature(candidate.hash, || {
@@ -125,7 +125,7 @@ impl<P: ParameterSet> Lanes<P> {
         item: &'a Resolved<'a, P>,
     ) -> Result<Candidate<'a, P>, RejectReason> {
         let (hash, key) = match item.key {
-            Key::Member(table, member) => (0, table.lane_key(member)),
+            Key::Member(committee, member) => (0, committee.table().lane_key(member)),
             Key::Encoded(encoded) => {
                 item.check_hint()?;
                 let cache = self.key_cache.as_ref();

@@ -3,9 +3,8 @@
 use mldsa_core::internals::SignatureParts;
 use mldsa_core::{ByteArray, Context, ParameterSet, PreHashed};
 
-use crate::committee::KeyTable;
 use crate::item::{Item, Payload};
-use crate::{Committee, RejectReason, Vote};
+use crate::{AcceleratorJob, AcceleratorMessage, Committee, RejectReason, Vote};
 
 /// An item after the checks that need neither hint nor hash. Made once for each item.
 pub(crate) struct Resolved<'a, P: ParameterSet> {
@@ -17,8 +16,8 @@ pub(crate) struct Resolved<'a, P: ParameterSet> {
 
 /// Public key of an item.
 pub(crate) enum Key<'a, P: ParameterSet> {
-    /// The key at an index of a committee's table.
-    Member(&'a KeyTable<P>, u32),
+    /// The key at an index of a committee.
+    Member(&'a Committee<P>, u32),
     /// A key that is passed with the item.
     Encoded(&'a P::PublicKeyBytes),
 }
@@ -38,7 +37,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
         let committee = committees.find(|committee| committee.contains(member));
         let committee = committee.ok_or(RejectReason::UnknownMember)?;
         let resolved = Self {
-            key: Key::Member(committee.table(), member.index()),
+            key: Key::Member(committee, member.index()),
             context: committee.core_context(),
             payload: vote.message.into(),
             signature: vote.signature,
@@ -100,7 +99,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
         };
         Content {
             key: match self.key {
-                Key::Member(table, index) => table.key(index).as_bytes().as_ref(),
+                Key::Member(committee, index) => committee.table().key(index).as_bytes().as_ref(),
                 Key::Encoded(key) => key.as_ref(),
             },
             signature: self.signature,
@@ -109,6 +108,31 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
             head,
             parts,
         }
+    }
+
+    /// The item for an accelerator, unless the CPU has to hash the message.
+    pub(crate) fn accelerator_job(&self) -> Option<AcceleratorJob<'a>> {
+        let message = match self.payload {
+            Payload::Bytes(message) => AcceleratorMessage::Pure {
+                context: self.context,
+                message,
+            },
+            Payload::Mu(mu) => AcceleratorMessage::Mu(mu),
+            Payload::Parts(_) | Payload::PreHashed(..) => return None,
+        };
+        let (key, member): (&[u8], _) = match self.key {
+            Key::Member(committee, index) => {
+                let key = committee.table().key(index).as_bytes();
+                (key.as_ref(), committee.member(index))
+            }
+            Key::Encoded(key) => (key.as_ref(), None),
+        };
+        Some(AcceleratorJob {
+            key,
+            member,
+            message,
+            signature: self.signature,
+        })
     }
 
     /// Checked before anything that costs more: a look-up of a whole key, a hash outside of

@@ -12,9 +12,9 @@ use super::lanes::{Lanes, MAX_CALL};
 use super::options::{Mode, Options};
 use super::plan::{Planned, Segment, take_duplicates};
 use super::resolve::Resolved;
-use crate::executor::{Pool, Team, WakeHandle};
+use crate::executor::{Pool, Team, WakeHandle, catch};
 use crate::reason::{self, Verdict};
-use crate::{RejectReason, Report};
+use crate::{Accelerator, RejectReason, Report};
 
 /// Modes that stop early work in windows of this many items, doubling, so that an early
 /// failure costs little. The same for any number of threads, because duplicates are detected
@@ -36,6 +36,7 @@ pub(crate) struct Scheduler<P: ParameterSet> {
     pub(crate) lanes: Lanes<P>,
     pub(crate) pool: Pool,
     pub(crate) options: Options,
+    pub(crate) accelerator: Option<Arc<dyn Accelerator<P>>>,
     hasher: RandomState,
     /// Memory of calls that have ended; one for each that ran at the same time, within
     /// [`KEPT_ITEMS`] and [`KEPT_CALLS`].
@@ -98,6 +99,7 @@ impl<P: ParameterSet> Scheduler<P> {
             lanes,
             pool,
             options,
+            accelerator: None,
             hasher: RandomState::new(),
             idle: Arc::default(),
         }
@@ -215,6 +217,7 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
             let woken = team.and_then(|team| team.wake());
             let before = self.duplicates.len();
             self.plan(start..end);
+            self.accelerate();
             let chunk = self.divide(threads);
             batch_size = batch_size.max(chunk);
             self.verify(chunk, team, woken);
@@ -264,6 +267,38 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         // Only planned items are asked for.
         let item = |index: usize| items[index].as_ref();
         take_duplicates(&self.scheduler.hasher, plan, &mut self.duplicates, item);
+    }
+
+    /// Lets the accelerator verify the plan, in which those that it does not accept are left.
+    fn accelerate(&mut self) {
+        let Some(accelerator) = &self.scheduler.accelerator else {
+            return;
+        };
+        if self.request.alone || self.scratch.plan.len() < accelerator.min_batch() {
+            return;
+        }
+        let (mut jobs, mut indices) = (Vec::new(), Vec::new());
+        for &Planned { index, .. } in &self.scratch.plan {
+            let item = self.items[index].as_ref();
+            if let Some(job) = item.and_then(Resolved::accelerator_job) {
+                jobs.push(job);
+                indices.push(index);
+            }
+        }
+        let mut valid = vec![false; jobs.len()];
+        // It is the caller's code.
+        let Some(Ok(())) = catch(|| accelerator.verify(&jobs, &mut valid)) else {
+            return;
+        };
+        let codes = &mut self.scratch.codes;
+        for (index, _) in indices.into_iter().zip(valid).filter(|(_, valid)| *valid) {
+            *codes[index].get_mut() = reason::code(Ok(()));
+        }
+        let is_left = |planned: &Planned| {
+            let code = codes[planned.index].load(Ordering::Relaxed);
+            code != reason::code(Ok(()))
+        };
+        self.scratch.plan.retain(is_left);
     }
 
     /// Divides the plan into one segment a worker, in whole chunks. The order being that of

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod accelerator;
 mod batch;
 mod committee;
 mod duplicates;

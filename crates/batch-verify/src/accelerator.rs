@@ -1,0 +1,81 @@
+//! Verification of whole batches by a device, such as a GPU.
+
+use core::fmt;
+
+use mldsa_core::{Context, Mu, ParameterSet};
+
+use crate::MemberId;
+
+/// A device that verifies many signatures at once, for a verifier's
+/// [`accelerator`](crate::BatchVerifierBuilder::accelerator).
+///
+/// It only decides which signatures are valid. Those that it does not report as valid are verified
+/// by the CPU, which gives the reason: reports are the same with and without it.
+pub trait Accelerator<P: ParameterSet>: Send + Sync {
+    /// Returns the least number of signatures for which a call is worthwhile.
+    fn min_batch(&self) -> usize;
+
+    /// Sets `valid[n]` to true if and only if `jobs[n]` is valid. Both lists have one length, and
+    /// all of `valid` is false before the call. Called on the thread that called the verifier,
+    /// from several threads at once, with signatures that are no duplicates.
+    ///
+    /// # Errors
+    /// [`AcceleratorError`] if the device does not answer. The CPU then verifies the whole batch,
+    /// whatever was written, as it does after a panic.
+    fn verify(
+        &self,
+        jobs: &[AcceleratorJob<'_>],
+        valid: &mut [bool],
+    ) -> Result<(), AcceleratorError>;
+}
+
+/// A signature for an [`Accelerator`]: lengths are checked, encodings are not.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct AcceleratorJob<'a> {
+    /// The encoded public key, of `P::PK_LEN` bytes.
+    pub key: &'a [u8],
+    /// The member of a committee whose key it is, if any. Equal ids have equal keys.
+    pub member: Option<MemberId>,
+    /// The signed message.
+    pub message: AcceleratorMessage<'a>,
+    /// The encoded signature, of `P::SIG_LEN` bytes.
+    pub signature: &'a [u8],
+}
+
+/// A message for an [`Accelerator`]. Messages in pieces and HashML-DSA are verified by the CPU.
+#[derive(Clone, Copy, Debug)]
+pub enum AcceleratorMessage<'a> {
+    /// A message under a context, of pure ML-DSA (FIPS 204, algorithm 3).
+    Pure {
+        /// The context.
+        context: Context<'a>,
+        /// The message.
+        message: &'a [u8],
+    },
+    /// The message representative (FIPS 204, algorithm 8, line 7).
+    Mu(&'a Mu),
+}
+
+/// Reason why an [`Accelerator`] did not verify a batch.
+#[derive(Debug)]
+pub struct AcceleratorError(Box<dyn core::error::Error + Send + Sync>);
+
+impl AcceleratorError {
+    /// Makes an error with its cause.
+    pub fn new(cause: impl Into<Box<dyn core::error::Error + Send + Sync>>) -> Self {
+        Self(cause.into())
+    }
+}
+
+impl fmt::Display for AcceleratorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the accelerator did not answer: {}", self.0)
+    }
+}
+
+impl core::error::Error for AcceleratorError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(&*self.0)
+    }
+}

@@ -1,0 +1,129 @@
+//! Accelerators: honest, lying, failing ones give the same reports.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use batch_verify::{
+    Accelerator, AcceleratorError, AcceleratorJob, AcceleratorMessage, BatchVerifier, Item, Mode,
+    Report,
+};
+use mldsa_core::{Context, MlDsa44, Mu, MuBuilder, VerifyingKey};
+
+use crate::fixture::{COMMITTEE, KEYS, VOTES, context, public};
+
+/// Behaviour of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Device {
+    Right,
+    RejectsAll,
+    Fails,
+    Panics,
+    Busy,
+}
+
+struct Counting(Device, &'static AtomicUsize);
+
+impl Accelerator<MlDsa44> for Counting {
+    fn min_batch(&self) -> usize {
+        match self.0 {
+            Device::Busy => usize::MAX,
+            _ => 20,
+        }
+    }
+
+    fn verify(
+        &self,
+        jobs: &[AcceleratorJob<'_>],
+        valid: &mut [bool],
+    ) -> Result<(), AcceleratorError> {
+        assert!(!valid.contains(&true) && valid.len() == jobs.len());
+        self.1.fetch_add(jobs.len(), Ordering::Relaxed);
+        for (job, valid) in jobs.iter().zip(valid) {
+            if let Some(member) = job.member {
+                assert_eq!(member.committee_digest(), COMMITTEE.digest());
+                assert_eq!(
+                    COMMITTEE.key(member).unwrap().as_bytes().as_slice(),
+                    job.key
+                );
+            }
+            let key = VerifyingKey::<MlDsa44>::from_bytes(job.key).unwrap();
+            let verdict = match job.message {
+                AcceleratorMessage::Pure { context, message } => {
+                    key.verify_with_context(message, context, job.signature)
+                }
+                AcceleratorMessage::Mu(mu) => key.verify_mu(mu, job.signature),
+            };
+            *valid = match self.0 {
+                Device::RejectsAll => false,
+                // What it wrote before does not count.
+                Device::Fails | Device::Panics => true,
+                Device::Right | Device::Busy => verdict.is_ok(),
+            };
+        }
+        match self.0 {
+            Device::Fails => Err(AcceleratorError::new("no device")),
+            Device::Panics => panic!("the device's fault"),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn assert_equal(found: &Report, expected: &Report) {
+    assert_eq!(found.verdicts(), expected.verdicts());
+    assert_eq!(found.duplicates(), expected.duplicates());
+}
+
+#[test]
+fn reports_do_not_depend_on_the_device() {
+    let mus: Vec<Mu> = KEYS
+        .iter()
+        .map(|key| {
+            let mut mu = MuBuilder::from_tr(key.verifying_key().tr(), Context::EMPTY);
+            mu.update(b"m");
+            mu.finish()
+        })
+        .collect();
+    let signatures: Vec<_> = KEYS
+        .iter()
+        .map(|key| key.sign_hedged(b"m", Context::EMPTY).unwrap())
+        .collect();
+    let items = || {
+        let keys = KEYS.iter().zip(&signatures).zip(&mus);
+        keys.flat_map(|((key, signature), mu)| {
+            let (key, signature) = (public(key), signature.as_ref());
+            [
+                Item::new(key, Context::EMPTY, b"m", signature),
+                Item::new(key, context(), b"m", signature),
+                Item::from_mu(key, mu, signature),
+                Item::new(key, Context::EMPTY, b"m", &signature[1..]),
+                Item::new(key, Context::EMPTY, b"m", signature),
+            ]
+        })
+    };
+    let votes = || VOTES.iter().chain(&VOTES[..3]).map(|vote| vote.as_vote());
+    for mode in [Mode::Full, Mode::FirstInvalid] {
+        let plain = || BatchVerifier::<MlDsa44>::builder().mode(mode);
+        let of_items = plain().build().unwrap().verify(items());
+        let of_votes = plain()
+            .build_for(COMMITTEE.clone())
+            .unwrap()
+            .verify(votes());
+        for device in [
+            Device::Right,
+            Device::RejectsAll,
+            Device::Fails,
+            Device::Panics,
+            Device::Busy,
+        ] {
+            let calls: &'static AtomicUsize = Box::leak(Box::default());
+            let builder = || plain().accelerator(Counting(device, calls));
+            let report = builder().build().unwrap().verify(items());
+            assert_equal(&report, &of_items);
+            let asked = calls.swap(0, Ordering::Relaxed);
+            assert_eq!(asked == 0, device == Device::Busy, "{device:?} {mode:?}");
+            let verifier = builder().build_for(COMMITTEE.clone()).unwrap();
+            assert_equal(&verifier.verify(votes()), &of_votes);
+            let asked = calls.load(Ordering::Relaxed);
+            assert_eq!(asked == 0, device == Device::Busy, "{device:?} {mode:?}");
+        }
+    }
+}
