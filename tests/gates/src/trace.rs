@@ -1,6 +1,6 @@
 //! Constant time of linked code: the instructions that run and the addresses that
 //! they load and store are the same for two secrets whose public events agree. See
-//! `docs/gates.md`.
+//! `tests/gates/README.md`.
 
 use std::collections::BTreeSet;
 use std::fs;

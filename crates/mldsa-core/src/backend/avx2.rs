@@ -2,7 +2,7 @@
 //! and products of eight coefficients at a time.
 //!
 //! Functions carry their `#[target_feature]`, as in `avx512.rs`. Derivations:
-//! `docs/simd.md`.
+//! `backend/ARITHMETIC.md`.
 #![allow(unsafe_code)]
 
 use super::cpu::Avx2;

@@ -4,7 +4,7 @@
 //! fewer features to one with more. Other code reaches them through the table, which is returned
 //! after detection only, and through the traits of `lanes/`, whose methods take a proof:
 //! [`Avx512`] or a register, which only code for this CPU makes.
-//! Derivations: `docs/simd.md`.
+//! Derivations: `backend/ARITHMETIC.md`.
 #![allow(unsafe_code)]
 
 use super::avx2;

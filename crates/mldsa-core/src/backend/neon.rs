@@ -3,7 +3,7 @@
 //! and NEON with the instructions for SHA-3.
 //!
 //! Functions carry their `#[target_feature]`, as in `avx2.rs`. Derivations:
-//! `docs/simd.md`.
+//! `backend/ARITHMETIC.md`.
 #![allow(unsafe_code)]
 
 use super::cpu::{Neon, NeonSha3};

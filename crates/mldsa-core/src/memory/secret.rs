@@ -65,7 +65,7 @@ impl<T: Wipe> fmt::Debug for Secret<T> {
 /// callers who handle keys as values and must assume that memory is read later.
 /// `BYTES` has to cover the deepest use of stack in `operation`, and has to be available
 /// below the call (unoptimised ML-DSA-87 signing stays below 128 KiB on the portable backend;
-/// see `docs/gates.md`). Registers, and stack that an inlined `operation` shares with this call's
+/// see `tests/gates/README.md`). Registers, and stack that an inlined `operation` shares with this call's
 /// own frame, cannot be promised.
 ///
 /// ```
