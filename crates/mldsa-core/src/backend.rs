@@ -64,7 +64,7 @@ impl Backend {
     #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
     pub const PORTABLE: Self = Self(());
 
-    /// The fastest backend of this CPU. Depends on the CPU only, never on data.
+    /// Returns the fastest backend of this CPU. Depends on the CPU only, never on data.
     pub fn detect() -> Self {
         #[cfg(feature = "backend-env")]
         if let Some(backend) = of_environment() {
@@ -73,7 +73,7 @@ impl Backend {
         Self::available().last().unwrap_or(Self::PORTABLE)
     }
 
-    /// Every backend that this build holds and this CPU can run, slowest first.
+    /// Lists every backend that this build holds and this CPU can run, slowest first.
     pub fn available() -> impl Iterator<Item = Self> {
         [
             Some(Self::PORTABLE),
@@ -100,20 +100,21 @@ impl Backend {
         .flatten()
     }
 
-    /// The available backend of that [`name`](Self::name).
+    /// Returns the available backend of that [`name`](Self::name).
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::available().find(|backend| backend.name() == name)
     }
 
-    /// `"portable"`; with the feature `simd` also `"avx2"` or `"avx512"` on x86-64, `"neon"`
-    /// or `"neon-sha3"` on AArch64.
+    /// Returns `"portable"`; with the feature `simd` also `"avx2"` or `"avx512"` on x86-64,
+    /// `"neon"` or `"neon-sha3"` on AArch64.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.table().name
     }
 
-    /// The Keccak permutation of this backend, for sponges.
+    /// Returns the Keccak permutation of this backend, for sponges.
+    #[doc(hidden)]
     #[inline(always)]
     #[must_use]
     pub fn permutation(self) -> Permutation {
@@ -138,8 +139,8 @@ impl Backend {
         table
     }
 
-    /// Number of times that this process has used a kernel of the backend. Approximate if
-    /// several threads use it.
+    /// Returns the number of times that this process has used a kernel of the backend. Approximate
+    /// if several threads use it.
     #[cfg(feature = "count-dispatch")]
     #[must_use]
     pub fn dispatched(self) -> usize {
@@ -177,7 +178,7 @@ impl fmt::Debug for Backend {
     }
 }
 
-/// [`Shake256::digest`] of every item, as many side by side as the backend has
+/// Computes [`Shake256::digest`] of every item, as many side by side as the backend has
 /// lanes: eight with AVX-512, four with AVX2, two with NEON. Lengths may differ; equal ones leave
 /// no lane idle.
 ///

@@ -107,12 +107,12 @@ pub mod window {
     pub use crate::streaming::window::*;
 }
 
-/// The 32 bytes `rnd` of FIPS 204 algorithm 2.
+/// Returns the 32 bytes `rnd` of FIPS 204 algorithm 2.
 pub fn randomness_bytes<'a>(randomness: &'a Randomness<'_>) -> &'a [u8; SEED_LEN] {
     randomness.rnd()
 }
 
-/// [`SigningKey::sign_mu_into`] that reports every rejected attempt: for tests
+/// Signs as [`SigningKey::sign_mu_into`] does, and reports every rejected attempt: for tests
 /// that must reach a rejection, and for statistics.
 ///
 /// # Errors
@@ -151,7 +151,7 @@ pub fn sign_mu_encoded<P: ParameterSet>(
     )
 }
 
-/// Algorithm 7 on a given M' (the ACVP internal interface).
+/// Computes algorithm 7 on a given M' (the ACVP internal interface).
 ///
 /// # Errors
 /// As [`SigningKey::sign_into`].
@@ -170,7 +170,7 @@ pub fn sign_internal<P: ParameterSet>(
     )
 }
 
-/// Algorithm 8 on a given M' (the ACVP internal interface).
+/// Computes algorithm 8 on a given M' (the ACVP internal interface).
 ///
 /// # Errors
 /// As [`VerifyingKey::verify_with_context`].

@@ -21,8 +21,8 @@
 //! [`SigningKey`] and 19, 25 or 28 kB with a prepared key. Key generation takes at most 26, 28 or
 //! 33 kB, and every verification at most 64 KiB. In an unoptimised build each portable call
 //! runs on a thread of 128 KiB. A gate enforces this (`tests/gates`); the figures of every
-//! call, backend and set are in `tests/gates/figures/stack.tsv`. No call allocates but those
-//! that return a prepared key, a batch signer or a vector.
+//! call, backend and set are in `tests/gates/figures/stack.tsv`. No call allocates except
+//! those that return a prepared key, a batch signer or a vector.
 //!
 //! # Constant time
 //!
@@ -43,8 +43,7 @@
         reason = "`internals` exports items of private modules"
     )
 )]
-// CPUs without vector registers (kernels and firmware), and AArch64 with words the other way
-// round.
+// CPUs without vector registers (kernels and firmware), and big-endian AArch64.
 #![cfg_attr(
     any(
         all(target_arch = "x86_64", not(target_feature = "sse2")),
@@ -85,7 +84,6 @@ mod streaming;
 #[cfg(feature = "unstable-internals")]
 mod summing;
 mod keys;
-pub mod cost;
 #[cfg_attr(
     not(any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87")),
     allow(dead_code, reason = "there is no set to test")
@@ -113,6 +111,13 @@ pub use crate::formats::serde::SerializableSigningKey;
 #[cfg(feature = "hash-ml-dsa")]
 pub use crate::hash::prehash::{PreHash, PreHashed};
 pub use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
+#[cfg(all(
+    feature = "alloc",
+    any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87")
+))]
+pub use crate::keys::AnySigningKey;
+#[cfg(any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+pub use crate::keys::AnyVerifyingKey;
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]

@@ -44,47 +44,47 @@ pub struct Params {
 }
 
 impl Params {
-    /// `tau * eta`.
+    /// Computes `tau * eta`.
     pub const fn beta(&self) -> i32 {
         self.tau as i32 * self.eta
     }
 
-    /// Bound of the mask: 2^17 or 2^19.
+    /// Returns the bound of the mask: 2^17 or 2^19.
     pub const fn gamma1(&self) -> i32 {
         1 << self.gamma1_bits
     }
 
-    /// Bits of one packed coefficient of s1 and s2.
+    /// Returns the number of bits of one packed coefficient of s1 and s2.
     pub const fn eta_bits(&self) -> usize {
         if self.eta == 2 { 3 } else { 4 }
     }
 
-    /// Bytes of one packed polynomial of s1 or s2: 96 or 128.
+    /// Returns the number of bytes of one packed polynomial of s1 or s2: 96 or 128.
     pub const fn eta_poly_len(&self) -> usize {
         32 * self.eta_bits()
     }
 
-    /// Bytes of one packed polynomial of y or z: 576 or 640.
+    /// Returns the number of bytes of one packed polynomial of y or z: 576 or 640.
     pub const fn z_poly_len(&self) -> usize {
         32 * (1 + self.gamma1_bits as usize)
     }
 
-    /// Bytes of one packed polynomial of w1: 192 or 128.
+    /// Returns the number of bytes of one packed polynomial of w1: 192 or 128.
     pub const fn w1_poly_len(&self) -> usize {
         if self.gamma2 == GAMMA2_88 { 192 } else { 128 }
     }
 
-    /// Bytes of the encoded public key.
+    /// Returns the number of bytes of the encoded public key.
     pub const fn pk_len(&self) -> usize {
         SEED_LEN + self.k * T1_POLY_LEN
     }
 
-    /// Bytes of the expanded private key.
+    /// Returns the number of bytes of the expanded private key.
     pub const fn sk_len(&self) -> usize {
         2 * SEED_LEN + CRH_LEN + (self.k + self.l) * self.eta_poly_len() + self.k * T0_POLY_LEN
     }
 
-    /// Bytes of the signature.
+    /// Returns the number of bytes of the signature.
     pub const fn sig_len(&self) -> usize {
         self.c_tilde_len + self.l * self.z_poly_len() + self.omega + self.k
     }
@@ -102,6 +102,7 @@ pub(crate) const GAMMA2_32: i32 = (Q - 1) / 32;
 /// A parameter set of FIPS 204. Sealed: the three sets are all there are.
 pub trait ParameterSet: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'static {
     /// The numbers of the set.
+    #[doc(hidden)]
     const PARAMS: Params;
     /// Name in FIPS 204, e.g. `ML-DSA-44`.
     const NAME: &'static str;

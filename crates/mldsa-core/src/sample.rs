@@ -8,14 +8,14 @@ use crate::memory::secret::{Secret, declassify};
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::{NttPoly, Poly};
 
-/// Algorithm 14 CoeffFromThreeBytes: a candidate below 2^23, kept if below q.
+/// Computes algorithm 14 CoeffFromThreeBytes: a candidate below 2^23, kept if below q.
 #[inline(always)]
 pub const fn coeff_from_three_bytes_vartime(bytes: [u8; 3]) -> Option<i32> {
     let z = i32::from_le_bytes([bytes[0], bytes[1], bytes[2] & 0x7f, 0]);
     if z < Q { Some(z) } else { None }
 }
 
-/// Algorithm 15 CoeffFromHalfByte: the value of an accepted half-byte, or `None`.
+/// Computes algorithm 15 CoeffFromHalfByte: the value of an accepted half-byte, or `None`.
 ///
 /// The branch is on acceptance, which FIPS 204 lets out; the accepted value
 /// itself is used in arithmetic only. Bounds: 0 <= b < 16, |out| <= eta.
@@ -65,7 +65,7 @@ pub fn rej_ntt_poly_each_vartime(
     }
 }
 
-/// Algorithm 30 RejNTTPoly: the entry of A in row `r`, column `s`.
+/// Computes algorithm 30 RejNTTPoly: the entry of A in row `r`, column `s`.
 ///
 /// Variable time: A is public. Bounds: 0 <= out < q.
 pub fn rej_ntt_poly_vartime(
@@ -102,9 +102,9 @@ pub fn rej_ntt_block_vartime(bytes: &[u8], out: &mut [i32; N], mut filled: usize
     filled
 }
 
-/// Algorithm 31 RejBoundedPoly, from the 64-byte `rho_p` and the 16-bit `nonce`.
+/// Computes algorithm 31 RejBoundedPoly, from the 64-byte `rho_p` and the 16-bit `nonce`.
 ///
-/// Constant time but for the positions of rejected half-bytes. |out| <= eta.
+/// Constant time except for the positions of rejected half-bytes. |out| <= eta.
 pub fn rej_bounded_poly(
     keccak: Permutation,
     eta: i32,
@@ -127,7 +127,7 @@ pub fn rej_bounded_poly(
 /// Appends the coefficients of the accepted half-bytes of `bytes` to
 /// `out[filled..]` and returns the new fill, at most 256.
 ///
-/// Constant time but for the positions of rejected half-bytes.
+/// Constant time except for the positions of rejected half-bytes.
 #[inline(always)]
 pub fn rej_bounded_block(eta: i32, bytes: &[u8], out: &mut [i32; N], mut filled: usize) -> usize {
     for &byte in bytes {
@@ -143,10 +143,10 @@ pub fn rej_bounded_block(eta: i32, bytes: &[u8], out: &mut [i32; N], mut filled:
     filled
 }
 
-/// [`rej_bounded_poly`] in its packed form, 96 or 128 bytes, without a
+/// Computes [`rej_bounded_poly`] in its packed form, 96 or 128 bytes, without a
 /// polynomial in between.
 ///
-/// Constant time but for the positions of rejected half-bytes.
+/// Constant time except for the positions of rejected half-bytes.
 #[cfg(feature = "unstable-internals")]
 #[inline(never)]
 pub fn rej_bounded_packed(
@@ -184,7 +184,7 @@ pub fn rej_bounded_packed(
     }
 }
 
-/// Algorithm 32 ExpandA, the entries `first..first + out.len()` in row order.
+/// Computes algorithm 32 ExpandA, the entries `first..first + out.len()` in row order.
 pub fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
     for (n, entry) in out.iter_mut().enumerate() {
         let (r, s) = ((first + n) / l, (first + n) % l);
@@ -192,21 +192,21 @@ pub fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly
     }
 }
 
-/// Algorithm 33 ExpandS, the polynomials `first..first + out.len()` of s1, s2.
+/// Computes algorithm 33 ExpandS, the polynomials `first..first + out.len()` of s1, s2.
 pub fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
     for (n, s) in out.iter_mut().enumerate() {
         rej_bounded_poly(Permutation::PORTABLE, eta, rho_p, (first + n) as u16, s);
     }
 }
 
-/// Algorithm 34 ExpandMask, the polynomial of counter `kappa` in its packed form,
+/// Computes algorithm 34 ExpandMask, the polynomial of counter `kappa` in its packed form,
 /// which is also the packed form of z: 576 or 640 bytes of H(rho_pp || kappa).
 /// Constant time.
 pub fn expand_mask_packed(keccak: Permutation, rho_pp: &[u8; 64], kappa: u16, out: &mut [u8]) {
     Shake256::digest(keccak, &[rho_pp, &kappa.to_le_bytes()], out);
 }
 
-/// One polynomial of algorithm 34 in coefficient form, a few bytes at a time.
+/// Computes one polynomial of algorithm 34 in coefficient form, a few bytes at a time.
 ///
 /// Constant time. Bounds: -gamma1 < out <= gamma1.
 #[cfg(feature = "unstable-internals")]
@@ -236,7 +236,7 @@ pub fn expand_mask_poly(
 pub struct Challenge(pub [i8; N]);
 
 impl Challenge {
-    /// Algorithm 29 SampleInBall, from all bytes of `c_tilde`.
+    /// Computes algorithm 29 SampleInBall, from all bytes of `c_tilde`.
     ///
     /// Variable time: the challenge of an attempt is public.
     pub fn sample_in_ball_vartime(keccak: Permutation, tau: usize, c_tilde: &[u8]) -> Self {
@@ -250,7 +250,7 @@ impl Challenge {
         })
     }
 
-    /// The same from the bytes of another generator.
+    /// Samples the same from the bytes of another generator.
     pub fn from_stream(tau: usize, mut next: impl FnMut() -> u8) -> Self {
         let mut c = Self([0; N]);
         // A byte that always comes never runs out.
@@ -274,7 +274,7 @@ impl Challenge {
         })
     }
 
-    /// The same as a polynomial.
+    /// Writes the same as a polynomial.
     pub fn to_poly(&self, out: &mut Poly) {
         for (a, &c) in out.0.iter_mut().zip(&self.0) {
             *a = i32::from(c);

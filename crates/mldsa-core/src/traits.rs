@@ -176,15 +176,6 @@ verifier!(PreparedVerifyingKey<P>);
 macro_rules! encoding {
     ($($feature:literal $set:ident),+) => {$(
         #[cfg(feature = $feature)]
-        impl From<Signature<crate::params::$set>>
-            for <crate::params::$set as ParameterSet>::SignatureBytes
-        {
-            fn from(signature: Signature<crate::params::$set>) -> Self {
-                signature.0
-            }
-        }
-
-        #[cfg(feature = $feature)]
         impl ::signature::SignatureEncoding for Signature<crate::params::$set> {
             type Repr = <crate::params::$set as ParameterSet>::SignatureBytes;
         }

@@ -6,9 +6,10 @@
 use mldsa_core::no_alloc::SignInto;
 
 use mldsa_core::{
-    Backend, Context, KeyError, MessageError, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
-    PreHash, PreHashed, Randomness, SignError, Signature, SigningKey, VerifyError, VerifyingKey,
-    no_alloc::PreparedVerifyingKeyStorage, no_alloc::SigningKeyStorage,
+    AnySigningKey, AnyVerifyingKey, Backend, Context, KeyError, MessageError, MlDsa44, MlDsa65,
+    MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed, Randomness, SignError, Signature,
+    SigningKey, VerifyError, VerifyingKey, no_alloc::PreparedVerifyingKeyStorage,
+    no_alloc::SigningKeyStorage,
 };
 use rand_core::{TryCryptoRng, TryRng};
 
@@ -513,4 +514,47 @@ mod generic {
             assert!(!error.to_string().is_empty());
         }
     }
+}
+
+/// Keys whose set is found from their length, and conversions from and to arrays.
+#[test]
+fn keys_of_any_set_and_arrays() {
+    macro_rules! of {
+        ($set:ident, $pk:literal, $sig:literal) => {{
+            let key = SigningKey::<$set>::from_seed(&[7; 32]);
+            let any = AnySigningKey::from_expanded_bytes(key.expanded()).unwrap();
+            let expected = key
+                .sign_with_context(b"m", Context::EMPTY, Randomness::Deterministic)
+                .unwrap();
+            let signature = any.sign_with_context(b"m", Context::EMPTY, Randomness::Deterministic);
+            assert_eq!(signature.unwrap(), expected.as_ref());
+            let public = any.verifying_key();
+            assert_eq!(public.set_name(), $set::NAME);
+            assert_eq!(
+                AnyVerifyingKey::from_bytes(public.as_ref()),
+                Ok(public.clone())
+            );
+            let verdict = public.verify_with_context(b"m", Context::EMPTY, &expected);
+            assert_eq!(verdict, Ok(()));
+            let rejected = public.verify_with_context(b"n", Context::EMPTY, &expected);
+            assert_eq!(rejected, Err(VerifyError::ChallengeMismatch));
+            let bytes: [u8; $pk] = key.verifying_key().clone().into();
+            assert_eq!(&VerifyingKey::<$set>::from(bytes), key.verifying_key());
+            let bytes: [u8; $sig] = expected.clone().into();
+            assert_eq!(Signature::<$set>::try_from(bytes), Ok(expected));
+            let zeros = Signature::<$set>::try_from([0xff; $sig]);
+            assert_eq!(zeros, Err(VerifyError::HintEncoding));
+        }};
+    }
+    of!(MlDsa44, 1312, 2420);
+    of!(MlDsa65, 1952, 3309);
+    of!(MlDsa87, 2592, 4627);
+    for len in [0, 32, 1311, 1313, 2560, 4032] {
+        let rejected = AnyVerifyingKey::from_bytes(&vec![0; len]).err();
+        assert_eq!(rejected, Some(KeyError::Length), "{len}");
+    }
+    assert_eq!(
+        AnySigningKey::from_expanded_bytes(&[0; 1312]).err(),
+        Some(KeyError::Length)
+    );
 }

@@ -15,7 +15,7 @@ use mldsa_core::internals::window::{
     store_compact,
 };
 use mldsa_core::internals::{
-    CRH_LEN, CommitmentHash, MAX_SIGN_ATTEMPTS, N, Params, Rejection, SEED_LEN, declassify,
+    CRH_LEN, CommitmentHash, MAX_SIGN_ATTEMPTS, N, Params, SEED_LEN, declassify,
     declassify_in_place, signature_parts_mut,
 };
 use mldsa_core::{Mu, ParameterSet};
@@ -46,6 +46,20 @@ pub enum Progress {
     Row(usize),
     /// The attempt was rejected.
     Rejected(Rejection),
+}
+
+/// Reason for the rejection of an attempt: algorithm 7 lines 23 and 28. Public, as the number of
+/// attempts is. The checks run in the order of the variants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rejection {
+    /// A coefficient of z is at least gamma1 - beta.
+    Z,
+    /// A low part of w - c s2 is at least gamma2 - beta.
+    R0,
+    /// A coefficient of c t0 is at least gamma2; possible in ML-DSA-44 only.
+    Ct0,
+    /// There are more than omega hints.
+    HintWeight,
 }
 
 /// A function that is given every report, with the memory of the caller in which signing works:

@@ -48,7 +48,7 @@ pub struct SigningKey<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> SigningKey<P> {
-    /// The key of the seed `xi`. Costs one key generation, for `tr`.
+    /// Makes the key of the seed `xi`. Costs one key generation, for `tr`.
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         let p = &P::PARAMS;
         let mut key = Self {
@@ -66,7 +66,7 @@ impl<P: ParameterSet> SigningKey<P> {
         key
     }
 
-    /// The key of the seed `xi` whose `tr` is known, from
+    /// Makes the key of the seed `xi` whose `tr` is known, from
     /// [`Self::tr`](PrivateKey::tr) or [`Self::keygen_to_writers`]: one
     /// permutation.
     ///
@@ -83,10 +83,10 @@ impl<P: ParameterSet> SigningKey<P> {
         key
     }
 
-    /// Key generation without key buffers: writes the public key row by row to `pk` and
-    /// the expanded private key to `sk` (`None` if the seed is the private key).
-    /// Returns `tr`. Takes longer than [`keygen_from_seed`](crate::keygen_from_seed): s1 is sampled again for
-    /// every row.
+    /// Generates a key without key buffers: writes the public key row by row to `pk` and the
+    /// expanded private key to `sk` (`None` if the seed is the private key). Returns `tr`. Takes
+    /// longer than [`keygen_from_seed`](crate::keygen_from_seed): s1 is sampled again for every
+    /// row.
     ///
     /// # Errors
     /// The first error of a writer.
@@ -173,8 +173,8 @@ impl<'a, P: ParameterSet> ExpandedSigningKey<'a, P> {
         })
     }
 
-    /// As [`Self::from_trusted_bytes`]; also computes t0 and `tr` from the other parts and compares
-    /// them. Costs a key generation. Constant time up to the verdict.
+    /// Checks as [`Self::from_trusted_bytes`] does, and computes t0 and `tr` from the other parts
+    /// and compares them. Costs a key generation. Constant time up to the verdict.
     ///
     /// # Errors
     /// [`KeyError::Length`], [`KeyError::SecretRange`],

@@ -11,7 +11,7 @@ use crate::matrix::public_row;
 use crate::packed::{KECCAK, packed_row_mut, wiped};
 use crate::secrets::{Packed, Secrets};
 
-/// Key generation (FIPS 204 algorithm 6) from the seed `xi` into the caller's
+/// Generates a key (FIPS 204 algorithm 6) from the seed `xi` into the caller's
 /// buffers: the public key, and the expanded private key, which is secret.
 ///
 /// Constant time except ExpandS, whose rejected half-bytes are public.

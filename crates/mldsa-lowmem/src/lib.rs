@@ -45,7 +45,7 @@ mod remote;
 mod attempt;
 mod signer;
 
-pub use crate::attempt::Progress;
+pub use crate::attempt::{Progress, Rejection};
 pub use crate::error::{ReaderError, SignError};
 pub use crate::io::{Reader, Writer};
 pub use crate::key::{ExpandedSigningKey, PrivateKey, SigningKey};
@@ -59,7 +59,6 @@ pub use mldsa_core::MlDsa44;
 pub use mldsa_core::MlDsa65;
 #[cfg(feature = "ml-dsa-87")]
 pub use mldsa_core::MlDsa87;
-pub use mldsa_core::internals::Rejection;
 pub use mldsa_core::{
     Context, KeyError, MessageError, Mu, MuBuilder, ParameterSet, Randomness, VerifyError,
 };

@@ -21,7 +21,7 @@ use crate::packed::KECCAK;
 use crate::verify::{VerifyingKey, compare};
 
 impl<P: ParameterSet> VerifyingKey<'_, P> {
-    /// `tr = H(pk, 64)` of a key in external memory.
+    /// Computes `tr = H(pk, 64)` of a key in external memory.
     ///
     /// # Errors
     /// [`ReaderError::KeyLength`], [`ReaderError::Read`].

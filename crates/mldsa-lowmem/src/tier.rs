@@ -138,7 +138,7 @@ impl<P: ParameterSet, T: Tier<P>> Workspace<P, T> {
     /// Size in bytes.
     pub const LEN: usize = core::mem::size_of::<Self>();
 
-    /// A zeroed workspace.
+    /// Creates a zeroed workspace.
     #[inline]
     pub fn new() -> Self {
         Self {

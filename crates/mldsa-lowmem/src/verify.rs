@@ -63,7 +63,7 @@ impl<'a, P: ParameterSet> VerifyingKey<'a, P> {
         })
     }
 
-    /// `tr = H(pk, 64)`, which starts every `mu`.
+    /// Computes `tr = H(pk, 64)`, which starts every `mu`.
     pub fn tr(&self) -> [u8; CRH_LEN] {
         tr_of(self.encoded)
     }
@@ -87,7 +87,7 @@ impl<'a, P: ParameterSet> VerifyingKey<'a, P> {
         message_mu(&self.tr(), ctx, message)
     }
 
-    /// Builder of `mu` for a message that arrives in pieces; [`Self::verify_mu`]
+    /// Starts a builder of `mu` for a message that arrives in pieces; [`Self::verify_mu`]
     /// verifies a signature over the finished `mu`.
     pub fn mu_builder(&self, ctx: Context<'_>) -> MuBuilder {
         MuBuilder::from_tr(&self.tr(), ctx)

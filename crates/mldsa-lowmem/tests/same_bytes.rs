@@ -4,7 +4,7 @@
 use core::ops::ControlFlow;
 
 use mldsa_core::ParameterSet;
-use mldsa_core::internals::{self, Rejection};
+use mldsa_core::internals;
 use mldsa_lowmem::*;
 
 /// Reproducible bytes.

@@ -166,7 +166,7 @@ impl<'a> SignatureParts<'a> {
     }
 }
 
-/// Algorithm 26 sigEncode: the places (c_tilde, z, hint) that signing fills.
+/// Computes algorithm 26 sigEncode: the places (c_tilde, z, hint) that signing fills.
 /// `None` if the buffer does not have `SIG_LEN` bytes.
 pub fn signature_parts_mut<'a>(
     p: &Params,

@@ -22,7 +22,7 @@ pub enum Expansion<'a> {
 }
 
 impl<'a> Expansion<'a> {
-    /// Number of polynomials.
+    /// Returns the number of polynomials.
     #[cfg(feature = "unstable-internals")]
     #[allow(clippy::len_without_is_empty)]
     pub const fn len(&self) -> usize {

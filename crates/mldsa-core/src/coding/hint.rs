@@ -11,7 +11,7 @@ pub fn weight(bitmap: &[u8]) -> u32 {
     bitmap.iter().map(|byte| byte.count_ones()).sum()
 }
 
-/// Algorithm 20 HintBitPack, from one 32-byte bitmap per row. `out` has
+/// Computes algorithm 20 HintBitPack, from one 32-byte bitmap per row. `out` has
 /// omega + k bytes.
 ///
 /// Variable time: for hints of an accepted signature, which are public.
@@ -44,7 +44,7 @@ pub struct Hint<'a> {
 }
 
 impl<'a> Hint<'a> {
-    /// Algorithm 21 HintBitUnpack: accepts exactly the outputs of algorithm 20.
+    /// Computes algorithm 21 HintBitUnpack: accepts exactly the outputs of algorithm 20.
     /// `bytes` has omega + k bytes.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl<'a> Hint<'a> {
         Ok(Self { indices, counts })
     }
 
-    /// The rising indices of the ones in row `i`; empty if there is no row `i`.
+    /// Returns the rising indices of the ones in row `i`; empty if there is no row `i`.
     pub fn row(&self, i: usize) -> &'a [u8] {
         let end = self.counts.get(i).map_or(0, |&count| usize::from(count));
         let start = i.checked_sub(1).map_or(0, |i| {

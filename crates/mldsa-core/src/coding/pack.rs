@@ -55,14 +55,14 @@ pub(crate) fn bit_unpack<const BITS: usize>(
     }
 }
 
-/// Algorithm 16 for a row of t1: 10 bits a coefficient, 320 bytes.
+/// Computes algorithm 16 for a row of t1: 10 bits a coefficient, 320 bytes.
 ///
 /// Bounds: 0 <= t1 < 2^10.
 pub fn pack_t1(t1: &Poly, out: &mut [u8; T1_POLY_LEN]) {
     pack_t1_part(&t1.0, out);
 }
 
-/// Algorithm 18 for a row of t1, times 2^13: what verification
+/// Computes algorithm 18 for a row of t1, times 2^13: what verification
 /// needs. `bytes` has 320 bytes.
 ///
 /// Bounds: 0 <= out <= (2^10 - 1) 2^13 = q - 1.
@@ -70,21 +70,21 @@ pub fn unpack_t1_2d(bytes: &[u8], out: &mut Poly) {
     bit_unpack::<10>(bytes, &mut out.0, |a| a << D);
 }
 
-/// Algorithm 17 BitPack, of a row of t0: 13 bits of 2^12 - t0, 416 bytes.
+/// Computes algorithm 17 BitPack, of a row of t0: 13 bits of 2^12 - t0, 416 bytes.
 ///
 /// Bounds: -2^12 < t0 <= 2^12.
 pub fn pack_t0(t0: &Poly, out: &mut [u8; T0_POLY_LEN]) {
     pack_t0_part(&t0.0, out);
 }
 
-/// Algorithm 19 BitUnpack, of a row of t0. Every code word is valid.
+/// Computes algorithm 19 BitUnpack, of a row of t0. Every code word is valid.
 ///
 /// Bounds: -2^12 < out <= 2^12.
 pub fn unpack_t0(bytes: &[u8], out: &mut Poly) {
     unpack_t0_part(bytes, &mut out.0);
 }
 
-/// Algorithm 17 for a row of s1 or s2: 3 or 4 bits of eta - s, 96 or
+/// Computes algorithm 17 for a row of s1 or s2: 3 or 4 bits of eta - s, 96 or
 /// 128 bytes.
 ///
 /// Bounds: |s| <= eta, eta is 2 or 4.
@@ -92,7 +92,7 @@ pub fn pack_eta(eta: i32, s: &Poly, out: &mut [u8]) {
     pack_eta_part(eta, &s.0, out);
 }
 
-/// Algorithm 19 for a row of s1 or s2. Returns whether every code word
+/// Computes algorithm 19 for a row of s1 or s2. Returns whether every code word
 /// was valid; FIPS 204 leaves that check to the caller of skDecode.
 ///
 /// Constant time: all code words are read before the verdict leaves.
@@ -100,7 +100,7 @@ pub fn unpack_eta(eta: i32, bytes: &[u8], out: &mut Poly) -> bool {
     !is_negative(unpack_eta_part(eta, bytes, &mut out.0))
 }
 
-/// Algorithm 17 for a row of z: 18 or 20 bits of gamma1 - z, 576 or 640
+/// Computes algorithm 17 for a row of z: 18 or 20 bits of gamma1 - z, 576 or 640
 /// bytes.
 ///
 /// Bounds: -gamma1 < z <= gamma1.
@@ -108,14 +108,14 @@ pub fn pack_z(gamma1_bits: u32, z: &Poly, out: &mut [u8]) {
     pack_z_part(gamma1_bits, &z.0, out);
 }
 
-/// Algorithm 19 for a row of y or z.
+/// Computes algorithm 19 for a row of y or z.
 ///
 /// Bounds: -gamma1 < out <= gamma1.
 pub fn unpack_z(gamma1_bits: u32, bytes: &[u8], out: &mut Poly) {
     unpack_z_part(gamma1_bits, bytes, &mut out.0);
 }
 
-/// Algorithm 28 w1Encode of one row: 6 bits (gamma2 = (q-1)/88, 192 bytes) or
+/// Computes algorithm 28 w1Encode of one row: 6 bits (gamma2 = (q-1)/88, 192 bytes) or
 /// 4 bits (128 bytes) a coefficient. `high` maps a coefficient to its w1.
 #[inline(always)]
 pub fn w1_encode(gamma2: i32, w: &Poly, out: &mut [u8], high: impl Fn(i32) -> i32) {
@@ -129,7 +129,7 @@ pub fn w1_encode(gamma2: i32, w: &Poly, out: &mut [u8], high: impl Fn(i32) -> i3
 #[cfg(any(feature = "unstable-internals", test))]
 pub const GROUP: usize = 8;
 
-/// The bytes of the coefficients `n..n + count` of a row packed at `bits` bits;
+/// Returns the bytes of the coefficients `n..n + count` of a row packed at `bits` bits;
 /// `n` and `count` are multiples of eight.
 #[cfg(any(feature = "unstable-internals", test))]
 #[inline(always)]
@@ -138,7 +138,7 @@ pub fn part(row: &[u8], bits: usize, n: usize, count: usize) -> &[u8] {
         .unwrap_or(&[])
 }
 
-/// [`part`] for writing.
+/// Returns [`part`] for writing.
 #[cfg(any(feature = "unstable-internals", test))]
 #[inline(always)]
 pub fn part_mut(row: &mut [u8], bits: usize, n: usize, count: usize) -> &mut [u8] {
@@ -146,13 +146,13 @@ pub fn part_mut(row: &mut [u8], bits: usize, n: usize, count: usize) -> &mut [u8
         .unwrap_or(&mut [])
 }
 
-/// A part of [`pack_t1`].
+/// Packs a part of a row, as [`pack_t1`] does.
 #[inline(always)]
 pub fn pack_t1_part(t1: &[i32], out: &mut [u8]) {
     bit_pack::<10>(t1, out, |a| a);
 }
 
-/// A part of a row of t1, unpacked (algorithm 18) as it is.
+/// Unpacks a part of a row of t1 (algorithm 18) as it is.
 ///
 /// Bounds: 0 <= out < 2^10.
 #[cfg(any(feature = "unstable-internals", test))]
@@ -161,19 +161,19 @@ pub fn unpack_t1_part(bytes: &[u8], out: &mut [i32]) {
     bit_unpack::<10>(bytes, out, |a| a);
 }
 
-/// A part of [`pack_t0`].
+/// Packs a part of a row, as [`pack_t0`] does.
 #[inline(always)]
 pub fn pack_t0_part(t0: &[i32], out: &mut [u8]) {
     bit_pack::<13>(t0, out, |a| (1 << 12) - a);
 }
 
-/// A part of [`unpack_t0`].
+/// Unpacks a part of a row, as [`unpack_t0`] does.
 #[inline(always)]
 pub fn unpack_t0_part(bytes: &[u8], out: &mut [i32]) {
     bit_unpack::<13>(bytes, out, |a| (1 << 12) - a);
 }
 
-/// A part of [`pack_eta`].
+/// Packs a part of a row, as [`pack_eta`] does.
 #[inline(always)]
 pub fn pack_eta_part(eta: i32, s: &[i32], out: &mut [u8]) {
     if eta == 2 {
@@ -183,7 +183,8 @@ pub fn pack_eta_part(eta: i32, s: &[i32], out: &mut [u8]) {
     }
 }
 
-/// A part of [`unpack_eta`]. The result is negative if a code word was invalid.
+/// Unpacks a part of a row, as [`unpack_eta`] does. The result is negative if a code word was
+/// invalid.
 #[inline(always)]
 pub fn unpack_eta_part(eta: i32, bytes: &[u8], out: &mut [i32]) -> i32 {
     let mut sign = 0;
@@ -201,7 +202,7 @@ pub fn unpack_eta_part(eta: i32, bytes: &[u8], out: &mut [i32]) -> i32 {
     sign
 }
 
-/// A part of [`pack_z`].
+/// Packs a part of a row, as [`pack_z`] does.
 #[inline(always)]
 pub fn pack_z_part(gamma1_bits: u32, z: &[i32], out: &mut [u8]) {
     if gamma1_bits == 17 {
@@ -211,7 +212,7 @@ pub fn pack_z_part(gamma1_bits: u32, z: &[i32], out: &mut [u8]) {
     }
 }
 
-/// A part of [`unpack_z`].
+/// Unpacks a part of a row, as [`unpack_z`] does.
 #[inline(always)]
 pub fn unpack_z_part(gamma1_bits: u32, bytes: &[u8], out: &mut [i32]) {
     if gamma1_bits == 17 {
@@ -221,7 +222,7 @@ pub fn unpack_z_part(gamma1_bits: u32, bytes: &[u8], out: &mut [i32]) {
     }
 }
 
-/// A part of [`w1_encode`].
+/// Packs a part of a row, as [`w1_encode`] does.
 #[inline(always)]
 pub fn w1_encode_part(gamma2: i32, w: &[i32], out: &mut [u8], high: impl Fn(i32) -> i32) {
     if gamma2 == GAMMA2_88 {
@@ -231,7 +232,7 @@ pub fn w1_encode_part(gamma2: i32, w: &[i32], out: &mut [u8], high: impl Fn(i32)
     }
 }
 
-/// Canonical coefficients at 23 bits each: 736 bytes a row.
+/// Packs canonical coefficients at 23 bits each: 736 bytes a row.
 ///
 /// Bounds: 0 <= a < 2^23.
 #[cfg(any(feature = "unstable-internals", test))]
@@ -240,14 +241,14 @@ pub fn pack_compact(a: &[i32], out: &mut [u8]) {
     bit_pack::<23>(a, out, |a| a);
 }
 
-/// The inverse of [`pack_compact`].
+/// Computes the inverse of [`pack_compact`].
 #[cfg(any(feature = "unstable-internals", test))]
 #[inline(always)]
 pub fn unpack_compact(bytes: &[u8], a: &mut [i32]) {
     bit_unpack::<23>(bytes, a, |a| a);
 }
 
-/// Bits of one coefficient in [`pack_low`].
+/// Returns the number of bits of one coefficient in [`pack_low`].
 #[cfg(any(feature = "unstable-internals", test))]
 pub const fn low_part_bits(gamma2: i32) -> usize {
     if gamma2 == GAMMA2_88 { 19 } else { 20 }
@@ -268,7 +269,7 @@ pub fn pack_low(gamma2: i32, w: &[i32], out: &mut [u8]) {
     }
 }
 
-/// The inverse of [`pack_low`].
+/// Computes the inverse of [`pack_low`].
 #[cfg(any(feature = "unstable-internals", test))]
 pub fn unpack_low(gamma2: i32, bytes: &[u8], w: &mut [i32]) {
     if gamma2 == GAMMA2_88 {
@@ -281,7 +282,7 @@ pub fn unpack_low(gamma2: i32, bytes: &[u8], w: &mut [i32]) {
 /// Bytes of a polynomial at 24 bits a coefficient.
 pub const FULL_POLY_LEN: usize = 3 * N;
 
-/// A polynomial at 24 bits a coefficient, 768 bytes: values of Z_q that are not
+/// Packs a polynomial at 24 bits a coefficient, 768 bytes: values of Z_q that are not
 /// rounded.
 ///
 /// Bounds: 0 <= w < 2^24.
@@ -292,7 +293,7 @@ pub fn pack_full(w: &[i32; N], out: &mut [u8; FULL_POLY_LEN]) {
     }
 }
 
-/// The inverse of [`pack_full`]. Returns whether every coefficient is below q.
+/// Computes the inverse of [`pack_full`]. Returns whether every coefficient is below q.
 pub fn unpack_full(bytes: &[u8; FULL_POLY_LEN], out: &mut [i32; N]) -> bool {
     let mut sign = -1;
     for (&[low, middle, high], a) in bytes.as_chunks::<3>().0.iter().zip(out) {

@@ -3,8 +3,8 @@
 
 use ::spki::der::AnyRef;
 use ::spki::{
-    AlgorithmIdentifier, AlgorithmIdentifierRef, Error, ObjectIdentifier, Result,
-    SignatureAlgorithmIdentifier, SubjectPublicKeyInfoRef,
+    AlgorithmIdentifier, AlgorithmIdentifierRef, AssociatedAlgorithmIdentifier, Error,
+    ObjectIdentifier, Result, SignatureAlgorithmIdentifier, SubjectPublicKeyInfoRef,
 };
 
 use crate::keys::{SigningKey, VerifyingKey};
@@ -51,6 +51,12 @@ impl<P: ParameterSet> TryFrom<SubjectPublicKeyInfoRef<'_>> for VerifyingKey<P> {
             .ok_or(Error::KeyMalformed)?;
         Self::from_bytes(bytes).map_err(|_| Error::KeyMalformed)
     }
+}
+
+impl<P: ParameterSet> AssociatedAlgorithmIdentifier for VerifyingKey<P> {
+    type Params = AnyRef<'static>;
+    const ALGORITHM_IDENTIFIER: AlgorithmIdentifier<Self::Params> =
+        algorithm::<AnyRef<'static>, P>();
 }
 
 impl<P: ParameterSet> SignatureAlgorithmIdentifier for VerifyingKey<P> {

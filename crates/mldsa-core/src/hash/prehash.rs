@@ -18,19 +18,19 @@ macro_rules! pre_hashes {
             /// All twelve, in the order of their object identifiers.
             pub const ALL: [Self; 12] = [$(Self::$variant),+];
 
-            /// The name in NIST's ACVP, e.g. `SHA2-512/256`.
+            /// Returns the name in NIST's ACVP, e.g. `SHA2-512/256`.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// The object identifier in DER, 11 bytes with tag and length.
+            /// Returns the object identifier in DER, 11 bytes with tag and length.
             pub const fn oid(self) -> &'static [u8; 11] {
                 match self {
                     $(Self::$variant => &[0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, $oid],)+
                 }
             }
 
-            /// Bytes of the digest; 32 for SHAKE128 and 64 for SHAKE256.
+            /// Returns the number of bytes of the digest; 32 for SHAKE128 and 64 for SHAKE256.
             pub const fn digest_len(self) -> usize {
                 match self { $(Self::$variant => $len,)+ }
             }
@@ -71,13 +71,13 @@ pre_hashes! {
 }
 
 impl PreHash {
-    /// The hash of that [`name`](Self::name).
+    /// Returns the hash of that [`name`](Self::name).
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hash| hash.name() == name)
     }
 
-    /// Whether the collision strength is at least that of the set, lambda bits:
+    /// Returns whether the collision strength is at least that of the set, lambda bits:
     /// digests of at least 256, 384 and 512 bits for ML-DSA-44, 65 and 87, SHAKE128
     /// for ML-DSA-44 only.
     #[must_use]
@@ -114,7 +114,7 @@ pub struct PreHashed<'a, P> {
 }
 
 impl<'a, P: ParameterSet> PreHashed<'a, P> {
-    /// A digest of a hash that is at least as strong as the set.
+    /// Takes a digest of a hash that is at least as strong as the set.
     ///
     /// # Errors
     /// [`MessageError::DigestLength`], [`MessageError::WeakPreHash`].
@@ -127,7 +127,7 @@ impl<'a, P: ParameterSet> PreHashed<'a, P> {
         }
     }
 
-    /// Also admits hashes below the strength of the set, for interoperation with
+    /// Admits also hashes below the strength of the set, for interoperation with
     /// systems that use such pairs: the signature is then no stronger than the
     /// hash.
     ///
@@ -144,7 +144,7 @@ impl<'a, P: ParameterSet> PreHashed<'a, P> {
         })
     }
 
-    /// The hash.
+    /// Returns the hash.
     #[must_use]
     pub const fn hash(&self) -> PreHash {
         self.hash

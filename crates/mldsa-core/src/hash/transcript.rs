@@ -30,7 +30,7 @@ impl<'a> Context<'a> {
         Ok(Self(bytes))
     }
 
-    /// The bytes, 0 to 255.
+    /// Returns the bytes, 0 to 255.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.0
@@ -57,7 +57,7 @@ impl Mu {
         Self(bytes)
     }
 
-    /// The 64 bytes.
+    /// Returns the 64 bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; CRH_LEN] {
         &self.0
@@ -144,7 +144,7 @@ impl MuBuilder {
     }
 }
 
-/// `mu = H(tr || M', 64)` for an M' that the caller formatted: the message of
+/// Computes `mu = H(tr || M', 64)` for an M' that the caller formatted: the message of
 /// the internal interfaces, algorithms 7 and 8.
 #[cfg(feature = "unstable-internals")]
 #[must_use]
@@ -164,7 +164,7 @@ pub(crate) fn mu_from_parts(keccak: Permutation, parts: &[&[u8]]) -> Mu {
     Mu(mu)
 }
 
-/// `tr = H(pk, 64)`.
+/// Computes `tr = H(pk, 64)`.
 #[must_use]
 pub fn tr(keccak: Permutation, pk: &[u8]) -> [u8; CRH_LEN] {
     let mut tr = [0; CRH_LEN];
@@ -191,7 +191,7 @@ pub struct ExpandedSeed {
 }
 
 impl ExpandedSeed {
-    /// Zeros, for [`expand_seed`] to fill in place.
+    /// Creates zeros, for [`expand_seed`] to fill in place.
     #[inline(always)]
     #[must_use]
     pub fn zeroed() -> Self {
@@ -203,7 +203,7 @@ impl ExpandedSeed {
     }
 }
 
-/// `(rho, rho_p, K) = H(xi || k || l, 128)`. In place: a value on the move leaves a copy.
+/// Computes `(rho, rho_p, K) = H(xi || k || l, 128)`. In place: a value on the move leaves a copy.
 pub fn expand_seed(keccak: Permutation, p: &Params, xi: &[u8; SEED_LEN], seed: &mut ExpandedSeed) {
     let mut hash = Shake256::new(keccak);
     hash.absorb(xi);
@@ -237,7 +237,7 @@ pub(crate) fn split_expanded_seed(
     (&quarters[0], &rho_p[0], &quarters[3])
 }
 
-/// `rho_pp = H(K || rnd || mu, 64)`, the seed of the masks.
+/// Computes `rho_pp = H(K || rnd || mu, 64)`, the seed of the masks.
 #[inline(never)]
 pub fn rho_pp(
     keccak: Permutation,

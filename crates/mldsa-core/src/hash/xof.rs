@@ -22,7 +22,7 @@ pub struct Sponge<const RATE: usize> {
 }
 
 impl<const RATE: usize> Sponge<RATE> {
-    /// An empty sponge.
+    /// Creates an empty sponge.
     #[inline(always)]
     pub fn new(keccak: Permutation) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl<const RATE: usize> Sponge<RATE> {
         self.finish_with(0x1f);
     }
 
-    /// The same with another domain byte than that of SHAKE: 0x01 is the Keccak of
+    /// Finishes with another domain byte than that of SHAKE: 0x01 is the Keccak of
     /// Ethereum.
     pub fn finish_with(&mut self, domain: u8) {
         self.state[self.position / 8] ^= u64::from(domain) << (self.position % 8 * 8);

@@ -21,7 +21,7 @@ pub struct Verification<'a, P> {
 }
 
 impl<'a, P: ParameterSet> Verification<'a, P> {
-    /// Under a key that was expanded before.
+    /// Makes a verification under a key that was expanded before.
     pub fn prepared(
         key: PreparedVerifyingKeyRef<'a, P>,
         message: JobMessage<'a>,
@@ -30,7 +30,7 @@ impl<'a, P: ParameterSet> Verification<'a, P> {
         Self::new(key.backend(), key.job_key(), message, signature)
     }
 
-    /// Under a key that is expanded for this signature.
+    /// Makes a verification under a key that is expanded for this signature.
     pub fn unprepared(
         key: &'a VerifyingKey<P>,
         message: JobMessage<'a>,
@@ -39,7 +39,7 @@ impl<'a, P: ParameterSet> Verification<'a, P> {
         Self::new(key.backend(), key.job_key(), message, signature)
     }
 
-    /// Under an encoded key: its `tr` is computed in lanes too.
+    /// Makes a verification under an encoded key: its `tr` is computed in lanes too.
     pub fn encoded(
         backend: Backend,
         key: &'a P::PublicKeyBytes,

@@ -137,7 +137,7 @@ enum Slots<'m, P: ParameterSet> {
 }
 
 impl<'m, P: ParameterSet> BatchSigner<'m, P> {
-    /// A signer that works in caller memory.
+    /// Creates a signer that works in caller memory.
     pub fn new_in(memory: &'m mut BatchSignerScratch<P>) -> Self {
         Self {
             slots: Slots::Borrowed(&mut memory.0),
@@ -145,7 +145,7 @@ impl<'m, P: ParameterSet> BatchSigner<'m, P> {
         }
     }
 
-    /// A signer with memory of its own on the heap, at most
+    /// Creates a signer with memory of its own on the heap, at most
     /// [`BatchSignerScratch::LEN`] bytes.
     #[cfg(feature = "alloc")]
     #[must_use]
@@ -158,7 +158,7 @@ impl<'m, P: ParameterSet> BatchSigner<'m, P> {
         }
     }
 
-    /// The same on a chosen backend, whatever those of the keys are. Signatures do not
+    /// Selects a chosen backend, whatever those of the keys are. Signatures do not
     /// change.
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
@@ -178,9 +178,6 @@ impl<'m, P: ParameterSet> BatchSigner<'m, P> {
     /// time as the backend signs at a time, and only valid ones are released. `done`
     /// receives them in these groups. Verification expands A once more for
     /// each signature: `docs/keys.md` has the measured share.
-    ///
-    /// Stack: row sign many in `tests/gates/figures/stack.tsv`, with
-    /// self-verification row verify if that is larger.
     ///
     /// [self-verification]: crate::SigningKey::set_self_verification
     ///
@@ -232,11 +229,10 @@ impl<P: ParameterSet> fmt::Debug for BatchSigner<'_, P> {
 
 #[cfg(feature = "alloc")]
 impl<P: ParameterSet> PreparedSigningKey<P> {
-    /// The signatures of all `messages`, each as [`Self::sign_with_context`] makes it, in their
-    /// order; several at a time, as a [`BatchSigner`] does it.
+    /// Makes the signatures of all `messages`, each as [`Self::sign_with_context`] makes it, in
+    /// their order; several at a time, as a [`BatchSigner`] does it.
     ///
-    /// Memory: that of a [`BatchSigner`], and the signatures. Stack: row sign many
-    /// in `tests/gates/figures/stack.tsv`.
+    /// Memory: that of a [`BatchSigner`], and the signatures.
     ///
     /// # Errors
     /// The first error of any message, as of [`Self::sign_with_context`]; no signature is returned

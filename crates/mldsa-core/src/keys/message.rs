@@ -21,7 +21,7 @@ impl MuBuilder {
 
 #[cfg(feature = "hash-ml-dsa")]
 impl<P: ParameterSet> PreHashed<'_, P> {
-    /// `mu` over M' = 0x01 || |ctx| || ctx || OID || digest (algorithms
+    /// Computes `mu` over M' = 0x01 || |ctx| || ctx || OID || digest (algorithms
     /// 4 HashML-DSA.Sign and 5 HashML-DSA.Verify), for the key whose hash is `tr`.
     #[must_use]
     pub fn mu(&self, tr: &[u8; CRH_LEN], ctx: Context<'_>) -> Mu {

@@ -36,8 +36,6 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// Verifies a signature over `message` under an encoded key, in one call without a key
     /// in memory: `tr` is computed in parallel with the expansion of A where that is faster.
     ///
-    /// Stack: row verify in `tests/gates/figures/stack.tsv`.
-    ///
     /// # Errors
     /// As [`Self::verify_with_context`].
     pub fn verify_encoded(
@@ -50,8 +48,6 @@ impl<P: ParameterSet> VerifyingKey<P> {
     }
 
     /// Verifies a signature over `mu` under an encoded key, without computing `tr`.
-    ///
-    /// Stack: row verify in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
     /// As [`Self::verify_with_context`].

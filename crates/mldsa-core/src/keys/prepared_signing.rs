@@ -41,7 +41,7 @@ impl<P: ParameterSet> PreparedSigningKeyStorage<P> {
     /// Bytes: 28672, 48128 or 80896.
     pub const LEN: usize = core::mem::size_of::<Self>();
 
-    /// Zeros.
+    /// Creates zeros.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -75,7 +75,7 @@ pub struct PreparedSigningKeyRef<'a, P: ParameterSet> {
 }
 
 impl<'a, P: ParameterSet> PreparedSigningKeyRef<'a, P> {
-    /// The public key.
+    /// Returns the public key.
     #[must_use]
     pub fn verifying_key(&self) -> &'a VerifyingKey<P> {
         self.verifying_key
@@ -131,8 +131,6 @@ fn zeros(len: usize) -> alloc::boxed::Box<[NttPoly]> {
 
 impl<P: ParameterSet> SigningKey<P> {
     /// Expands and transforms once, for a key that signs often.
-    ///
-    /// Stack: row prepare signing key in `tests/gates/figures/stack.tsv`.
     #[cfg(feature = "alloc")]
     pub fn prepare(&self) -> PreparedSigningKey<P> {
         let mut key = PreparedSigningKey {
@@ -150,8 +148,6 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     /// Expands and transforms into caller memory: preparation without a heap.
-    ///
-    /// Stack: row prepare signing key in `tests/gates/figures/stack.tsv`.
     pub fn prepare_in<'a>(
         &'a self,
         memory: &'a mut PreparedSigningKeyStorage<P>,
@@ -191,12 +187,12 @@ impl<P: ParameterSet> SigningKey<P> {
 
 #[cfg(feature = "alloc")]
 impl<P: ParameterSet> PreparedSigningKey<P> {
-    /// The public key.
+    /// Returns the public key.
     pub fn verifying_key(&self) -> &VerifyingKey<P> {
         &self.verifying_key
     }
 
-    /// The borrowed form.
+    /// Returns the borrowed form.
     pub fn as_prepared_ref(&self) -> PreparedSigningKeyRef<'_, P> {
         let rows = self.secrets.expose();
         // Slices, because the second of two splits is compiled to a comparison of signed numbers.
@@ -217,8 +213,6 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
 
     /// Signs `message`: the bytes of [`SigningKey::sign_with_context`].
     ///
-    /// Stack: row sign prepared in `tests/gates/figures/stack.tsv`.
-    ///
     /// # Errors
     /// [`SignError::AttemptsExhausted`], [`SignError::SelfVerification`].
     pub fn sign_with_context(
@@ -230,7 +224,7 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
         signature(|out| self.sign_into(message, context, randomness, out))
     }
 
-    /// [`SigningKey::sign_hedged`].
+    /// Signs as [`SigningKey::sign_hedged`] does.
     ///
     /// # Errors
     /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign_with_context`].
@@ -247,7 +241,7 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
         self.sign_with_context(message, context, Randomness::Hedged(rnd.expose()))
     }
 
-    /// [`SigningKey::sign_mu`].
+    /// Signs as [`SigningKey::sign_mu`] does.
     ///
     /// # Errors
     /// As [`Self::sign_with_context`].
@@ -255,7 +249,7 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
         signature(|out| self.sign_mu_into(mu, randomness, out))
     }
 
-    /// [`SigningKey::sign_prehashed`].
+    /// Signs as [`SigningKey::sign_prehashed`] does.
     ///
     /// # Errors
     /// As [`Self::sign_with_context`].

@@ -42,13 +42,13 @@ pub struct PreparedVerifyingKey<P: ParameterSet> {
 
 #[cfg(feature = "alloc")]
 impl<P: ParameterSet> PreparedVerifyingKey<P> {
-    /// `tr = H(pk, 64)`.
+    /// Computes `tr = H(pk, 64)`.
     #[must_use]
     pub fn tr(&self) -> &[u8; CRH_LEN] {
         &self.tr
     }
 
-    /// The borrowed form.
+    /// Returns the borrowed form.
     #[must_use]
     pub fn as_prepared_ref(&self) -> PreparedVerifyingKeyRef<'_, P> {
         PreparedVerifyingKeyRef {
@@ -59,21 +59,19 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
         }
     }
 
-    /// Bytes held, on the heap and in the value itself.
+    /// Returns the number of bytes held, on the heap and in the value itself.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         core::mem::size_of_val(&*self.rows) + core::mem::size_of::<Self>()
     }
 
-    /// The backend whose order the expansion has.
+    /// Returns the backend whose order the expansion has.
     #[must_use]
     pub fn backend(&self) -> Backend {
         self.backend
     }
 
-    /// [`VerifyingKey::verify_with_context`]: the same verdicts.
-    ///
-    /// Stack: row verify prepared in `tests/gates/figures/stack.tsv`.
+    /// Verifies as [`VerifyingKey::verify_with_context`] does, with the same verdicts.
     ///
     /// # Errors
     /// As [`VerifyingKey::verify_with_context`].
@@ -87,7 +85,7 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
             .verify_with_context(message, context, signature)
     }
 
-    /// [`VerifyingKey::verify_mu`].
+    /// Verifies as [`VerifyingKey::verify_mu`] does.
     ///
     /// # Errors
     /// As [`VerifyingKey::verify_with_context`].
@@ -95,7 +93,7 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
         self.as_prepared_ref().verify_mu(mu, signature)
     }
 
-    /// [`VerifyingKey::verify_prehashed`].
+    /// Verifies as [`VerifyingKey::verify_prehashed`] does.
     ///
     /// # Errors
     /// As [`VerifyingKey::verify_with_context`].
@@ -128,13 +126,13 @@ pub struct PreparedVerifyingKeyRef<'a, P: ParameterSet> {
 }
 
 impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
-    /// `tr = H(pk, 64)`.
+    /// Computes `tr = H(pk, 64)`.
     #[must_use]
     pub fn tr(&self) -> &[u8; CRH_LEN] {
         self.tr
     }
 
-    /// The backend whose order the expansion has.
+    /// Returns the backend whose order the expansion has.
     #[must_use]
     pub fn backend(&self) -> Backend {
         self.backend
@@ -144,9 +142,7 @@ impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
         JobKey::Prepared(self.rows, self.tr)
     }
 
-    /// [`VerifyingKey::verify_with_context`]: the same verdicts.
-    ///
-    /// Stack: row verify prepared in `tests/gates/figures/stack.tsv`.
+    /// Verifies as [`VerifyingKey::verify_with_context`] does, with the same verdicts.
     ///
     /// # Errors
     /// As [`VerifyingKey::verify_with_context`].
@@ -163,7 +159,7 @@ impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
         )
     }
 
-    /// [`VerifyingKey::verify_mu`].
+    /// Verifies as [`VerifyingKey::verify_mu`] does.
     ///
     /// # Errors
     /// As [`VerifyingKey::verify_with_context`].
@@ -175,7 +171,7 @@ impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
         )
     }
 
-    /// [`VerifyingKey::verify_prehashed`].
+    /// Verifies as [`VerifyingKey::verify_prehashed`] does.
     ///
     /// # Errors
     /// As [`VerifyingKey::verify_with_context`].
@@ -211,8 +207,6 @@ impl<P: ParameterSet> VerifyingKey<P> {
     }
 
     /// Expands A and t1 into caller memory: allocation-free preparation.
-    ///
-    /// Stack: row prepare verifying key in `tests/gates/figures/stack.tsv`.
     pub fn prepare_in<'a>(
         &'a self,
         memory: &'a mut PreparedVerifyingKeyStorage<P>,
@@ -228,8 +222,6 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// Expands A and t1 once, for a key that verifies often: 20, 36 or 64 KiB on
     /// the heap. Pays from the second signature on.
-    ///
-    /// Stack: row prepare verifying key in `tests/gates/figures/stack.tsv`.
     #[cfg(feature = "alloc")]
     pub fn prepare(&self) -> PreparedVerifyingKey<P> {
         let len = P::K * (P::L + 1);
@@ -249,10 +241,12 @@ impl<P: ParameterSet> VerifyingKey<P> {
 #[cfg(feature = "unstable-internals")]
 impl<P: ParameterSet> VerifyingKey<P> {
     /// Polynomials of one prepared key: 20, 36 or 64.
+    #[doc(hidden)]
     pub const PREPARED_POLYS: usize = P::K * (P::L + 1);
 
     /// Expands A and t1 into `polys`; false, and nothing written, unless there
     /// are [`Self::PREPARED_POLYS`] of them.
+    #[doc(hidden)]
     pub fn prepare_polys(&self, polys: &mut [NttPoly]) -> bool {
         let fits = polys.len() == Self::PREPARED_POLYS;
         if fits {
@@ -261,10 +255,11 @@ impl<P: ParameterSet> VerifyingKey<P> {
         fits
     }
 
-    /// The prepared key with that expansion; `None` unless it has
+    /// Returns the prepared key with that expansion; `None` unless it has
     /// [`Self::PREPARED_POLYS`] polynomials. They must come from
     /// [`Self::prepare_polys`] of an equal key on the same backend, packed or not:
     /// nothing here can check that, and verdicts are wrong otherwise.
+    #[doc(hidden)]
     pub fn prepared_at<'a>(
         &'a self,
         rows: Expansion<'a>,

@@ -15,8 +15,7 @@ use crate::scheme::sign::Rejection;
 ///
 /// Implemented by [`SigningKey`](crate::SigningKey),
 /// [`PreparedSigningKeyRef`](crate::no_alloc::PreparedSigningKeyRef) and, with feature
-/// `alloc`, `PreparedSigningKey`. Constant time as `SigningKey::sign_with_context`. Stack: rows sign and
-/// sign prepared in `tests/gates/figures/stack.tsv`.
+/// `alloc`, `PreparedSigningKey`. Constant time as `SigningKey::sign_with_context`.
 pub trait SignInto<P: ParameterSet>: sealed::Sealed {
     /// The public key.
     fn public_key(&self) -> &VerifyingKey<P>;

@@ -26,7 +26,7 @@ impl<P: ParameterSet> Signature<P> {
         Ok(signature)
     }
 
-    /// The encoding.
+    /// Returns the encoding.
     pub fn as_bytes(&self) -> &P::SignatureBytes {
         &self.0
     }

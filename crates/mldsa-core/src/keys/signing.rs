@@ -88,10 +88,8 @@ impl<P: ParameterSet> SigningKey<P> {
         }
     }
 
-    /// Key generation from the 32-byte seed xi (FIPS 204 algorithm 6): the seed
+    /// Generates the key of the 32-byte seed xi (FIPS 204 algorithm 6): the seed
     /// is the private key, and must come from a generator of the set's strength.
-    ///
-    /// Stack: row keygen in `tests/gates/figures/stack.tsv`.
     #[must_use]
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         let mut key = Self::empty();
@@ -100,8 +98,8 @@ impl<P: ParameterSet> SigningKey<P> {
         key
     }
 
-    /// [`Self::from_seed`] in caller memory: the key is not moved, so the compiler makes no
-    /// copies of it that outlive it.
+    /// Generates a key as [`Self::from_seed`] does, in caller memory: the key is not moved, so the
+    /// compiler makes no copies of it that outlive it.
     ///
     /// ```
     /// use mldsa_core::no_alloc::SigningKeyStorage;
@@ -112,8 +110,6 @@ impl<P: ParameterSet> SigningKey<P> {
     /// key.sign_with_context(b"message", Context::EMPTY, Randomness::Deterministic)?;
     /// # Ok::<(), mldsa_core::SignError>(())
     /// ```
-    ///
-    /// Stack: row keygen in `tests/gates/figures/stack.tsv`.
     pub fn from_seed_in<'m>(
         xi: &[u8; SEED_LEN],
         memory: &'m mut SigningKeyStorage<P>,
@@ -133,11 +129,11 @@ impl<P: ParameterSet> SigningKey<P> {
         vk.tr = *SecretKeyParts::of::<P>(self.expanded.expose()).tr;
     }
 
-    /// [`Self::from_seed`] for many seeds: the same keys in the same order, several at a
+    /// Generates keys as [`Self::from_seed`] does: the same keys in the same order, several at a
     /// time where the backend has lanes. Eight with AVX-512, four with AVX2; the portable
     /// backend gains nothing.
     ///
-    /// Memory: the keys. Stack: row keygen many in `tests/gates/figures/stack.tsv`.
+    /// Memory: the keys.
     #[cfg(feature = "alloc")]
     pub fn from_seeds(seeds: &[[u8; SEED_LEN]]) -> alloc::vec::Vec<Self> {
         // All places first: a vector that grew would leave copies of keys.
@@ -166,8 +162,6 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Generates a key with the operating system's generator (FIPS 204 algorithm
     /// 1).
     ///
-    /// Stack: row keygen in `tests/gates/figures/stack.tsv`.
-    ///
     /// # Errors
     /// As [`Self::generate_with_rng`].
     #[cfg(all(
@@ -179,8 +173,6 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     /// Generates a key with `rng` (FIPS 204 algorithm 1 ML-DSA.KeyGen).
-    ///
-    /// Stack: row keygen in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
     /// [`KeyError::Rng`] if the generator fails, [`KeyError::ZeroSeed`] if all 32 bytes are
@@ -194,9 +186,8 @@ impl<P: ParameterSet> SigningKey<P> {
         Ok(key)
     }
 
-    /// [`Self::generate_with_rng`] in caller memory: neither the seed nor the key is moved.
-    ///
-    /// Stack: row keygen in `tests/gates/figures/stack.tsv`.
+    /// Generates a key as [`Self::generate_with_rng`] does, in caller memory: neither the seed nor
+    /// the key is moved.
     ///
     /// # Errors
     /// As [`Self::generate_with_rng`].
@@ -229,8 +220,6 @@ impl<P: ParameterSet> SigningKey<P> {
     /// s1 and s2 in range, t0 and `tr` recomputed and compared. Costs a key
     /// generation. The seed of such a key is not known.
     ///
-    /// Stack: row import in `tests/gates/figures/stack.tsv`.
-    ///
     /// # Errors
     /// [`KeyError::Length`], [`KeyError::SecretRange`], [`KeyError::Inconsistent`].
     pub fn from_expanded_bytes(sk: &[u8]) -> Result<Self, KeyError> {
@@ -239,9 +228,7 @@ impl<P: ParameterSet> SigningKey<P> {
         Ok(key)
     }
 
-    /// [`Self::from_expanded_bytes`] in caller memory: the key is not moved.
-    ///
-    /// Stack: row import in `tests/gates/figures/stack.tsv`.
+    /// Imports a key as [`Self::from_expanded_bytes`] does, in caller memory: the key is not moved.
     ///
     /// # Errors
     /// As [`Self::from_expanded_bytes`].
@@ -263,22 +250,22 @@ impl<P: ParameterSet> SigningKey<P> {
         Ok(())
     }
 
-    /// The seed, unless the key was imported in expanded form. Secret.
+    /// Returns the seed, unless the key was imported in expanded form. Secret.
     pub fn seed(&self) -> Option<&[u8; SEED_LEN]> {
         self.has_seed.then(|| self.seed.expose())
     }
 
-    /// The expanded encoding (FIPS 204 algorithm 24), `SK_LEN` bytes. Secret.
+    /// Returns the expanded encoding (FIPS 204 algorithm 24), `SK_LEN` bytes. Secret.
     pub fn expanded(&self) -> &P::SecretKeyBytes {
         self.expanded.expose()
     }
 
-    /// The public key.
+    /// Returns the public key.
     pub fn verifying_key(&self) -> &VerifyingKey<P> {
         &self.verifying_key
     }
 
-    /// The same key on a chosen backend. Signatures do not change.
+    /// Moves the key to a chosen backend. Signatures do not change.
     #[must_use]
     pub fn with_backend(mut self, backend: Backend) -> Self {
         self.verifying_key.backend = backend;
@@ -301,8 +288,6 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// Signs `message` (FIPS 204 algorithm 2 ML-DSA.Sign).
     ///
-    /// Stack: row sign in `tests/gates/figures/stack.tsv`.
-    ///
     /// # Errors
     /// [`SignError::AttemptsExhausted`], [`SignError::SelfVerification`].
     pub fn sign_with_context(
@@ -314,10 +299,10 @@ impl<P: ParameterSet> SigningKey<P> {
         signature(|out| self.sign_into(message, context, randomness, out))
     }
 
-    /// [`Self::sign_with_context`] with 32 fresh bytes of the operating system's generator: the form to
-    /// prefer, since a fault that is repeated meets another mask each time. Two signatures
-    /// of one message differ. A consensus vote that is sent again, and whose bytes the
-    /// receivers compare, needs [`Randomness::Deterministic`].
+    /// Signs as [`Self::sign_with_context`] does, with 32 fresh bytes of the operating system's
+    /// generator: the form to prefer, since a fault that is repeated meets another mask each time.
+    /// Two signatures of one message differ. A consensus vote that is sent again, and whose bytes
+    /// the receivers compare, needs [`Randomness::Deterministic`].
     ///
     /// # Errors
     /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign_with_context`].
@@ -398,6 +383,14 @@ impl<P: ParameterSet> PartialEq for SigningKey<P> {
 
 impl<P: ParameterSet> Eq for SigningKey<P> {}
 
+/// Compares the expanded encodings.
+#[cfg(feature = "subtle")]
+impl<P: ParameterSet> subtle::ConstantTimeEq for SigningKey<P> {
+    fn ct_eq(&self, other: &Self) -> subtle::Choice {
+        self.expanded().as_ref().ct_eq(other.expanded().as_ref())
+    }
+}
+
 impl<P: ParameterSet> ZeroizeOnDrop for SigningKey<P> {}
 
 impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
@@ -415,7 +408,7 @@ impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
 pub struct SigningKeyStorage<P: ParameterSet>(SigningKey<P>);
 
 impl<P: ParameterSet> SigningKeyStorage<P> {
-    /// Memory without a key. May be moved, for example into a `Box`.
+    /// Creates memory without a key. May be moved, for example into a `Box`.
     #[must_use]
     pub fn new() -> Self {
         Self(SigningKey::empty())

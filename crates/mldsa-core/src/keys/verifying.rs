@@ -48,32 +48,36 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// [`KeyError::Length`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, KeyError> {
         PublicKeyParts::parse(&P::PARAMS, bytes)?;
-        let backend = Backend::detect();
-        let mut key = Self {
-            encoded: P::PublicKeyBytes::zeroed(),
-            tr: transcript::tr(backend.permutation(), bytes),
-            backend,
-        };
-        key.encoded.as_mut().copy_from_slice(bytes);
-        Ok(key)
+        let mut encoded = P::PublicKeyBytes::zeroed();
+        encoded.as_mut().copy_from_slice(bytes);
+        Ok(Self::from_array(encoded))
     }
 
-    /// The encoding, `PK_LEN` bytes.
+    pub(super) fn from_array(encoded: P::PublicKeyBytes) -> Self {
+        let backend = Backend::detect();
+        Self {
+            tr: transcript::tr(backend.permutation(), encoded.as_ref()),
+            encoded,
+            backend,
+        }
+    }
+
+    /// Returns the encoding, `PK_LEN` bytes.
     pub fn as_bytes(&self) -> &P::PublicKeyBytes {
         &self.encoded
     }
 
-    /// `tr = H(pk, 64)`, which starts every `mu`.
+    /// Computes `tr = H(pk, 64)`, which starts every `mu`.
     pub fn tr(&self) -> &[u8; CRH_LEN] {
         &self.tr
     }
 
-    /// The backend in use.
+    /// Returns the backend in use.
     pub fn backend(&self) -> Backend {
         self.backend
     }
 
-    /// The same key on a chosen backend. Verdicts do not change.
+    /// Moves the key to a chosen backend. Verdicts do not change.
     #[must_use]
     pub fn with_backend(mut self, backend: Backend) -> Self {
         self.backend = backend;
@@ -85,8 +89,6 @@ impl<P: ParameterSet> VerifyingKey<P> {
     }
 
     /// Verifies a signature over `message` (FIPS 204 algorithm 3 ML-DSA.Verify).
-    ///
-    /// Stack: row verify in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
     /// Every [`VerifyError`], in the order of its variants. Never panics.
@@ -154,6 +156,13 @@ impl<P: ParameterSet> PartialEq for VerifyingKey<P> {
 }
 
 impl<P: ParameterSet> Eq for VerifyingKey<P> {}
+
+#[cfg(feature = "subtle")]
+impl<P: ParameterSet> subtle::ConstantTimeEq for VerifyingKey<P> {
+    fn ct_eq(&self, other: &Self) -> subtle::Choice {
+        self.encoded.as_ref().ct_eq(other.encoded.as_ref())
+    }
+}
 
 impl_byte_traits!(VerifyingKey, PublicKeyBytes, KeyError::Length);
 

@@ -13,7 +13,7 @@ use crate::memory::barrier::value_barrier;
 /// there without it, at every level of optimisation.
 const MASKS_PASS_BARRIER: bool = !cfg!(all(target_arch = "x86_64", target_feature = "sse2"));
 
-/// `mask`, or a word from which a mask is made, passed through the value barrier where
+/// Returns `mask`, or a word from which a mask is made, passed through the value barrier where
 /// masks need one.
 #[inline(always)]
 pub fn opaque(mask: i32) -> i32 {
@@ -24,18 +24,19 @@ pub fn opaque(mask: i32) -> i32 {
     }
 }
 
-/// -1 if `a < 0`, else 0. Constant time, any `a`.
+/// Returns -1 if `a < 0`, else 0. Constant time, any `a`.
 #[inline(always)]
 pub fn mask_negative(a: i32) -> i32 {
     opaque(a >> 31)
 }
 
-/// `if mask == -1 { a } else { 0 }`. Constant time; `mask` is -1 or 0.
+/// Computes `if mask == -1 { a } else { 0 }`. Constant time; `mask` is -1 or 0.
 #[inline(always)]
 pub fn keep_if(mask: i32, a: i32) -> i32 {
     a & mask
 }
 
+/// Computes |a|. Constant time. Bounds: `a > i32::MIN`.
 /// |a|. Constant time. Bounds: `a > i32::MIN`.
 #[inline(always)]
 pub fn abs(a: i32) -> i32 {
@@ -43,7 +44,7 @@ pub fn abs(a: i32) -> i32 {
     (a ^ mask) - mask
 }
 
-/// The bits in which two byte strings differ, joined by or: 0 if they are equal.
+/// Returns the bits in which two byte strings differ, joined by or: 0 if they are equal.
 /// Constant time in the bytes. To be joined with others by `|`, and tested once, by
 /// [`is_zero`]. Bounds: `a` and `b` have the same length; more bytes of one are ignored.
 #[inline(always)]
@@ -52,7 +53,7 @@ pub fn difference(a: &[u8], b: &[u8]) -> u8 {
     pairs.fold(0, |difference, (a, b)| difference | (a ^ b))
 }
 
-/// Whether an accumulated [`difference`] is zero, passed through the value barrier on
+/// Returns whether an accumulated [`difference`] is zero, passed through the value barrier on
 /// every target: the bool is still secret until it is declassified. A call, so that the value is
 /// tested in a register wherever it was accumulated.
 #[inline(never)]
@@ -60,7 +61,7 @@ pub fn is_zero(difference: u8) -> bool {
     value_barrier(i32::from(difference)) == 0
 }
 
-/// Whether an accumulated sign word is negative, passed through the value barrier on
+/// Returns whether an accumulated sign word is negative, passed through the value barrier on
 /// every target: the bool is still secret until it is declassified.
 #[inline(always)]
 pub fn is_negative(a: i32) -> bool {

@@ -18,13 +18,13 @@ impl<T: Wipe> Secret<T> {
         Self(value)
     }
 
-    /// Read access. Reviews search for this name.
+    /// Borrows the value. Reviews search for this name.
     #[inline(always)]
     pub fn expose(&self) -> &T {
         &self.0
     }
 
-    /// Write access.
+    /// Borrows the value for writing.
     #[inline(always)]
     pub fn expose_mut(&mut self) -> &mut T {
         &mut self.0
@@ -32,7 +32,7 @@ impl<T: Wipe> Secret<T> {
 }
 
 impl<T: Zeroed> Secret<T> {
-    /// Zeros to be filled in place: large secrets are never moved. A call of its
+    /// Creates zeros to be filled in place: large secrets are never moved. A call of its
     /// own in unoptimised code, so that the caller's frame holds one copy only; never one
     /// in optimised code, where it would have a frame with another.
     #[cfg_attr(debug_assertions, inline)]
@@ -99,7 +99,7 @@ pub fn zeroize_stack<const BYTES: usize, R>(operation: impl FnOnce() -> R) -> R 
     call(operation)
 }
 
-/// [`declassify`] for bytes in memory.
+/// Applies [`declassify`] to bytes in memory.
 #[inline(always)]
 pub fn declassify_in_place(bytes: &mut [u8], why: &'static str) {
     #[cfg(mldsa_ct_check)]

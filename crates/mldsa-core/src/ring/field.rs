@@ -7,7 +7,7 @@ use crate::params::Q;
 /// q^-1 mod 2^32.
 pub(crate) const Q_INV: i32 = 58_728_449;
 
-/// Algorithm 49 MontgomeryReduce: `a * 2^-32 mod q`.
+/// Computes algorithm 49 MontgomeryReduce: `a * 2^-32 mod q`.
 ///
 /// Bounds: |a| < 2^31 q gives |r| < q, because `(a - t q) / 2^32` is within
 /// (2^31 q + 2^31 q) / 2^32.
@@ -17,7 +17,7 @@ pub const fn montgomery_reduce(a: i64) -> i32 {
     ((a - t as i64 * Q as i64) >> 32) as i32
 }
 
-/// `a b 2^-32 mod q`.
+/// Computes `a b 2^-32 mod q`.
 ///
 /// Bounds: |a b| < 2^31 q gives |r| < q.
 #[inline(always)]
@@ -25,7 +25,7 @@ pub const fn montgomery_mul(a: i32, b: i32) -> i32 {
     montgomery_reduce(a as i64 * b as i64)
 }
 
-/// The representative of `a` in [0, q).
+/// Returns the representative of `a` in [0, q).
 ///
 /// Bounds: any |a| <= 2^31 - 2^22 - 1. `a - round(a / 2^23) q` is in
 /// [-6283009, 6283008], so one conditional addition finishes.
@@ -35,7 +35,7 @@ pub fn canonical(a: i32) -> i32 {
     add_q_if_negative(a - rounded * Q)
 }
 
-/// `a` or `a + q`, whichever is not negative.
+/// Computes `a` or `a + q`, whichever is not negative.
 ///
 /// Bounds: -q <= a < q gives [0, q).
 #[inline(always)]
@@ -43,7 +43,7 @@ pub fn add_q_if_negative(a: i32) -> i32 {
     a + keep_if(mask_negative(a), Q)
 }
 
-/// The representative of `a` in [-(q - 1) / 2, (q - 1) / 2].
+/// Returns the representative of `a` in [-(q - 1) / 2, (q - 1) / 2].
 ///
 /// Bounds: 0 <= a < q.
 #[inline(always)]

@@ -38,7 +38,7 @@ const INV_256_MONT: i32 = {
     (r * r % q * 8_347_681 % q) as i32
 };
 
-/// Algorithm 41 NTT.
+/// Computes algorithm 41 NTT.
 ///
 /// Bounds: |in| < 2^31 - 8q gives |out| < max|in| + 8q, one q per layer.
 /// Constant time.
@@ -48,7 +48,7 @@ pub fn ntt(src: &Poly, dst: &mut NttPoly) {
     ntt_layers(&mut dst.0, N / 2, 1);
 }
 
-/// The butterfly layers of algorithm 41 from distance `first` down to 1, on one
+/// Returns the butterfly layers of algorithm 41 from distance `first` down to 1, on one
 /// aligned block of `2 * first` coefficients per zeta starting at `ZETAS[m]`.
 /// `first = 128, m = 1` is the whole transform; smaller blocks serve streaming
 /// callers that hold only a part of the polynomial.
@@ -70,7 +70,7 @@ pub fn ntt_layers(w: &mut [i32], first: usize, m: usize) {
     }
 }
 
-/// Algorithm 42 NTT^-1, times 2^32.
+/// Computes algorithm 42 NTT^-1, times 2^32.
 ///
 /// Bounds: |in| < q gives |out| < q; before the last multiplication
 /// |w| < 256 q < 2^31. Constant time.
@@ -80,7 +80,7 @@ pub fn inv_ntt(src: &NttPoly, dst: &mut Poly) {
     inv_ntt_in_place(&mut dst.0);
 }
 
-/// [`inv_ntt`] on a bare array, for callers that hold a single polynomial.
+/// Computes [`inv_ntt`] on a bare array, for callers that hold a single polynomial.
 #[inline(always)]
 pub fn inv_ntt_in_place(w: &mut [i32; N]) {
     let mut len = 1;
@@ -117,7 +117,7 @@ pub fn row_product(a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly) {
     }
 }
 
-/// One coefficient of `a b + add`, all times 2^-32.
+/// Computes one coefficient of `a b + add`, all times 2^-32.
 ///
 /// Bounds: |a b + add| < 2^31 q gives |out| < q. Constant time.
 #[inline(always)]

@@ -48,7 +48,7 @@ polynomial!(Poly);
 polynomial!(NttPoly);
 
 impl Poly {
-    /// Whether some coefficient is at least `bound` in absolute value.
+    /// Returns whether some coefficient is at least `bound` in absolute value.
     ///
     /// Constant time: all coefficients are read, and only the verdict leaves.
     /// Bounds: |coefficient| < 2^30, 0 < bound < 2^30.

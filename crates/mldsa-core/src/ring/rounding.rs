@@ -4,7 +4,7 @@
 use crate::memory::ct::{keep_if, mask_negative, opaque};
 use crate::params::{D, GAMMA2_32, GAMMA2_88, Q};
 
-/// Algorithm 35 Power2Round: `r = r1 2^13 + r0` with -2^12 < r0 <= 2^12.
+/// Computes algorithm 35 Power2Round: `r = r1 2^13 + r0` with -2^12 < r0 <= 2^12.
 /// Returns (r1, r0); 0 <= r1 < 2^10.
 #[inline(always)]
 pub const fn power2round(r: i32) -> (i32, i32) {
@@ -12,7 +12,7 @@ pub const fn power2round(r: i32) -> (i32, i32) {
     (r1, r - (r1 << D))
 }
 
-/// Algorithm 36 Decompose: `r = r1 2 gamma2 + r0` with -gamma2 < r0 <= gamma2,
+/// Computes algorithm 36 Decompose: `r = r1 2 gamma2 + r0` with -gamma2 < r0 <= gamma2,
 /// except that the topmost residues have r1 = 0 and r0 - 1.
 /// Returns (r1, r0); -gamma2 <= r0 <= gamma2.
 ///
@@ -26,7 +26,7 @@ pub fn decompose(gamma2: i32, r: i32) -> (i32, i32) {
     (r1, r0 - keep_if(mask_negative(Q / 2 - r0), Q))
 }
 
-/// Algorithm 37 HighBits: 0 <= r1 < (q - 1) / (2 gamma2), that is 44 or 16.
+/// Computes algorithm 37 HighBits: 0 <= r1 < (q - 1) / (2 gamma2), that is 44 or 16.
 ///
 /// Division by the constant 2 gamma2 is a multiplication by a reciprocal, exact
 /// for all q inputs (tested over all of them).
@@ -46,13 +46,13 @@ pub fn high_bits(gamma2: i32, r: i32) -> i32 {
     }
 }
 
-/// Algorithm 38 LowBits.
+/// Computes algorithm 38 LowBits.
 #[inline(always)]
 pub fn low_bits(gamma2: i32, r: i32) -> i32 {
     decompose(gamma2, r).1
 }
 
-/// Algorithm 39 MakeHint: 1 if adding z changes the high bits of r, given both
+/// Computes algorithm 39 MakeHint: 1 if adding z changes the high bits of r, given both
 /// sums in canonical form.
 #[inline(always)]
 pub fn make_hint(gamma2: i32, r: i32, r_plus_z: i32) -> i32 {
@@ -61,7 +61,7 @@ pub fn make_hint(gamma2: i32, r: i32, r_plus_z: i32) -> i32 {
     mask_negative(-difference) & 1
 }
 
-/// Algorithm 40 UseHint, for public data.
+/// Computes algorithm 40 UseHint, for public data.
 #[inline(always)]
 pub fn use_hint_vartime(gamma2: i32, hint: i32, r: i32) -> i32 {
     let (r1, r0) = decompose(gamma2, r);
@@ -88,7 +88,7 @@ pub fn low_and_flag(gamma2: i32, r: i32) -> i32 {
     2 * r0 + (mask_negative(-r1) & 1)
 }
 
-/// MakeHint (algorithm 39) without w1: whether adding `ct0` to a low part moves
+/// Computes MakeHint (algorithm 39) without w1: whether adding `ct0` to a low part moves
 /// it out of the range of its high part. `low` is `2 (w0 - c s2) + flag` with
 /// [`low_and_flag`]'s flag. The lower edge -gamma2 belongs to w1 = 0 only.
 ///

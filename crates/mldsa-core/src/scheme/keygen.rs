@@ -16,7 +16,7 @@ use crate::ring::poly::{NttPoly, Poly};
 use crate::scheme::incremental_tr::IncrementalTr;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
-/// Algorithm 6 ML-DSA.KeyGen_internal. Constant time but for ExpandS, whose
+/// Computes algorithm 6 ML-DSA.KeyGen_internal. Constant time except for ExpandS, whose
 /// rejected half-bytes are public.
 pub fn keygen_internal<P: ParameterSet>(
     backend: Backend,
@@ -36,7 +36,7 @@ pub fn keygen_internal<P: ParameterSet>(
     );
 }
 
-/// Algorithm 6 from line 2 on, for callers that have `rho`, `rho_p` and `K` from
+/// Computes algorithm 6 from line 2 on, for callers that have `rho`, `rho_p` and `K` from
 /// elsewhere. Constant time as [`keygen_internal`].
 pub fn keygen_from_rho_p<P: ParameterSet>(
     backend: Backend,
@@ -98,7 +98,7 @@ fn public_key<P: ParameterSet>(
     tr.finish(pk)
 }
 
-/// The same but for `tr`: `next_row(a, row, known)` is to ask `a` for its next row and is
+/// The same except for `tr`: `next_row(a, row, known)` is to ask `a` for its next row and is
 /// given what is known of the public key.
 #[inline(always)]
 pub(super) fn public_rows<P: ParameterSet>(
@@ -156,7 +156,7 @@ pub(crate) fn unpack_ntt(backend: Backend, p: &Params, packed: &[u8], out: &mut 
     in_range
 }
 
-/// The checks that algorithm 25 leaves to its caller: s1 and s2 in
+/// Makes the checks that algorithm 25 leaves to its caller: s1 and s2 in
 /// range, t0 and `tr` equal to what they determine. Writes the public key.
 ///
 /// Constant time up to the verdict.
@@ -191,7 +191,7 @@ pub fn check_expanded<P: ParameterSet>(
     }
 }
 
-/// Whether s1 and s2 are in [-eta, eta].
+/// Returns whether s1 and s2 are in [-eta, eta].
 ///
 /// # Errors
 /// [`KeyError::SecretRange`].

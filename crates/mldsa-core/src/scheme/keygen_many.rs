@@ -23,7 +23,7 @@ pub(crate) type NewKey<'a, P> = (
     &'a mut <P as ParameterSet>::SecretKeyBytes,
 );
 
-/// Algorithm 6 for any number of keys. Constant time as for one.
+/// Computes algorithm 6 for any number of keys. Constant time as for one.
 pub fn keygen_many<P: ParameterSet>(backend: Backend, keys: &mut [NewKey<'_, P>]) {
     for keys in keys.chunks_mut(MAX_KEYS) {
         keygen_group::<P>(backend, keys);

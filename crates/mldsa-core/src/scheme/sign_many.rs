@@ -27,8 +27,8 @@ use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 /// The most attempts that run side by side: the lanes of the widest backend.
 pub(crate) const MAX_SLOTS: usize = 8;
 
-/// Attempts of one message that run at once where nothing else fills the lanes: of more,
-/// too many would be in vain.
+/// Attempts of one message that run at once where nothing else fills the lanes. Further attempts
+/// would mostly be wasted.
 const AHEAD: usize = 2;
 
 /// Memory of one attempt, from its commitment to its response.

@@ -16,7 +16,7 @@ use crate::ring::rounding::{
 };
 use crate::streaming::sparse::{CHUNK, SparseChallenge};
 
-/// Lines 5 and 6 of algorithm 6 for one row: adds the packed row of s2 to
+/// Computes lines 5 and 6 of algorithm 6 for one row: adds the packed row of s2 to
 /// `acc`, which holds the row of A s1 and is used up, and writes the packed rows
 /// of t1 (320 bytes) and t0 (416 bytes); an empty slice for one not wanted.
 ///
@@ -36,7 +36,7 @@ pub fn power2round_row(eta: i32, acc: &mut [i32; N], s2: &[u8], t1: &mut [u8], t
     }
 }
 
-/// HighBits and w1Encode of a row of w, absorbed.
+/// Absorbs HighBits and w1Encode of a row of w.
 ///
 /// Bounds: 0 <= w < q. Constant time.
 #[inline(never)]
@@ -54,7 +54,7 @@ const fn w1_part_len(gamma2: i32) -> usize {
     if gamma2 == GAMMA2_88 { 24 } else { 16 }
 }
 
-/// [`low_and_flag`] of a row of w, in place.
+/// Computes [`low_and_flag`] of a row of w, in place.
 ///
 /// Bounds: 0 <= w < q. Constant time.
 #[inline(never)]
@@ -64,7 +64,7 @@ pub fn low_row(gamma2: i32, w: &mut [i32; N]) {
     }
 }
 
-/// Whether a row of z = y + c s1 reaches gamma1 - beta. `y` and `s1` are packed
+/// Returns whether a row of z = y + c s1 reaches gamma1 - beta. `y` and `s1` are packed
 /// rows.
 ///
 /// Constant time up to the verdict.
@@ -99,7 +99,7 @@ pub fn z_row_write(p: &Params, c: &SparseChallenge, s1: &[u8], y: &[i32; N], z: 
     });
 }
 
-/// Whether the packed row `packed` holds the mask `y`. Constant time up to the verdict.
+/// Returns whether the packed row `packed` holds the mask `y`. Constant time up to the verdict.
 #[inline(never)]
 pub fn is_mask_row(p: &Params, packed: &[u8], y: &[i32; N]) -> bool {
     let bits = 1 + p.gamma1_bits as usize;
@@ -133,7 +133,7 @@ pub fn r0_row_reaches(p: &Params, c: &SparseChallenge, s2: &[u8], low: &mut [i32
     declassify(is_negative(sign), "r0 verdict of a row")
 }
 
-/// MakeHint for one row, from what [`r0_row_reaches`] left and the packed row
+/// Computes MakeHint for one row, from what [`r0_row_reaches`] left and the packed row
 /// of t0. Returns whether c t0 reaches gamma2; possible in ML-DSA-44 only.
 ///
 /// Constant time up to the verdict: the bitmap is written without branches.
@@ -174,7 +174,7 @@ fn unpack_row(row: &mut [i16; N], mut read: impl FnMut(usize, &mut [i32; GROUP])
     }
 }
 
-/// Whether a packed row of z reaches gamma1 - beta (algorithm 8 line 13).
+/// Returns whether a packed row of z reaches gamma1 - beta (algorithm 8 line 13).
 #[inline(never)]
 pub fn response_row_reaches(p: &Params, z: &[u8]) -> bool {
     let mut sign = 0;
@@ -188,7 +188,7 @@ pub fn response_row_reaches(p: &Params, z: &[u8]) -> bool {
     sign < 0
 }
 
-/// Negative if a coefficient of z reaches gamma1 - beta.
+/// Returns a negative number if a coefficient of z reaches gamma1 - beta.
 #[inline(always)]
 pub fn response_sign(p: &Params, z: &[i32]) -> i32 {
     let mut sign = 0;
@@ -198,7 +198,7 @@ pub fn response_sign(p: &Params, z: &[i32]) -> i32 {
     sign
 }
 
-/// Lines 9 to 12 of algorithm 8 for one row: subtracts c t1 2^13 from `acc`,
+/// Computes lines 9 to 12 of algorithm 8 for one row: subtracts c t1 2^13 from `acc`,
 /// which holds the row of A z and is used up, applies the row's hint indices,
 /// and absorbs the packed row of w1.
 ///

@@ -24,7 +24,7 @@ pub struct SparseChallenge {
 }
 
 impl SparseChallenge {
-    /// Algorithm 29, from all bytes of `c_tilde`.
+    /// Computes algorithm 29, from all bytes of `c_tilde`.
     ///
     /// Variable time: the challenge of an attempt is public.
     #[inline(never)]
@@ -79,7 +79,7 @@ impl SparseChallenge {
         )
     }
 
-    /// `c s` for a packed row of s1 or s2, blocks of 16 coefficients in order:
+    /// Computes `c s` for a packed row of s1 or s2, blocks of 16 coefficients in order:
     /// `emit(n, block)`. 272 bytes of scratch.
     ///
     /// Bounds: code words in range, so |out| <= tau eta. Constant time in `s`.
@@ -109,7 +109,7 @@ impl SparseChallenge {
         }
     }
 
-    /// `c t` for a row of 16-bit coefficients, groups of eight in order.
+    /// Computes `c t` for a row of 16-bit coefficients, groups of eight in order.
     ///
     /// Bounds: |t| <= 2^13 gives |out| < 2^19. Constant time in `t`.
     #[inline(always)]

@@ -26,7 +26,7 @@ const COMPACT_BITS: usize = 23;
 /// Bytes of a compact polynomial: 736.
 pub const COMPACT_LEN: usize = N / 8 * COMPACT_BITS;
 
-/// The first two layers of algorithm 41 for its quarter `quarter` (0 to 3).
+/// Returns the first two layers of algorithm 41 for its quarter `quarter` (0 to 3).
 /// `read(n, out)` yields the coefficients `n..n + 8`.
 ///
 /// Bounds: |in| < 2^31 - 8q gives |out| < max|in| + 2q. Constant time.
@@ -99,7 +99,7 @@ pub fn multiply_accumulate(
     });
 }
 
-/// [`multiply_accumulate`] with an entry of A that [`expand_compact`] stored.
+/// Computes [`multiply_accumulate`] with an entry of A that [`expand_compact`] stored.
 #[inline(always)]
 pub fn multiply_accumulate_compact(
     entry: &[u8],
@@ -135,7 +135,7 @@ fn add_quarter(acc: &mut [i32], window: &[i32; WINDOW], entry: &[u8]) {
     }
 }
 
-/// Entry (`i`, `j`) of A in compact form: `out` has 736 bytes.
+/// Computes entry (`i`, `j`) of A in compact form: `out` has 736 bytes.
 #[inline(never)]
 pub fn expand_compact(
     keccak: Permutation,
@@ -214,7 +214,7 @@ fn add_products(slot: &mut [u8], a: &[i32; GROUP], b: &[i32; GROUP]) {
     pack_compact(sums, slot);
 }
 
-/// Algorithm 41 on a whole polynomial in place, for callers that hold one.
+/// Computes algorithm 41 on a whole polynomial in place, for callers that hold one.
 ///
 /// Bounds: |in| < 2^31 - 8q gives |out| < max|in| + 8q. Constant time.
 #[inline(never)]

@@ -27,7 +27,7 @@ impl CentredInterval {
         }
     }
 
-    /// `(u mod (2 h + 1)) - h` for every little-endian word u of `bytes`. The bias
+    /// Computes `(u mod (2 h + 1)) - h` for every little-endian word u of `bytes`. The bias
     /// is below (2 h + 1) / 2^32.
     ///
     /// Constant time. With m = 2 h + 1 and e = 2^32 - m reciprocal < m, the

@@ -3,13 +3,13 @@
 use crate::coding::pack::{bit_pack, bit_unpack};
 use crate::ring::poly::Poly;
 
-/// High bits at 4 bits a coefficient, 128 bytes: the inverse of algorithm 28
+/// Unpacks high bits at 4 bits a coefficient, 128 bytes: the inverse of algorithm 28
 /// for gamma2 = (q - 1) / 32. Every code word is valid.
 pub fn unpack_w1(bytes: &[u8], out: &mut Poly) {
     bit_unpack::<4>(bytes, &mut out.0, |a| a);
 }
 
-/// A polynomial of small signed coefficients in offset binary, `BITS` bits of
+/// Packs a polynomial of small signed coefficients in offset binary, `BITS` bits of
 /// `w + 2^(BITS - 1)`: 12 bits in 384 bytes or 20 bits in 640 bytes.
 ///
 /// Bounds: -2^(BITS - 1) <= w < 2^(BITS - 1), BITS <= 20.
@@ -17,7 +17,7 @@ pub fn pack_signed<const BITS: usize>(w: &Poly, out: &mut [u8]) {
     bit_pack::<BITS>(&w.0, out, |a| a + (1 << (BITS - 1)));
 }
 
-/// The inverse of [`pack_signed`]. Every code word is valid.
+/// Computes the inverse of [`pack_signed`]. Every code word is valid.
 pub fn unpack_signed<const BITS: usize>(bytes: &[u8], out: &mut Poly) {
     bit_unpack::<BITS>(bytes, &mut out.0, |a| a - (1 << (BITS - 1)));
 }

@@ -20,18 +20,18 @@ use crate::ring::poly::{NttPoly, Poly};
 use crate::ring::rounding::{decompose, high_bits, power2round, use_hint_vartime};
 use crate::sample::Challenge;
 
-/// Algorithm 32 on `backend`: k l entries in row order, 0 <= out < q.
+/// Computes algorithm 32 on `backend`: k l entries in row order, 0 <= out < q.
 pub fn expand_a(backend: Backend, p: &Params, rho: &[u8; SEED_LEN], a_hat: &mut [NttPoly]) {
     (backend.kernels().expand_a)(rho, p.l, 0, a_hat);
 }
 
-/// Algorithm 33 on `backend`: s1, then s2. Constant time but for the
+/// Computes algorithm 33 on `backend`: s1, then s2. Constant time except for the
 /// positions of rejected half-bytes.
 pub fn expand_s(backend: Backend, p: &Params, rho_p: &[u8; 64], s: &mut [Poly]) {
     (backend.kernels().expand_s)(rho_p, p.eta, 0, s);
 }
 
-/// Algorithm 41 on every polynomial. Constant time.
+/// Computes algorithm 41 on every polynomial. Constant time.
 ///
 /// Bounds: |x| < q gives |x_hat| < 11q.
 pub fn ntt(backend: Backend, x: &[Poly], x_hat: &mut [NttPoly]) {
@@ -40,7 +40,7 @@ pub fn ntt(backend: Backend, x: &[Poly], x_hat: &mut [NttPoly]) {
     }
 }
 
-/// `A x`, canonical. Constant time.
+/// Computes `A x`, canonical. Constant time.
 ///
 /// Bounds: |x_hat| < 11q.
 pub fn matrix_product(backend: Backend, a_hat: &[NttPoly], x_hat: &[NttPoly], out: &mut [Poly]) {
@@ -54,7 +54,7 @@ pub fn matrix_product(backend: Backend, a_hat: &[NttPoly], x_hat: &[NttPoly], ou
     }
 }
 
-/// `t = A s1 + s2`, not rounded, canonical: line 5 of algorithm 6. Constant
+/// Computes `t = A s1 + s2`, not rounded, canonical: line 5 of algorithm 6. Constant
 /// time.
 pub fn full_t(
     backend: Backend,
@@ -67,7 +67,7 @@ pub fn full_t(
     add(t, s2);
 }
 
-/// `sum + x`, canonical. Constant time.
+/// Computes `sum + x`, canonical. Constant time.
 ///
 /// Bounds: 0 <= sum < q, |x| < 2^29.
 pub fn add(sum: &mut [Poly], x: &[Poly]) {
@@ -78,7 +78,7 @@ pub fn add(sum: &mut [Poly], x: &[Poly]) {
     }
 }
 
-/// `sum + x` in NTT form, canonical. Constant time.
+/// Computes `sum + x` in NTT form, canonical. Constant time.
 ///
 /// Bounds: 0 <= sum < q, |x| < 11q.
 pub fn add_ntt(sum: &mut [NttPoly], x: &[NttPoly]) {
@@ -89,7 +89,7 @@ pub fn add_ntt(sum: &mut [NttPoly], x: &[NttPoly]) {
     }
 }
 
-/// `sum + x` over the integers. Constant time.
+/// Computes `sum + x` over the integers. Constant time.
 ///
 /// Bounds: |sum + x| < 2^31, which the caller ensures.
 pub fn add_integers(sum: &mut [Poly], x: &[Poly]) {
@@ -100,7 +100,7 @@ pub fn add_integers(sum: &mut [Poly], x: &[Poly]) {
     }
 }
 
-/// Algorithm 22 of `rho` and the t1 of a full public `t`, canonical.
+/// Computes algorithm 22 of `rho` and the t1 of a full public `t`, canonical.
 pub fn pk_encode(rho: &[u8; SEED_LEN], t: &[Poly], pk: &mut [u8]) {
     let (rho_out, t1_out) = pk.split_at_mut(SEED_LEN);
     rho_out.copy_from_slice(rho);
@@ -128,7 +128,7 @@ pub fn split_commitment(p: &Params, w: &[Poly], hi: &mut [Poly], r_q: &mut [Poly
     }
 }
 
-/// `hi 2 gamma2 + q mod q`, canonical, in the place of `q`: what a split
+/// Computes `hi 2 gamma2 + q mod q`, canonical, in the place of `q`: what a split
 /// commitment says about w.
 ///
 /// Bounds: 0 <= hi < 16, |q| < 2^21.
@@ -140,7 +140,7 @@ pub fn join_commitment(p: &Params, hi: &[Poly], q: &mut [Poly]) {
     }
 }
 
-/// `w1 = HighBits(w)` of every row in the place of `w`, and `c_tilde =
+/// Computes `w1 = HighBits(w)` of every row in the place of `w`, and `c_tilde =
 /// H(mu || w1Encode(w1))`.
 pub fn commitment_hash(backend: Backend, p: &Params, mu: &Mu, w: &mut [Poly], c_tilde: &mut [u8]) {
     let mut hash = CommitmentHash::new(backend.permutation(), mu);
@@ -156,7 +156,7 @@ pub fn commitment_hash(backend: Backend, p: &Params, mu: &Mu, w: &mut [Poly], c_
     hash.finish(c_tilde);
 }
 
-/// SampleInBall of a public `c_tilde`, in NTT form, 0 <= out < q.
+/// Computes SampleInBall of a public `c_tilde`, in NTT form, 0 <= out < q.
 pub fn challenge(backend: Backend, p: &Params, c_tilde: &[u8], c_hat: &mut NttPoly) {
     let mut c = Poly::zeroed();
     Challenge::sample_in_ball_vartime(backend.permutation(), p.tau, c_tilde).to_poly(&mut c);
@@ -166,7 +166,7 @@ pub fn challenge(backend: Backend, p: &Params, c_tilde: &[u8], c_hat: &mut NttPo
     }
 }
 
-/// `z = y + c s1` over the integers, in the place of `y`. Constant time.
+/// Computes `z = y + c s1` over the integers, in the place of `y`. Constant time.
 ///
 /// Bounds: 0 <= c_hat < q, |s1_hat| < 11q; |c s1| <= beta.
 pub fn respond(backend: Backend, c_hat: &NttPoly, s1_hat: &[NttPoly], y: &mut [Poly]) {
@@ -179,7 +179,7 @@ pub fn respond(backend: Backend, c_hat: &NttPoly, s1_hat: &[NttPoly], y: &mut [P
     }
 }
 
-/// The largest absolute value of `w + c t - A z`, centred: how far a response
+/// Returns the largest absolute value of `w + c t - A z`, centred: how far a response
 /// is from the commitment `w` and the key `t`.
 ///
 /// Public data. Bounds: 0 <= w, t, c_hat < q, |z| < q.
@@ -247,7 +247,7 @@ impl ResponseHat<'_> {
     }
 }
 
-/// The largest absolute value over all coefficients. Public data.
+/// Returns the largest absolute value over all coefficients. Public data.
 pub fn norm(x: &[Poly]) -> i32 {
     x.iter()
         .flat_map(|x| &x.0)
