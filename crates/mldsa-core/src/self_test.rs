@@ -8,8 +8,9 @@ use crate::keys::VerifyingKey;
 use crate::memory::array::{Wipe, Zeroed};
 use crate::memory::secret::Secret;
 use crate::params::ParameterSet;
+use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::keygen_internal;
-use crate::scheme::sign::sign_expanded;
+use crate::scheme::sign::sign_expanded_in;
 
 /// Runs key generation, signing and verification of every compiled set on every
 /// backend this CPU can run, against known answers, and checks that a damaged
@@ -58,14 +59,24 @@ fn test<P: ParameterSet>(backend: Backend, answer: &Answer) -> Result<(), SelfTe
     let mu = mu.finish();
     let mut signature = P::SignatureBytes::zeroed();
     let sk = sk.expose().as_ref();
-    sign_expanded::<P>(
+    // On the heap where there is one, for threads with a small stack.
+    #[cfg(feature = "alloc")]
+    let mut a_hat = {
+        let mut entries = alloc::vec::Vec::new();
+        entries.resize_with(P::K * P::L, NttPoly::zeroed);
+        entries
+    };
+    #[cfg(not(feature = "alloc"))]
+    let mut a_hat = <P::Matrix<NttPoly>>::zeroed();
+    let (out, entries) = (signature.as_mut(), a_hat.as_mut());
+    sign_expanded_in::<P>(
         backend,
         sk,
-        &mu,
-        &[0; 32],
+        (&mu, &[0; 32]),
         true,
-        signature.as_mut(),
+        out,
         &mut |_| {},
+        entries,
     )
     .map_err(|_| SelfTestError::Signing)?;
     Shake256::digest(backend.permutation(), &[signature.as_ref()], &mut digest);

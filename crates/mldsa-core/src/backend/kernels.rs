@@ -275,8 +275,8 @@ macro_rules! entry {
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use entry;
 
-/// An entry that computes on secrets. In unoptimised builds its values are in its frames, which are
-/// overwritten.
+/// An entry that computes on secrets. In builds with little optimisation its values are in its
+/// frames, which are overwritten.
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 macro_rules! secret_entry {
     (|$($argument:ident),*| $call:expr) => {
@@ -285,7 +285,7 @@ macro_rules! secret_entry {
                 // SAFETY: as that of `entry`: the table is proof of the features.
                 unsafe { $call }
             };
-            if cfg!(debug_assertions) {
+            if cfg!(any(mldsa_opt_level = "0", mldsa_opt_level = "1")) {
                 const FRAMES: usize = $crate::backend::kernels::UNOPTIMISED_FRAMES;
                 $crate::memory::secret::zeroize_stack::<FRAMES, _>(kernel)
             } else {
@@ -297,9 +297,13 @@ macro_rules! secret_entry {
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use secret_entry;
 
-/// Upper bound of the frames of an entry in unoptimised builds.
+/// Upper bound of the frames of an entry at opt-level 0 and 1.
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) const UNOPTIMISED_FRAMES: usize = 192 * 1024;
+pub(crate) const UNOPTIMISED_FRAMES: usize = if cfg!(mldsa_opt_level = "0") {
+    192 * 1024
+} else {
+    8 * 1024
+};
 
 /// The entries that are written over the lanes of a backend, which `$cpu` proves.
 /// They are compiled for its features: what they call is inlined into them.

@@ -69,7 +69,7 @@ fn centred_inv_ntt(product: impl Fn(usize) -> i32, out: &mut Poly) {
 fn expand_masks(seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8]) {
     // The squeezed blocks are the mask itself, and an unoptimised permutation
     // leaves its state in its frame, which is large; an optimised one is not.
-    const FRAMES: usize = if cfg!(debug_assertions) {
+    const FRAMES: usize = if cfg!(mldsa_opt_level = "0") {
         16_384
     } else {
         2_048

@@ -11,9 +11,10 @@ use ::pkcs8::{Error, PrivateKeyInfoRef, Result};
 use crate::error::KeyError;
 use crate::formats::spki::check_algorithm;
 use crate::keys::SigningKey;
+use crate::keys::no_alloc::SigningKeyStorage;
 use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::declassify;
-use crate::params::ParameterSet;
+use crate::params::{ParameterSet, SEED_LEN};
 
 /// The three forms of a private key in RFC 9881.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,21 +63,44 @@ impl<'a> PrivateKeyChoice<'a> {
     /// # Errors
     /// As [`SigningKey::from_expanded_bytes`].
     pub fn signing_key<P: ParameterSet>(&self) -> core::result::Result<SigningKey<P>, KeyError> {
+        let key = match self {
+            Self::Seed(seed) | Self::Both { seed, .. } => SigningKey::from_seed(sized(seed)?),
+            Self::Expanded(expanded) => SigningKey::from_expanded_bytes(expanded)?,
+        };
+        self.check(&key)?;
+        Ok(key)
+    }
+
+    /// [`Self::signing_key`] in caller memory: the key is not moved.
+    ///
+    /// # Errors
+    /// As [`SigningKey::from_expanded_bytes`].
+    pub fn signing_key_in<'m, P: ParameterSet>(
+        &self,
+        memory: &'m mut SigningKeyStorage<P>,
+    ) -> core::result::Result<&'m mut SigningKey<P>, KeyError> {
         match self {
-            Self::Seed(seed) => from_seed(seed),
-            Self::Expanded(expanded) => SigningKey::from_expanded_bytes(expanded),
-            Self::Both { seed, expanded } => {
-                let key = from_seed::<P>(seed)?;
-                if expanded.len() != P::SK_LEN {
-                    return Err(KeyError::Length);
-                }
-                let differing = difference(key.expanded().as_ref(), expanded);
-                if declassify(is_zero(differing), "verdict of a key import") {
-                    Ok(key)
-                } else {
-                    Err(KeyError::Inconsistent)
-                }
+            Self::Seed(seed) | Self::Both { seed, .. } => {
+                SigningKey::from_seed_in(sized(seed)?, memory)
             }
+            Self::Expanded(expanded) => SigningKey::from_expanded_bytes_in(expanded, memory)?,
+        };
+        memory.checked(|key| self.check(key))
+    }
+
+    /// Compares a key that was made of the seed with the expanded key beside the seed.
+    fn check<P: ParameterSet>(&self, key: &SigningKey<P>) -> core::result::Result<(), KeyError> {
+        let Self::Both { expanded, .. } = self else {
+            return Ok(());
+        };
+        if expanded.len() != P::SK_LEN {
+            return Err(KeyError::Length);
+        }
+        let differing = difference(key.expanded().as_ref(), expanded);
+        if declassify(is_zero(differing), "verdict of a key import") {
+            Ok(())
+        } else {
+            Err(KeyError::Inconsistent)
         }
     }
 
@@ -95,10 +119,8 @@ impl<'a> PrivateKeyChoice<'a> {
     }
 }
 
-fn from_seed<P: ParameterSet>(seed: &[u8]) -> core::result::Result<SigningKey<P>, KeyError> {
-    Ok(SigningKey::from_seed(
-        seed.try_into().map_err(|_| KeyError::Length)?,
-    ))
+fn sized(seed: &[u8]) -> core::result::Result<&[u8; SEED_LEN], KeyError> {
+    seed.try_into().map_err(|_| KeyError::Length)
 }
 
 impl<'a> Decode<'a> for PrivateKeyChoice<'a> {
@@ -176,16 +198,44 @@ impl<P: ParameterSet> TryFrom<PrivateKeyInfoRef<'_>> for SigningKey<P> {
     /// [`Error::Asn1`] for another structure, [`Error::KeyMalformed`] for every
     /// [`KeyError`] and for a public key of another private key.
     fn try_from(info: PrivateKeyInfoRef<'_>) -> Result<Self> {
-        let malformed = Error::KeyMalformed(::pkcs8::KeyError::Invalid);
-        check_algorithm::<P>(info.algorithm)?;
-        let choice = PrivateKeyChoice::from_der(info.private_key.as_bytes())?;
-        let key: Self = choice.signing_key().map_err(|_| malformed)?;
-        match info.public_key {
-            Some(enclosed) if enclosed.as_bytes() != Some(key.verifying_key().as_ref()) => {
-                Err(malformed)
-            }
-            _ => Ok(key),
+        let key = choice_of::<P>(&info)?
+            .signing_key()
+            .map_err(|_| MALFORMED)?;
+        check_enclosed(&info, &key)?;
+        Ok(key)
+    }
+}
+
+const MALFORMED: Error = Error::KeyMalformed(::pkcs8::KeyError::Invalid);
+
+/// [`SigningKey`]'s `try_from` of PKCS#8 in caller memory: the key is not moved.
+///
+/// # Errors
+/// As `try_from`.
+pub fn import_pkcs8_in<'m, P: ParameterSet>(
+    info: &PrivateKeyInfoRef<'_>,
+    memory: &'m mut SigningKeyStorage<P>,
+) -> Result<&'m mut SigningKey<P>> {
+    let choice = choice_of::<P>(info)?;
+    choice.signing_key_in(memory).map_err(|_| MALFORMED)?;
+    memory.checked(|key| check_enclosed(info, key))
+}
+
+fn choice_of<'a, P: ParameterSet>(info: &PrivateKeyInfoRef<'a>) -> Result<PrivateKeyChoice<'a>> {
+    check_algorithm::<P>(info.algorithm)?;
+    Ok(PrivateKeyChoice::from_der(info.private_key.as_bytes())?)
+}
+
+/// Compares the key with the public key that may be enclosed.
+fn check_enclosed<P: ParameterSet>(
+    info: &PrivateKeyInfoRef<'_>,
+    key: &SigningKey<P>,
+) -> Result<()> {
+    match info.public_key {
+        Some(enclosed) if enclosed.as_bytes() != Some(key.verifying_key().as_ref()) => {
+            Err(MALFORMED)
         }
+        _ => Ok(()),
     }
 }
 

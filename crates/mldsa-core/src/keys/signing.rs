@@ -114,10 +114,15 @@ impl<P: ParameterSet> SigningKey<P> {
         xi: &[u8; SEED_LEN],
         memory: &'m mut SigningKeyStorage<P>,
     ) -> &'m mut Self {
-        let key = memory.cleared();
-        key.seed.expose_mut().copy_from_slice(xi);
-        key.expand_seed();
-        key
+        let filled = memory.fill(|key| {
+            key.seed.expose_mut().copy_from_slice(xi);
+            key.expand_seed();
+            Ok::<(), core::convert::Infallible>(())
+        });
+        match filled {
+            Ok(key) => key,
+            Err(never) => match never {},
+        }
     }
 
     fn expand_seed(&mut self) {
@@ -196,9 +201,7 @@ impl<P: ParameterSet> SigningKey<P> {
         rng: &mut R,
         memory: &'m mut SigningKeyStorage<P>,
     ) -> Result<&'m mut Self, KeyError> {
-        let key = memory.cleared();
-        key.generate_seed(rng)?;
-        Ok(key)
+        memory.fill(|key| key.generate_seed(rng))
     }
 
     #[cfg(feature = "rand_core")]
@@ -236,9 +239,7 @@ impl<P: ParameterSet> SigningKey<P> {
         sk: &[u8],
         memory: &'m mut SigningKeyStorage<P>,
     ) -> Result<&'m mut Self, KeyError> {
-        let key = memory.cleared();
-        key.import(sk)?;
-        Ok(key)
+        memory.fill(|key| key.import(sk))
     }
 
     fn import(&mut self, sk: &[u8]) -> Result<(), KeyError> {
@@ -405,17 +406,60 @@ impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
 ///
 /// The constructors are [`SigningKey::from_seed_in`], [`SigningKey::from_expanded_bytes_in`] and,
 /// with feature `rand_core`, `SigningKey::generate_with_rng_in`.
-pub struct SigningKeyStorage<P: ParameterSet>(SigningKey<P>);
+pub struct SigningKeyStorage<P: ParameterSet> {
+    key: SigningKey<P>,
+    /// Whether a constructor has succeeded.
+    filled: bool,
+}
 
 impl<P: ParameterSet> SigningKeyStorage<P> {
     /// Creates memory without a key. May be moved, for example into a `Box`.
     #[must_use]
     pub fn new() -> Self {
-        Self(SigningKey::empty())
+        Self {
+            key: SigningKey::empty(),
+            filled: false,
+        }
+    }
+
+    /// Returns the key that a constructor has put here; `None` before, and after a constructor
+    /// that failed.
+    #[must_use]
+    pub fn key(&self) -> Option<&SigningKey<P>> {
+        self.filled.then_some(&self.key)
+    }
+
+    /// [`Self::key`] for [`SigningKey::set_self_verification`].
+    pub fn key_mut(&mut self) -> Option<&mut SigningKey<P>> {
+        self.filled.then_some(&mut self.key)
+    }
+
+    /// Puts the key that `fill` makes of an empty one in place.
+    fn fill<E>(
+        &mut self,
+        fill: impl FnOnce(&mut SigningKey<P>) -> Result<(), E>,
+    ) -> Result<&mut SigningKey<P>, E> {
+        fill(self.cleared())?;
+        self.filled = true;
+        Ok(&mut self.key)
+    }
+
+    /// The key, which is wiped if `check` rejects it.
+    #[cfg(feature = "pkcs8")]
+    pub(crate) fn checked<E>(
+        &mut self,
+        check: impl FnOnce(&SigningKey<P>) -> Result<(), E>,
+    ) -> Result<&mut SigningKey<P>, E> {
+        if let Err(error) = check(&self.key) {
+            self.cleared();
+            return Err(error);
+        }
+        Ok(&mut self.key)
     }
 
     fn cleared(&mut self) -> &mut SigningKey<P> {
-        let key = &mut self.0;
+        self.filled = false;
+        let key = &mut self.key;
         key.seed.expose_mut().wipe();
         key.expanded.expose_mut().wipe();
         key.has_seed = false;

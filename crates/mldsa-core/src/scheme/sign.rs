@@ -65,6 +65,25 @@ pub(crate) fn sign_expanded<P: ParameterSet>(
     out: &mut [u8],
     observe: &mut dyn FnMut(Rejection),
 ) -> Result<(), SignError> {
+    let mut a_hat = <P::Matrix<NttPoly>>::zeroed();
+    let a_hat = a_hat.as_mut();
+    sign_expanded_in::<P>(backend, sk, (mu, rnd), check_masks, out, observe, a_hat)
+}
+
+/// [`sign_expanded`] with memory of the caller for the k l entries of the matrix.
+///
+/// # Errors
+/// As [`sign_expanded`].
+#[inline(always)]
+pub(crate) fn sign_expanded_in<P: ParameterSet>(
+    backend: Backend,
+    sk: &[u8],
+    (mu, rnd): (&Mu, &[u8; SEED_LEN]),
+    check_masks: bool,
+    out: &mut [u8],
+    observe: &mut dyn FnMut(Rejection),
+    a_hat: &mut [NttPoly],
+) -> Result<(), SignError> {
     let p = &P::PARAMS;
     if out.len() != p.sig_len() {
         return Err(SignError::BufferLength);
@@ -78,11 +97,10 @@ pub(crate) fn sign_expanded<P: ParameterSet>(
         drop(ZeroizeKernelState::<3_072>(backend));
         return Err(SignError::Key);
     }
-    let mut a_hat = <P::Matrix<NttPoly>>::zeroed();
-    (backend.kernels().expand_a)(parts.rho, p.l, 0, a_hat.as_mut());
+    (backend.kernels().expand_a)(parts.rho, p.l, 0, a_hat);
     let material = SigningMaterial {
         k_seed: parts.k_seed,
-        a_hat: a_hat.as_ref(),
+        a_hat,
         s1_hat: s1_hat.expose().as_ref(),
         s2_hat: s2_hat.expose().as_ref(),
         t0: T0::Packed(parts.t0),
