@@ -6,6 +6,45 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A result that is ignored is a warning. */
+#if (defined(__cplusplus) && __cplusplus >= 201703L) || \
+    (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L)
+#define MLDSA_MUST_USE [[nodiscard]]
+#elif defined(__GNUC__)
+#define MLDSA_MUST_USE __attribute__((warn_unused_result))
+#else
+#define MLDSA_MUST_USE
+#endif
+
+/* KiB of stack that each function takes in ML-DSA-44, 65 and 87, the largest of
+ * portable and AVX2 code (docs/c.md):
+ *
+ * mldsa_private_key_generate          41  41  41
+ * mldsa_private_key_from_seed         41  41  41
+ * mldsa_private_key_from_expanded     41  41  41
+ * mldsa_private_key_from_pkcs8        41  41  41
+ * mldsa_private_key_pkcs8             19  19  19
+ * mldsa_private_key_public_key         4   5   6
+ * mldsa_private_key_prepare           42  43  43
+ * mldsa_public_key_new                12  12  13
+ * mldsa_public_key_from_spki          23  25  27
+ * mldsa_public_key_prepare            21  21  21
+ * mldsa_verify                        28  30  34
+ * mldsa_verify, prepared              20  21  23
+ * mldsa_mu_*                           2   2   2
+ * mldsa_batch_new                      2   2   2
+ * mldsa_batch_verify                  41  43  47
+ * mldsa_committee_new                 26  27  28
+ * mldsa_committee_successor           10  14  18
+ * mldsa_committee_verify              33  34  37
+ * mldsa_committee_quorum              34  35  37
+ * mldsa_eip8355                       33  35  39
+ * mldsa_self_test                     64  64  64
+ * mldsa_sign                          44  45  46
+ * mldsa_sign_prehashed                44  45  46
+ * mldsa_sign_mu                       44  45  47
+ */
+
 // Verification on the threads of a pool that all handles of the process share.
 #define MLDSA_THREADS_SHARED 0
 
@@ -81,11 +120,19 @@
 // ML-DSA-87.
 #define MLDSA_87 87
 
-// Verdict of a valid item. 0: not verified. Any other value is the status of the rejection.
+// Verdict of a valid item, which is no number of a status. 0: not verified. Any other value is
+// the status of the rejection. After an error of the whole call no verdict is valid.
 #define MLDSA_VERDICT_VALID 1
 
 // The version of the interface that a header describes.
 #define MLDSA_ABI_VERSION 1
+
+// Bytes of stack that a function takes at most, except those that sign.
+#define MLDSA_STACK_BYTES (48 * 1024)
+
+// Bytes of stack that a function that signs takes at most: `mldsa_sign`, `mldsa_sign_prehashed`,
+// `mldsa_sign_mu` and `mldsa_self_test`.
+#define MLDSA_SIGN_STACK_BYTES (96 * 1024)
 
 // Result of a call. 0 is success; for a verification, a valid signature.
 enum mldsa_status
@@ -105,15 +152,16 @@ enum mldsa_status
   MLDSA_STATUS_BUFFER_LENGTH = 5,
   // A private or public key of the wrong length.
   MLDSA_STATUS_KEY_LENGTH = 6,
-  // An expanded private key whose parts are out of range or inconsistent.
+  // An expanded private key whose parts are out of range or inconsistent, or a private key
+  // where a public one belongs.
   MLDSA_STATUS_KEY = 7,
   // No key of ML-DSA in this DER or PEM.
   MLDSA_STATUS_ENCODING = 8,
   // The seed of this private key is not known.
   MLDSA_STATUS_NO_SEED = 9,
-  // The operating system's random number generator failed.
+  // The operating system's random number generator failed or returned zeros.
   MLDSA_STATUS_RANDOM = 10,
-  // Signing failed: by all probability a fault of the machine.
+  // Signing failed, or the signature was not valid: by all probability a fault of the machine.
   MLDSA_STATUS_SIGNING = 11,
   // A self-test failed.
   MLDSA_STATUS_SELF_TEST = 12,
@@ -127,7 +175,8 @@ enum mldsa_status
   MLDSA_STATUS_EPOCH = 16,
   // A length above the limit of the interface.
   MLDSA_STATUS_TOO_LARGE = 17,
-  // A failure inside the library. The handles of the call may only be freed.
+  // A failure inside the library. The handles of the call may only be freed. Memory that runs
+  // out ends the process instead.
   MLDSA_STATUS_INTERNAL = 18,
   // The committee does not have this public key or index.
   MLDSA_STATUS_UNKNOWN_MEMBER = 32,
@@ -182,6 +231,8 @@ typedef struct mldsa_committee mldsa_committee;
 typedef struct mldsa_mu mldsa_mu;
 
 // A private key of any parameter set, wiped when it is freed. Any number of threads at once.
+// Each signature is verified before it is released, see
+// `mldsa_private_key_set_self_verification`.
 typedef struct mldsa_private_key mldsa_private_key;
 
 // A public key of any parameter set. Any number of threads at once.
@@ -189,33 +240,33 @@ typedef struct mldsa_public_key mldsa_public_key;
 
 // One signature with its public key.
 typedef struct {
-  // Encoded public key.
+  // The encoded public key.
   const uint8_t *public_key;
-  // Its bytes.
+  // Length of `public_key` in bytes.
   size_t public_key_len;
-  // Message.
+  // The message.
   const uint8_t *message;
-  // Its bytes.
+  // Length of `message` in bytes.
   size_t message_len;
-  // Signature.
+  // The signature.
   const uint8_t *signature;
-  // Its bytes.
+  // Length of `signature` in bytes.
   size_t signature_len;
 } mldsa_item;
 
 // One signature with its public key, as offsets into one buffer.
 typedef struct {
-  // Offset of the encoded public key.
+  // Offset of the encoded public key from the start of the data, in bytes.
   uint32_t public_key;
-  // Its bytes.
+  // Length of `public_key` in bytes.
   uint32_t public_key_len;
-  // Offset of the message.
+  // Offset of the message from the start of the data, in bytes.
   uint32_t message;
-  // Its bytes.
+  // Length of `message` in bytes.
   uint32_t message_len;
-  // Offset of the signature.
+  // Offset of the signature from the start of the data, in bytes.
   uint32_t signature;
-  // Its bytes.
+  // Length of `signature` in bytes.
   uint32_t signature_len;
 } mldsa_packed_item;
 
@@ -223,13 +274,13 @@ typedef struct {
 typedef struct {
   // Index of the member in the committee.
   uint32_t member;
-  // Message.
+  // The message.
   const uint8_t *message;
-  // Its bytes.
+  // Length of `message` in bytes.
   size_t message_len;
-  // Signature.
+  // The signature.
   const uint8_t *signature;
-  // Its bytes.
+  // Length of `signature` in bytes.
   size_t signature_len;
 } mldsa_vote;
 
@@ -237,13 +288,13 @@ typedef struct {
 typedef struct {
   // Index of the member in the committee.
   uint32_t member;
-  // Offset of the message.
+  // Offset of the message from the start of the data, in bytes.
   uint32_t message;
-  // Its bytes.
+  // Length of `message` in bytes.
   uint32_t message_len;
-  // Offset of the signature.
+  // Offset of the signature from the start of the data, in bytes.
   uint32_t signature;
-  // Its bytes.
+  // Length of `signature` in bytes.
   uint32_t signature_len;
 } mldsa_packed_vote;
 
@@ -263,6 +314,7 @@ extern "C" {
 
 // Makes a batch verifier. `threads` is one of `MLDSA_THREADS`; expanded keys take at most
 // `cache_bytes` bytes. Free it with `mldsa_batch_free`.
+MLDSA_MUST_USE
 mldsa_status mldsa_batch_new(uint32_t set,
                              uint32_t threads,
                              size_t cache_bytes,
@@ -274,6 +326,7 @@ void mldsa_batch_free(mldsa_batch *batch);
 // Verifies `count` items under one context and writes one verdict for each: `MLDSA_VERDICT_VALID`
 // or the status of the rejection. Each verdict is the one that the item alone would have.
 // 0 if there is an item and all are valid; `MLDSA_STATUS_REJECTED` if some are not.
+MLDSA_MUST_USE
 mldsa_status mldsa_batch_verify(const mldsa_batch *batch,
                                 const uint8_t *context,
                                 size_t context_len,
@@ -283,6 +336,7 @@ mldsa_status mldsa_batch_verify(const mldsa_batch *batch,
 
 // `mldsa_batch_verify` of items whose parts are in one buffer, for languages whose memory must
 // not contain pointers. A part outside of `data` is `MLDSA_STATUS_OUT_OF_BOUNDS`.
+MLDSA_MUST_USE
 mldsa_status mldsa_batch_verify_packed(const mldsa_batch *batch,
                                        const uint8_t *context,
                                        size_t context_len,
@@ -295,6 +349,7 @@ mldsa_status mldsa_batch_verify_packed(const mldsa_batch *batch,
 // Makes a committee of `count` members: their concatenated public keys and their weights, none of
 // them 0. A quorum is more than `numerator / denominator` of the weight. All votes are under
 // `context`. `threads` is one of `MLDSA_THREADS`. Free it with `mldsa_committee_free`.
+MLDSA_MUST_USE
 mldsa_status mldsa_committee_new(uint32_t set,
                                  uint32_t threads,
                                  const uint8_t *context,
@@ -312,6 +367,7 @@ mldsa_status mldsa_committee_new(uint32_t set,
 // with weight 0 leaves. Changes that are already in force, and repetitions of a change, change
 // nothing. Members that stay keep their order and their expanded keys; the old committee stays
 // valid.
+MLDSA_MUST_USE
 mldsa_status mldsa_committee_successor(const mldsa_committee *committee,
                                        uint64_t epoch,
                                        const uint8_t *public_keys,
@@ -326,7 +382,8 @@ void mldsa_committee_free(mldsa_committee *committee);
 // Number of members; 0 for null.
 size_t mldsa_committee_len(const mldsa_committee *committee);
 
-// Writes the index of the member with a public key.
+// Writes the index of the member with a public key: 2^32 - 1 after an error.
+MLDSA_MUST_USE
 mldsa_status mldsa_committee_index(const mldsa_committee *committee,
                                    const uint8_t *public_key,
                                    size_t public_key_len,
@@ -334,6 +391,7 @@ mldsa_status mldsa_committee_index(const mldsa_committee *committee,
 
 // Verifies `count` votes and writes one verdict for each: `MLDSA_VERDICT_VALID` or the status of
 // the rejection. 0 if there is a vote and all are valid; `MLDSA_STATUS_REJECTED` if some are not.
+MLDSA_MUST_USE
 mldsa_status mldsa_committee_verify(const mldsa_committee *committee,
                                     const mldsa_vote *votes,
                                     size_t count,
@@ -341,6 +399,7 @@ mldsa_status mldsa_committee_verify(const mldsa_committee *committee,
 
 // `mldsa_committee_verify` of votes whose parts are in one buffer. A part outside of `data` is
 // `MLDSA_STATUS_OUT_OF_BOUNDS`.
+MLDSA_MUST_USE
 mldsa_status mldsa_committee_verify_packed(const mldsa_committee *committee,
                                            const uint8_t *data,
                                            size_t data_len,
@@ -350,6 +409,7 @@ mldsa_status mldsa_committee_verify_packed(const mldsa_committee *committee,
 
 // Whether votes for `message` reach the threshold under one of `MLDSA_RULE`. The messages of the
 // votes are not read. Writes the verified weight, or the vote that was rejected.
+MLDSA_MUST_USE
 mldsa_status mldsa_committee_quorum(const mldsa_committee *committee,
                                     uint32_t rule,
                                     const uint8_t *message,
@@ -359,6 +419,7 @@ mldsa_status mldsa_committee_quorum(const mldsa_committee *committee,
                                     mldsa_quorum *quorum);
 
 // `mldsa_committee_quorum` of votes whose signatures are in one buffer.
+MLDSA_MUST_USE
 mldsa_status mldsa_committee_quorum_packed(const mldsa_committee *committee,
                                            uint32_t rule,
                                            const uint8_t *message,
@@ -370,16 +431,20 @@ mldsa_status mldsa_committee_quorum_packed(const mldsa_committee *committee,
                                            mldsa_quorum *quorum);
 
 // Begins a message representative under a public key. Free it with `mldsa_mu_free`.
+MLDSA_MUST_USE
 mldsa_status mldsa_mu_new(const mldsa_public_key *key,
                           const uint8_t *context,
                           size_t context_len,
                           mldsa_mu **mu);
 
 // Appends a piece of the message.
-mldsa_status mldsa_mu_update(mldsa_mu *mu, const uint8_t *message, size_t message_len);
+MLDSA_MUST_USE
+mldsa_status mldsa_mu_update(mldsa_mu *mu,
+                             const uint8_t *message,
+                             size_t message_len);
 
 // Writes the representative of the message so far: exactly 64 bytes.
-mldsa_status mldsa_mu_finish(const mldsa_mu *mu, uint8_t *out, size_t out_len);
+MLDSA_MUST_USE mldsa_status mldsa_mu_finish(const mldsa_mu *mu, uint8_t *out, size_t out_len);
 
 // Frees and wipes the state. Null is allowed.
 void mldsa_mu_free(mldsa_mu *mu);
@@ -387,6 +452,7 @@ void mldsa_mu_free(mldsa_mu *mu);
 // The precompile of EIP-8355: `input` is public key, signature and message, concatenated.
 // Writes the gas and whether the signature is valid (1 or 0); a malformed input is not valid.
 // `MLDSA_STATUS_OUT_OF_GAS` if the limit is below the price.
+MLDSA_MUST_USE
 mldsa_status mldsa_eip8355(uint32_t set,
                            const uint8_t *input,
                            size_t input_len,
@@ -396,9 +462,10 @@ mldsa_status mldsa_eip8355(uint32_t set,
 
 // Generates a private key with the operating system's generator. Free it with
 // `mldsa_private_key_free`.
-mldsa_status mldsa_private_key_generate(uint32_t set, mldsa_private_key **key);
+MLDSA_MUST_USE mldsa_status mldsa_private_key_generate(uint32_t set, mldsa_private_key **key);
 
 // Makes a private key from its seed of 32 bytes (FIPS 204 algorithm 6).
+MLDSA_MUST_USE
 mldsa_status mldsa_private_key_from_seed(uint32_t set,
                                          const uint8_t *seed,
                                          size_t seed_len,
@@ -406,6 +473,7 @@ mldsa_status mldsa_private_key_from_seed(uint32_t set,
 
 // Makes a private key from its expanded encoding of 2560, 4032 or 4896 bytes. Every part is
 // checked, at the cost of a key generation. The seed of such a key is not known.
+MLDSA_MUST_USE
 mldsa_status mldsa_private_key_from_expanded(uint32_t set,
                                              const uint8_t *expanded,
                                              size_t expanded_len,
@@ -413,6 +481,7 @@ mldsa_status mldsa_private_key_from_expanded(uint32_t set,
 
 // Makes a private key from PKCS#8 (RFC 9881: seed, expanded key or both), in DER or in PEM. The
 // parameter set is in it.
+MLDSA_MUST_USE
 mldsa_status mldsa_private_key_from_pkcs8(const uint8_t *pkcs8,
                                           size_t pkcs8_len,
                                           mldsa_private_key **key);
@@ -424,27 +493,46 @@ void mldsa_private_key_free(mldsa_private_key *key);
 uint32_t mldsa_private_key_set(const mldsa_private_key *key);
 
 // Copies the seed: 32 secret bytes. `MLDSA_STATUS_NO_SEED` for a key that came without.
-mldsa_status mldsa_private_key_seed(const mldsa_private_key *key, uint8_t *buffer, size_t *len);
+MLDSA_MUST_USE
+mldsa_status mldsa_private_key_seed(const mldsa_private_key *key,
+                                    uint8_t *buffer,
+                                    size_t *len);
 
 // Copies the expanded encoding: secret.
-mldsa_status mldsa_private_key_expanded(const mldsa_private_key *key, uint8_t *buffer, size_t *len);
+MLDSA_MUST_USE
+mldsa_status mldsa_private_key_expanded(const mldsa_private_key *key,
+                                        uint8_t *buffer,
+                                        size_t *len);
 
 // Copies PKCS#8 in DER, in one of the forms `MLDSA_PKCS8`: secret.
+MLDSA_MUST_USE
 mldsa_status mldsa_private_key_pkcs8(const mldsa_private_key *key,
                                      uint32_t form,
                                      uint8_t *buffer,
                                      size_t *len);
 
 // Makes the public key of a private key. Free it with `mldsa_public_key_free`.
+MLDSA_MUST_USE
 mldsa_status mldsa_private_key_public_key(const mldsa_private_key *key,
                                           mldsa_public_key **public_key);
 
 // Expands the key once, for keys that sign often. Idempotent.
-mldsa_status mldsa_private_key_prepare(const mldsa_private_key *key);
+MLDSA_MUST_USE mldsa_status mldsa_private_key_prepare(const mldsa_private_key *key);
+
+// Turns the verification of each signature before its release on (1, the default) or off (0).
+// It detects faults of the machine during signing, after which a signature can reveal the key;
+// such a signature is `MLDSA_STATUS_SIGNING`. No other thread uses the handle meanwhile.
+MLDSA_MUST_USE
+mldsa_status mldsa_private_key_set_self_verification(mldsa_private_key *key,
+                                                     uint32_t on);
 
 // Signs a message (FIPS 204 algorithm 2). `randomness`: null for 32 fresh bytes of the operating
-// system (hedged, recommended), or 32 bytes; 32 zero bytes are deterministic signing.
-// `*signature_len` is the size of the buffer before and of the signature after the call.
+// system (hedged, recommended), or 32 bytes; 32 zero bytes are deterministic signing. A generator
+// that fails or returns zeros is `MLDSA_STATUS_RANDOM`.
+// `*signature_len` is the size of the buffer before and of the signature after the call. After an
+// error both are as before, except that `*signature_len` is the needed size after
+// `MLDSA_STATUS_BUFFER_LENGTH`.
+MLDSA_MUST_USE
 mldsa_status mldsa_sign(const mldsa_private_key *key,
                         const uint8_t *message,
                         size_t message_len,
@@ -456,6 +544,7 @@ mldsa_status mldsa_sign(const mldsa_private_key *key,
 
 // Signs a digest (HashML-DSA, FIPS 204 algorithm 4). `hash` is an `MLDSA_HASH` number; a hash
 // weaker than the parameter set is rejected. The rest as `mldsa_sign`.
+MLDSA_MUST_USE
 mldsa_status mldsa_sign_prehashed(const mldsa_private_key *key,
                                   uint32_t hash,
                                   const uint8_t *digest,
@@ -467,6 +556,7 @@ mldsa_status mldsa_sign_prehashed(const mldsa_private_key *key,
                                   size_t *signature_len);
 
 // Signs a message representative of 64 bytes. The rest as `mldsa_sign`.
+MLDSA_MUST_USE
 mldsa_status mldsa_sign_mu(const mldsa_private_key *key,
                            const uint8_t *mu,
                            size_t mu_len,
@@ -474,7 +564,9 @@ mldsa_status mldsa_sign_mu(const mldsa_private_key *key,
                            uint8_t *signature,
                            size_t *signature_len);
 
-// Makes a public key from its encoding. Free it with `mldsa_public_key_free`.
+// Makes a public key from its encoding. A joined private key of ML-DSA-44 (seed and expanded key),
+// which has the length of a public key of ML-DSA-87, is `MLDSA_STATUS_KEY`. Free it with `mldsa_public_key_free`.
+MLDSA_MUST_USE
 mldsa_status mldsa_public_key_new(uint32_t set,
                                   const uint8_t *encoded,
                                   size_t encoded_len,
@@ -482,6 +574,7 @@ mldsa_status mldsa_public_key_new(uint32_t set,
 
 // Makes a public key from SubjectPublicKeyInfo (RFC 9881), in DER or in PEM. The parameter set
 // is in it.
+MLDSA_MUST_USE
 mldsa_status mldsa_public_key_from_spki(const uint8_t *spki,
                                         size_t spki_len,
                                         mldsa_public_key **key);
@@ -494,16 +587,23 @@ uint32_t mldsa_public_key_set(const mldsa_public_key *key);
 
 // Copies the encoding. `*len` is the size of the buffer before and of the encoding after the
 // call.
-mldsa_status mldsa_public_key_bytes(const mldsa_public_key *key, uint8_t *buffer, size_t *len);
+MLDSA_MUST_USE
+mldsa_status mldsa_public_key_bytes(const mldsa_public_key *key,
+                                    uint8_t *buffer,
+                                    size_t *len);
 
 // Copies SubjectPublicKeyInfo in DER: 1334, 1974 or 2614 bytes.
-mldsa_status mldsa_public_key_spki(const mldsa_public_key *key, uint8_t *buffer, size_t *len);
+MLDSA_MUST_USE
+mldsa_status mldsa_public_key_spki(const mldsa_public_key *key,
+                                   uint8_t *buffer,
+                                   size_t *len);
 
 // Expands the key once, for keys that verify often: 20, 36 or 64 KiB, and a third of the time
 // or less for each later verification. Idempotent.
-mldsa_status mldsa_public_key_prepare(const mldsa_public_key *key);
+MLDSA_MUST_USE mldsa_status mldsa_public_key_prepare(const mldsa_public_key *key);
 
 // Verifies a signature (FIPS 204 algorithm 3). 0 for a valid one only.
+MLDSA_MUST_USE
 mldsa_status mldsa_verify(const mldsa_public_key *key,
                           const uint8_t *message,
                           size_t message_len,
@@ -514,6 +614,7 @@ mldsa_status mldsa_verify(const mldsa_public_key *key,
 
 // Verifies a HashML-DSA signature (FIPS 204 algorithm 5) from the digest. `hash` is an
 // `MLDSA_HASH` number; a hash weaker than the parameter set is rejected.
+MLDSA_MUST_USE
 mldsa_status mldsa_verify_prehashed(const mldsa_public_key *key,
                                     uint32_t hash,
                                     const uint8_t *digest,
@@ -524,6 +625,7 @@ mldsa_status mldsa_verify_prehashed(const mldsa_public_key *key,
                                     size_t signature_len);
 
 // Verifies a signature of a message representative of 64 bytes.
+MLDSA_MUST_USE
 mldsa_status mldsa_verify_mu(const mldsa_public_key *key,
                              const uint8_t *mu,
                              size_t mu_len,
@@ -547,7 +649,7 @@ const char *mldsa_status_name(int32_t status);
 uint32_t mldsa_abi_version(void);
 
 // Known answers of all parameter sets on this machine.
-mldsa_status mldsa_self_test(void);
+MLDSA_MUST_USE mldsa_status mldsa_self_test(void);
 
 #ifdef __cplusplus
 }  // extern "C"

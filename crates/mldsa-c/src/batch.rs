@@ -28,17 +28,17 @@ pub(crate) fn threads(number: u32) -> Result<Threads, Status> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Item {
-    /// Encoded public key.
+    /// The encoded public key.
     pub public_key: *const u8,
-    /// Its bytes.
+    /// Length of `public_key` in bytes.
     pub public_key_len: usize,
-    /// Message.
+    /// The message.
     pub message: *const u8,
-    /// Its bytes.
+    /// Length of `message` in bytes.
     pub message_len: usize,
-    /// Signature.
+    /// The signature.
     pub signature: *const u8,
-    /// Its bytes.
+    /// Length of `signature` in bytes.
     pub signature_len: usize,
 }
 
@@ -46,17 +46,17 @@ pub struct Item {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PackedItem {
-    /// Offset of the encoded public key.
+    /// Offset of the encoded public key from the start of the data, in bytes.
     pub public_key: u32,
-    /// Its bytes.
+    /// Length of `public_key` in bytes.
     pub public_key_len: u32,
-    /// Offset of the message.
+    /// Offset of the message from the start of the data, in bytes.
     pub message: u32,
-    /// Its bytes.
+    /// Length of `message` in bytes.
     pub message_len: u32,
-    /// Offset of the signature.
+    /// Offset of the signature from the start of the data, in bytes.
     pub signature: u32,
-    /// Its bytes.
+    /// Length of `signature` in bytes.
     pub signature_len: u32,
 }
 
@@ -104,7 +104,21 @@ impl<P: Numbered> Verifier for BatchVerifier<P> {
     }
 }
 
-/// Writes one byte per item: the verdicts of `verify` for the items that can be read, and the
+/// The verdicts of the caller, each of them "not verified" whatever error follows.
+///
+/// # Safety
+/// `verdicts` is null or valid for reads and writes of `count` bytes.
+pub(crate) unsafe fn verdicts_out<'a>(
+    verdicts: *mut u8,
+    count: usize,
+) -> Result<&'a mut [u8], Status> {
+    // SAFETY: the contract of this function.
+    let out = unsafe { output(verdicts, count) }?;
+    out.fill(0);
+    Ok(out)
+}
+
+/// Writes one byte per item to `out`, whose bytes are 0: the verdicts of `verify` for the items that can be read, and the
 /// status of the others. Success if there is an item and all are valid.
 pub(crate) fn each<T>(
     items: impl Iterator<Item = Result<T, Status>>,
@@ -114,7 +128,6 @@ pub(crate) fn each<T>(
     if out.is_empty() {
         return Err(Status::EmptyBatch);
     }
-    out.fill(0);
     let mut readable = Vec::with_capacity(out.len());
     let mut items = items.enumerate().filter_map(|(index, item)| match item {
         Ok(item) => {
@@ -139,6 +152,7 @@ pub(crate) fn each<T>(
 
 /// Makes a batch verifier. `threads` is one of `MLDSA_THREADS`; expanded keys take at most
 /// `cache_bytes` bytes. Free it with `mldsa_batch_free`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_batch_new(
     set: u32,
@@ -169,6 +183,7 @@ pub unsafe extern "C" fn mldsa_batch_free(batch: *mut Batch) {
 /// Verifies `count` items under one context and writes one verdict for each: `MLDSA_VERDICT_VALID`
 /// or the status of the rejection. Each verdict is the one that the item alone would have.
 /// 0 if there is an item and all are valid; `MLDSA_STATUS_REJECTED` if some are not.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_batch_verify(
     batch: *const Batch,
@@ -180,15 +195,15 @@ pub unsafe extern "C" fn mldsa_batch_verify(
 ) -> Status {
     guard(|| {
         // SAFETY: the contract of the crate.
-        let (batch, context, list, out) = unsafe {
+        let out = unsafe { verdicts_out(verdicts, count) }?;
+        // SAFETY: the contract of the crate.
+        let (batch, context, list) = unsafe {
             (
                 handle(batch)?,
                 self::items(context, context_len)?,
                 self::items(items, count)?,
-                output(verdicts, count)?,
             )
         };
-        out.fill(0);
         let context = self::context(context)?;
         let parts = list.iter().map(|item| {
             // SAFETY: the contract of the crate.
@@ -206,6 +221,7 @@ pub unsafe extern "C" fn mldsa_batch_verify(
 
 /// `mldsa_batch_verify` of items whose parts are in one buffer, for languages whose memory must
 /// not contain pointers. A part outside of `data` is `MLDSA_STATUS_OUT_OF_BOUNDS`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_batch_verify_packed(
     batch: *const Batch,
@@ -219,16 +235,16 @@ pub unsafe extern "C" fn mldsa_batch_verify_packed(
 ) -> Status {
     guard(|| {
         // SAFETY: the contract of the crate.
-        let (batch, context, data, list, out) = unsafe {
+        let out = unsafe { verdicts_out(verdicts, count) }?;
+        // SAFETY: the contract of the crate.
+        let (batch, context, data, list) = unsafe {
             (
                 handle(batch)?,
                 self::items(context, context_len)?,
                 self::items(data, data_len)?,
                 self::items(items, count)?,
-                output(verdicts, count)?,
             )
         };
-        out.fill(0);
         let context = self::context(context)?;
         let parts = list.iter().map(|item| {
             Ok(Parts {

@@ -112,7 +112,8 @@ pub(crate) unsafe fn free<T>(handle: *mut T) {
 }
 
 /// Copies `bytes` into a buffer of the caller of `*len` bytes and writes their number to `len`.
-/// A buffer that is too small stays as it is; null with a `*len` of 0 is a query.
+/// After an error the buffer stays as it is, and `*len` too, except if the buffer is too small:
+/// then it is the needed size. Null with a `*len` of 0 is a query.
 ///
 /// # Safety
 /// `len` is null or valid for reads and writes, `buffer` for writes of `*len` bytes.
@@ -122,29 +123,35 @@ pub(crate) unsafe fn copy_out(
     len: *mut usize,
 ) -> Result<(), Status> {
     // SAFETY: the contract of this function.
-    let buffer = unsafe { sized_buffer(bytes.len(), buffer, len) }?;
-    buffer.copy_from_slice(bytes);
-    Ok(())
+    unsafe {
+        fill_out(bytes.len(), buffer, len, |out| {
+            Ok(out.copy_from_slice(bytes))
+        })
+    }
 }
 
-/// A buffer of the caller for exactly `needed` bytes; writes `needed` to `len`.
+/// [`copy_out`] of `needed` bytes that `fill` makes. A `fill` that fails has to leave the buffer as
+/// it is.
 ///
 /// # Safety
 /// As [`copy_out`].
-pub(crate) unsafe fn sized_buffer<'a>(
+pub(crate) unsafe fn fill_out(
     needed: usize,
     buffer: *mut u8,
     len: *mut usize,
-) -> Result<&'a mut [u8], Status> {
+    fill: impl FnOnce(&mut [u8]) -> Result<(), Status>,
+) -> Result<(), Status> {
     // SAFETY: the contract of this function.
     let capacity = *unsafe { handle(len) }?;
-    // SAFETY: the contract of this function.
-    unsafe { write(len, needed) }?;
     if capacity < needed {
+        // SAFETY: the contract of this function.
+        unsafe { write(len, needed) }?;
         return Err(Status::BufferLength);
     }
     // SAFETY: valid for `capacity` bytes, of which these are a part.
-    unsafe { output(buffer, needed) }
+    fill(unsafe { output(buffer, needed) }?)?;
+    // SAFETY: the contract of this function.
+    unsafe { write(len, needed) }
 }
 
 #[cfg(test)]

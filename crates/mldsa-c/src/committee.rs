@@ -8,8 +8,8 @@ use batch_verify::{
 };
 
 use crate::Status;
-use crate::batch::{each, part, threads};
-use crate::boundary::{free, guard, handle, items, output, store, write};
+use crate::batch::{each, part, threads, verdicts_out};
+use crate::boundary::{free, guard, handle, items, store, write};
 use crate::set::{Numbered, with_set};
 
 /// All votes must be valid, one for each member.
@@ -25,13 +25,13 @@ pub const RULE_ANY_VALID: u32 = 2;
 pub struct Vote {
     /// Index of the member in the committee.
     pub member: u32,
-    /// Message.
+    /// The message.
     pub message: *const u8,
-    /// Its bytes.
+    /// Length of `message` in bytes.
     pub message_len: usize,
-    /// Signature.
+    /// The signature.
     pub signature: *const u8,
-    /// Its bytes.
+    /// Length of `signature` in bytes.
     pub signature_len: usize,
 }
 
@@ -41,13 +41,13 @@ pub struct Vote {
 pub struct PackedVote {
     /// Index of the member in the committee.
     pub member: u32,
-    /// Offset of the message.
+    /// Offset of the message from the start of the data, in bytes.
     pub message: u32,
-    /// Its bytes.
+    /// Length of `message` in bytes.
     pub message_len: u32,
-    /// Offset of the signature.
+    /// Offset of the signature from the start of the data, in bytes.
     pub signature: u32,
-    /// Its bytes.
+    /// Length of `signature` in bytes.
     pub signature_len: u32,
 }
 
@@ -204,6 +204,7 @@ fn members<'a, P: Numbered>(
 /// Makes a committee of `count` members: their concatenated public keys and their weights, none of
 /// them 0. A quorum is more than `numerator / denominator` of the weight. All votes are under
 /// `context`. `threads` is one of `MLDSA_THREADS`. Free it with `mldsa_committee_free`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_new(
     set: u32,
@@ -257,6 +258,7 @@ pub unsafe extern "C" fn mldsa_committee_new(
 /// with weight 0 leaves. Changes that are already in force, and repetitions of a change, change
 /// nothing. Members that stay keep their order and their expanded keys; the old committee stays
 /// valid.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_successor(
     committee: *const Committee,
@@ -296,7 +298,8 @@ pub unsafe extern "C" fn mldsa_committee_len(committee: *const Committee) -> usi
     unsafe { handle(committee) }.map_or(0, |committee| committee.0.len())
 }
 
-/// Writes the index of the member with a public key.
+/// Writes the index of the member with a public key: 2^32 - 1 after an error.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_index(
     committee: *const Committee,
@@ -306,7 +309,10 @@ pub unsafe extern "C" fn mldsa_committee_index(
 ) -> Status {
     guard(|| {
         // SAFETY: the contract of the crate.
-        let (committee, key) = unsafe { (handle(committee)?, items(public_key, public_key_len)?) };
+        let (committee, key) = unsafe {
+            write(index, u32::MAX)?;
+            (handle(committee)?, items(public_key, public_key_len)?)
+        };
         let found = committee.0.index(key).ok_or(Status::UnknownMember)?;
         // SAFETY: the contract of the crate.
         unsafe { write(index, found) }
@@ -336,6 +342,7 @@ fn packed<'a>(data: &'a [u8], vote: &PackedVote) -> Result<Signed<'a>, Status> {
 
 /// Verifies `count` votes and writes one verdict for each: `MLDSA_VERDICT_VALID` or the status of
 /// the rejection. 0 if there is a vote and all are valid; `MLDSA_STATUS_REJECTED` if some are not.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_verify(
     committee: *const Committee,
@@ -345,13 +352,9 @@ pub unsafe extern "C" fn mldsa_committee_verify(
 ) -> Status {
     guard(|| {
         // SAFETY: the contract of the crate.
-        let (committee, list, out) = unsafe {
-            (
-                handle(committee)?,
-                items(votes, count)?,
-                output(verdicts, count)?,
-            )
-        };
+        let out = unsafe { verdicts_out(verdicts, count) }?;
+        // SAFETY: the contract of the crate.
+        let (committee, list) = unsafe { (handle(committee)?, items(votes, count)?) };
         // SAFETY: the contract of the crate.
         let mut votes = list.iter().map(|vote| unsafe { signed(vote) });
         committee.0.verify(&mut votes, out)
@@ -360,6 +363,7 @@ pub unsafe extern "C" fn mldsa_committee_verify(
 
 /// `mldsa_committee_verify` of votes whose parts are in one buffer. A part outside of `data` is
 /// `MLDSA_STATUS_OUT_OF_BOUNDS`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_verify_packed(
     committee: *const Committee,
@@ -371,12 +375,13 @@ pub unsafe extern "C" fn mldsa_committee_verify_packed(
 ) -> Status {
     guard(|| {
         // SAFETY: the contract of the crate.
-        let (committee, data, list, out) = unsafe {
+        let out = unsafe { verdicts_out(verdicts, count) }?;
+        // SAFETY: the contract of the crate.
+        let (committee, data, list) = unsafe {
             (
                 handle(committee)?,
                 items(data, data_len)?,
                 items(votes, count)?,
-                output(verdicts, count)?,
             )
         };
         let mut votes = list.iter().map(|vote| packed(data, vote));
@@ -395,6 +400,7 @@ fn rule(number: u32) -> Result<QuorumRule, Status> {
 
 /// Whether votes for `message` reach the threshold under one of `MLDSA_RULE`. The messages of the
 /// votes are not read. Writes the verified weight, or the vote that was rejected.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_quorum(
     committee: *const Committee,
@@ -427,6 +433,7 @@ pub unsafe extern "C" fn mldsa_committee_quorum(
 }
 
 /// `mldsa_committee_quorum` of votes whose signatures are in one buffer.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_quorum_packed(
     committee: *const Committee,

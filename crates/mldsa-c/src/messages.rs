@@ -30,6 +30,7 @@ pub(crate) fn hash(number: u32) -> Result<PreHash, Status> {
 }
 
 /// Begins a message representative under a public key. Free it with `mldsa_mu_free`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_mu_new(
     key: *const PublicKey,
@@ -48,6 +49,7 @@ pub unsafe extern "C" fn mldsa_mu_new(
 }
 
 /// Appends a piece of the message.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_mu_update(
     mu: *mut MuState,
@@ -64,6 +66,7 @@ pub unsafe extern "C" fn mldsa_mu_update(
 }
 
 /// Writes the representative of the message so far: exactly 64 bytes.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_mu_finish(
     mu: *const MuState,
@@ -91,6 +94,7 @@ pub unsafe extern "C" fn mldsa_mu_free(mu: *mut MuState) {
 /// The precompile of EIP-8355: `input` is public key, signature and message, concatenated.
 /// Writes the gas and whether the signature is valid (1 or 0); a malformed input is not valid.
 /// `MLDSA_STATUS_OUT_OF_GAS` if the limit is below the price.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_eip8355(
     set: u32,

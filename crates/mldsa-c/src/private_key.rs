@@ -3,14 +3,15 @@
 use core::fmt;
 use std::sync::OnceLock;
 
-use mldsa_core::no_alloc::SignInto;
-use mldsa_core::pkcs8::DecodePrivateKey;
+use mldsa_core::internals::{decode_pem, import_pkcs8_in};
+use mldsa_core::no_alloc::{SignInto, SigningKeyStorage};
+use mldsa_core::pkcs8::PrivateKeyInfoRef;
 use mldsa_core::{
     MlDsa44, MlDsa65, MlDsa87, PreHashed, PreparedSigningKey, PrivateKeyForm, Randomness,
-    SigningKey, zeroize_stack,
+    SigningKey, SysRng, zeroize_stack,
 };
 
-use crate::boundary::{copy_out, free, guard, handle, items, sized_buffer, store};
+use crate::boundary::{copy_out, fill_out, free, guard, handle, items, store};
 use crate::messages::{context, hash, mu};
 use crate::public_key::Signed;
 use crate::set::{Numbered, with_set};
@@ -19,10 +20,13 @@ use crate::{PublicKey, Status};
 /// Bytes of a seed.
 pub const SEED_LEN: usize = 32;
 
-/// Stack that may hold parts of a private key while it is made or used.
-const STACK: usize = 128 * 1024;
+/// Bytes of stack that may hold parts of a private key while it is made or prepared:
+/// `tests/c/stack.c` compares them with what is used.
+const STACK: usize = 40 * 1024;
 
 /// A private key of any parameter set, wiped when it is freed. Any number of threads at once.
+/// Each signature is verified before it is released, see
+/// `mldsa_private_key_set_self_verification`.
 pub struct PrivateKey(Box<dyn Signer>);
 
 impl fmt::Debug for PrivateKey {
@@ -34,15 +38,16 @@ impl fmt::Debug for PrivateKey {
 /// A private key without its type.
 trait Signer: Send + Sync {
     fn set(&self) -> u32;
-    fn seed(&self) -> Option<&[u8; SEED_LEN]>;
-    fn expanded(&self) -> &[u8];
-    fn public_key(&self) -> PublicKey;
+    fn seed(&self) -> Result<&[u8; SEED_LEN], Status>;
+    fn expanded(&self) -> Result<&[u8], Status>;
+    fn public_key(&self) -> Result<PublicKey, Status>;
     fn pkcs8(
         &self,
         form: PrivateKeyForm,
         write: &mut dyn FnMut(&[u8]) -> Result<(), Status>,
     ) -> Result<(), Status>;
-    fn prepare(&self);
+    fn prepare(&self) -> Result<(), Status>;
+    fn set_self_verification(&mut self, on: bool) -> Result<(), Status>;
     fn signature_len(&self) -> usize;
     fn sign(
         &self,
@@ -53,8 +58,24 @@ trait Signer: Send + Sync {
 }
 
 struct Key<P: Numbered> {
-    key: SigningKey<P>,
+    /// Not moved once there is a key in it: a move would leave a copy, and takes stack.
+    memory: SigningKeyStorage<P>,
     prepared: OnceLock<PreparedSigningKey<P>>,
+}
+
+impl<P: Numbered> Key<P> {
+    /// On the heap, still without a key.
+    #[inline(never)]
+    fn empty() -> Box<Self> {
+        Box::new(Self {
+            memory: SigningKeyStorage::new(),
+            prepared: OnceLock::new(),
+        })
+    }
+
+    fn key(&self) -> Result<&SigningKey<P>, Status> {
+        self.memory.key().ok_or(Status::Internal)
+    }
 }
 
 impl<P: Numbered> Signer for Key<P> {
@@ -62,16 +83,16 @@ impl<P: Numbered> Signer for Key<P> {
         P::NUMBER
     }
 
-    fn seed(&self) -> Option<&[u8; SEED_LEN]> {
-        self.key.seed()
+    fn seed(&self) -> Result<&[u8; SEED_LEN], Status> {
+        self.key()?.seed().ok_or(Status::NoSeed)
     }
 
-    fn expanded(&self) -> &[u8] {
-        self.key.expanded().as_ref()
+    fn expanded(&self) -> Result<&[u8], Status> {
+        Ok(self.key()?.expanded().as_ref())
     }
 
-    fn public_key(&self) -> PublicKey {
-        PublicKey::new(self.key.verifying_key().clone())
+    fn public_key(&self) -> Result<PublicKey, Status> {
+        Ok(PublicKey::new(self.key()?.verifying_key().clone()))
     }
 
     fn pkcs8(
@@ -79,12 +100,24 @@ impl<P: Numbered> Signer for Key<P> {
         form: PrivateKeyForm,
         write: &mut dyn FnMut(&[u8]) -> Result<(), Status>,
     ) -> Result<(), Status> {
-        let document = self.key.to_pkcs8_der_as(form);
+        let document = self.key()?.to_pkcs8_der_as(form);
         write(document.map_err(|_| Status::NoSeed)?.as_bytes())
     }
 
-    fn prepare(&self) {
-        self.prepared.get_or_init(|| self.key.prepare());
+    fn prepare(&self) -> Result<(), Status> {
+        let key = self.key()?;
+        self.prepared
+            .get_or_init(|| zeroize_stack::<STACK, _>(|| key.prepare()));
+        Ok(())
+    }
+
+    fn set_self_verification(&mut self, on: bool) -> Result<(), Status> {
+        let key = self.memory.key_mut().ok_or(Status::Internal)?;
+        key.set_self_verification(on);
+        match self.prepared.take() {
+            Some(_) => self.prepare(),
+            None => Ok(()),
+        }
     }
 
     fn signature_len(&self) -> usize {
@@ -102,10 +135,17 @@ impl<P: Numbered> Signer for Key<P> {
             fill_random(&mut fresh)?;
         }
         let randomness = Randomness::Hedged(randomness.unwrap_or(&fresh));
-        let key: &dyn SignInto<P> = match self.prepared.get() {
+        // The matrix of a key that is not prepared has no place on the stack of a small thread.
+        let once;
+        let key = match self.prepared.get() {
             Some(key) => key,
-            None => &self.key,
+            None => {
+                let key = self.key()?;
+                once = zeroize_stack::<STACK, _>(|| key.prepare());
+                &once
+            }
         };
+        let key: &dyn SignInto<P> = key;
         // The buffer of the caller stays as it is after an error.
         let mut signature = vec![0; P::SIG_LEN];
         match message {
@@ -123,32 +163,37 @@ impl<P: Numbered> Signer for Key<P> {
     }
 }
 
-/// Fills a buffer from the operating system's generator.
+/// Fills a buffer from the operating system's generator. Zeros are a failure: they would be
+/// deterministic signing.
 fn fill_random(bytes: &mut [u8; 32]) -> Result<(), Status> {
     use mldsa_core::rand_core::TryRng;
-    let filled = mldsa_core::SysRng.try_fill_bytes(bytes);
-    filled.map_err(|_| Status::Random)
+    let filled = SysRng.try_fill_bytes(bytes);
+    filled.map_err(|_| Status::Random)?;
+    match bytes.iter().fold(0, |all, byte| all | byte) {
+        0 => Err(Status::Random),
+        _ => Ok(()),
+    }
 }
 
 impl PrivateKey {
-    /// The result of `make` in its final place; the stack on which it was made is wiped.
+    /// The key that `make` puts into memory of the heap; the stack on which it was made is wiped.
     fn new<P: Numbered>(
-        make: impl FnOnce() -> Result<SigningKey<P>, Status>,
+        make: impl FnOnce(&mut SigningKeyStorage<P>) -> Result<&mut SigningKey<P>, Status>,
     ) -> Result<Self, Status> {
-        zeroize_stack::<STACK, _>(|| {
-            let (key, prepared) = (make()?, OnceLock::new());
-            Ok(Self(Box::new(Key { key, prepared })))
-        })
+        let mut key = Key::<P>::empty();
+        zeroize_stack::<STACK, _>(|| make(&mut key.memory).map(|_| ()))?;
+        Ok(Self(key))
     }
 }
 
 /// Generates a private key with the operating system's generator. Free it with
 /// `mldsa_private_key_free`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_generate(set: u32, key: *mut *mut PrivateKey) -> Status {
     let make = || {
-        with_set!(set, P => PrivateKey::new(|| {
-            SigningKey::<P>::generate().map_err(|_| Status::Random)
+        with_set!(set, P => PrivateKey::new::<P>(|memory| {
+            SigningKey::generate_with_rng_in(&mut SysRng, memory).map_err(|_| Status::Random)
         }))
     };
     // SAFETY: the contract of the crate.
@@ -156,6 +201,7 @@ pub unsafe extern "C" fn mldsa_private_key_generate(set: u32, key: *mut *mut Pri
 }
 
 /// Makes a private key from its seed of 32 bytes (FIPS 204 algorithm 6).
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_from_seed(
     set: u32,
@@ -167,7 +213,9 @@ pub unsafe extern "C" fn mldsa_private_key_from_seed(
         // SAFETY: the contract of the crate.
         let seed = unsafe { items(seed, seed_len) }?;
         let seed: &[u8; SEED_LEN] = seed.try_into().map_err(|_| Status::KeyLength)?;
-        with_set!(set, P => PrivateKey::new(|| Ok(SigningKey::<P>::from_seed(seed))))
+        with_set!(set, P => PrivateKey::new::<P>(|memory| {
+            Ok(SigningKey::from_seed_in(seed, memory))
+        }))
     };
     // SAFETY: the contract of the crate.
     unsafe { store(key, make) }
@@ -175,6 +223,7 @@ pub unsafe extern "C" fn mldsa_private_key_from_seed(
 
 /// Makes a private key from its expanded encoding of 2560, 4032 or 4896 bytes. Every part is
 /// checked, at the cost of a key generation. The seed of such a key is not known.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_from_expanded(
     set: u32,
@@ -185,8 +234,8 @@ pub unsafe extern "C" fn mldsa_private_key_from_expanded(
     let make = || {
         // SAFETY: the contract of the crate.
         let expanded = unsafe { items(expanded, expanded_len) }?;
-        with_set!(set, P => PrivateKey::new(|| {
-            Ok(SigningKey::<P>::from_expanded_bytes(expanded)?)
+        with_set!(set, P => PrivateKey::new::<P>(|memory| {
+            Ok(SigningKey::from_expanded_bytes_in(expanded, memory)?)
         }))
     };
     // SAFETY: the contract of the crate.
@@ -195,25 +244,30 @@ pub unsafe extern "C" fn mldsa_private_key_from_expanded(
 
 /// Makes a private key from PKCS#8 (RFC 9881: seed, expanded key or both), in DER or in PEM. The
 /// parameter set is in it.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_from_pkcs8(
     pkcs8: *const u8,
     pkcs8_len: usize,
     key: *mut *mut PrivateKey,
 ) -> Status {
-    fn read<P: Numbered>(bytes: &[u8]) -> Option<PrivateKey> {
-        let read = || match SigningKey::<P>::from_pkcs8_der(bytes) {
-            Ok(key) => Ok(key),
-            Err(_) => SigningKey::<P>::from_pkcs8_pem(bytes),
-        };
-        PrivateKey::new(|| read().map_err(|_| Status::Encoding)).ok()
+    fn read<P: Numbered>(info: &PrivateKeyInfoRef<'_>) -> Option<PrivateKey> {
+        PrivateKey::new::<P>(|memory| import_pkcs8_in(info, memory).map_err(|_| Status::Encoding))
+            .ok()
+    }
+    fn any(der: &[u8]) -> Result<PrivateKey, Status> {
+        let info = PrivateKeyInfoRef::try_from(der).map_err(|_| Status::Encoding)?;
+        let key = read::<MlDsa44>(&info).or_else(|| read::<MlDsa65>(&info));
+        key.or_else(|| read::<MlDsa87>(&info))
+            .ok_or(Status::Encoding)
     }
     let make = || {
         // SAFETY: the contract of the crate.
         let bytes = unsafe { items(pkcs8, pkcs8_len) }?;
-        let key = read::<MlDsa44>(bytes).or_else(|| read::<MlDsa65>(bytes));
-        key.or_else(|| read::<MlDsa87>(bytes))
-            .ok_or(Status::Encoding)
+        any(bytes).or_else(|status| match decode_pem(bytes, &["PRIVATE KEY"]) {
+            Ok((_, der)) => any(&der),
+            Err(_) => Err(status),
+        })
     };
     // SAFETY: the contract of the crate.
     unsafe { store(key, make) }
@@ -234,6 +288,7 @@ pub unsafe extern "C" fn mldsa_private_key_set(key: *const PrivateKey) -> u32 {
 }
 
 /// Copies the seed: 32 secret bytes. `MLDSA_STATUS_NO_SEED` for a key that came without.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_seed(
     key: *const PrivateKey,
@@ -242,13 +297,14 @@ pub unsafe extern "C" fn mldsa_private_key_seed(
 ) -> Status {
     guard(|| {
         // SAFETY: the contract of the crate.
-        let seed = unsafe { handle(key) }?.0.seed().ok_or(Status::NoSeed)?;
+        let seed = unsafe { handle(key) }?.0.seed()?;
         // SAFETY: the contract of the crate.
         unsafe { copy_out(seed, buffer, len) }
     })
 }
 
 /// Copies the expanded encoding: secret.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_expanded(
     key: *const PrivateKey,
@@ -256,7 +312,7 @@ pub unsafe extern "C" fn mldsa_private_key_expanded(
     len: *mut usize,
 ) -> Status {
     // SAFETY: the contract of the crate.
-    guard(|| unsafe { copy_out(handle(key)?.0.expanded(), buffer, len) })
+    guard(|| unsafe { copy_out(handle(key)?.0.expanded()?, buffer, len) })
 }
 
 /// PKCS#8 with the seed alone: 54 bytes.
@@ -267,6 +323,7 @@ pub const PKCS8_EXPANDED: u32 = 1;
 pub const PKCS8_BOTH: u32 = 2;
 
 /// Copies PKCS#8 in DER, in one of the forms `MLDSA_PKCS8`: secret.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_pkcs8(
     key: *const PrivateKey,
@@ -290,23 +347,42 @@ pub unsafe extern "C" fn mldsa_private_key_pkcs8(
 }
 
 /// Makes the public key of a private key. Free it with `mldsa_public_key_free`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_public_key(
     key: *const PrivateKey,
     public_key: *mut *mut PublicKey,
 ) -> Status {
     // SAFETY: the contract of the crate.
-    unsafe { store(public_key, || Ok(handle(key)?.0.public_key())) }
+    unsafe { store(public_key, || handle(key)?.0.public_key()) }
 }
 
 /// Expands the key once, for keys that sign often. Idempotent.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_prepare(key: *const PrivateKey) -> Status {
     guard(|| {
         // SAFETY: the contract of the crate.
-        let key = unsafe { handle(key) }?;
-        zeroize_stack::<STACK, _>(|| key.0.prepare());
-        Ok(())
+        unsafe { handle(key) }?.0.prepare()
+    })
+}
+
+/// Turns the verification of each signature before its release on (1, the default) or off (0).
+/// It detects faults of the machine during signing, after which a signature can reveal the key;
+/// such a signature is `MLDSA_STATUS_SIGNING`. No other thread uses the handle meanwhile.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_private_key_set_self_verification(
+    key: *mut PrivateKey,
+    on: u32,
+) -> Status {
+    guard(|| {
+        // SAFETY: the contract of the crate: no other thread uses the handle.
+        let key = unsafe { key.as_mut() }.ok_or(Status::NullPointer)?;
+        if on > 1 {
+            return Err(Status::Argument);
+        }
+        key.0.set_self_verification(on == 1)
     })
 }
 
@@ -326,13 +402,20 @@ unsafe fn sign(
     // SAFETY: the contract of this function.
     let randomness = unsafe { randomness.cast::<[u8; 32]>().as_ref() };
     // SAFETY: the contract of this function.
-    let out = unsafe { sized_buffer(key.0.signature_len(), signature, signature_len) }?;
-    key.0.sign(&message, randomness, out)
+    unsafe {
+        fill_out(key.0.signature_len(), signature, signature_len, |out| {
+            key.0.sign(&message, randomness, out)
+        })
+    }
 }
 
 /// Signs a message (FIPS 204 algorithm 2). `randomness`: null for 32 fresh bytes of the operating
-/// system (hedged, recommended), or 32 bytes; 32 zero bytes are deterministic signing.
-/// `*signature_len` is the size of the buffer before and of the signature after the call.
+/// system (hedged, recommended), or 32 bytes; 32 zero bytes are deterministic signing. A generator
+/// that fails or returns zeros is `MLDSA_STATUS_RANDOM`.
+/// `*signature_len` is the size of the buffer before and of the signature after the call. After an
+/// error both are as before, except that `*signature_len` is the needed size after
+/// `MLDSA_STATUS_BUFFER_LENGTH`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_sign(
     key: *const PrivateKey,
@@ -356,6 +439,7 @@ pub unsafe extern "C" fn mldsa_sign(
 
 /// Signs a digest (HashML-DSA, FIPS 204 algorithm 4). `hash` is an `MLDSA_HASH` number; a hash
 /// weaker than the parameter set is rejected. The rest as `mldsa_sign`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_sign_prehashed(
     key: *const PrivateKey,
@@ -379,6 +463,7 @@ pub unsafe extern "C" fn mldsa_sign_prehashed(
 }
 
 /// Signs a message representative of 64 bytes. The rest as `mldsa_sign`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_sign_mu(
     key: *const PrivateKey,

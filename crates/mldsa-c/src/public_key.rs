@@ -3,6 +3,7 @@
 use core::fmt;
 use std::sync::OnceLock;
 
+use mldsa_core::internals::is_joined_private_key;
 use mldsa_core::spki::{DecodePublicKey, EncodePublicKey};
 use mldsa_core::{
     Context, MlDsa44, MlDsa65, MlDsa87, Mu, PreHash, PreHashed, PreparedVerifyingKey, VerifyingKey,
@@ -95,7 +96,9 @@ impl PublicKey {
     }
 }
 
-/// Makes a public key from its encoding. Free it with `mldsa_public_key_free`.
+/// Makes a public key from its encoding. A joined private key of ML-DSA-44 (seed and expanded key),
+/// which has the length of a public key of ML-DSA-87, is `MLDSA_STATUS_KEY`. Free it with `mldsa_public_key_free`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_public_key_new(
     set: u32,
@@ -106,6 +109,9 @@ pub unsafe extern "C" fn mldsa_public_key_new(
     let make = || {
         // SAFETY: the contract of the crate.
         let encoded = unsafe { items(encoded, encoded_len) }?;
+        if is_joined_private_key::<MlDsa44>(encoded) {
+            return Err(Status::Key);
+        }
         with_set!(set, P => Ok(PublicKey::new(VerifyingKey::<P>::from_bytes(encoded)?)))
     };
     // SAFETY: the contract of the crate.
@@ -114,6 +120,7 @@ pub unsafe extern "C" fn mldsa_public_key_new(
 
 /// Makes a public key from SubjectPublicKeyInfo (RFC 9881), in DER or in PEM. The parameter set
 /// is in it.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_public_key_from_spki(
     spki: *const u8,
@@ -154,6 +161,7 @@ pub unsafe extern "C" fn mldsa_public_key_set(key: *const PublicKey) -> u32 {
 
 /// Copies the encoding. `*len` is the size of the buffer before and of the encoding after the
 /// call.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_public_key_bytes(
     key: *const PublicKey,
@@ -165,6 +173,7 @@ pub unsafe extern "C" fn mldsa_public_key_bytes(
 }
 
 /// Copies SubjectPublicKeyInfo in DER: 1334, 1974 or 2614 bytes.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_public_key_spki(
     key: *const PublicKey,
@@ -177,6 +186,7 @@ pub unsafe extern "C" fn mldsa_public_key_spki(
 
 /// Expands the key once, for keys that verify often: 20, 36 or 64 KiB, and a third of the time
 /// or less for each later verification. Idempotent.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_public_key_prepare(key: *const PublicKey) -> Status {
     guard(|| {
@@ -202,6 +212,7 @@ unsafe fn verify(
 }
 
 /// Verifies a signature (FIPS 204 algorithm 3). 0 for a valid one only.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_verify(
     key: *const PublicKey,
@@ -224,6 +235,7 @@ pub unsafe extern "C" fn mldsa_verify(
 
 /// Verifies a HashML-DSA signature (FIPS 204 algorithm 5) from the digest. `hash` is an
 /// `MLDSA_HASH` number; a hash weaker than the parameter set is rejected.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_verify_prehashed(
     key: *const PublicKey,
@@ -246,6 +258,7 @@ pub unsafe extern "C" fn mldsa_verify_prehashed(
 }
 
 /// Verifies a signature of a message representative of 64 bytes.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_verify_mu(
     key: *const PublicKey,

@@ -7,13 +7,13 @@ use mldsa_core::{KeyError, MessageError, SignError, VerifyError};
 
 use crate::boundary::guard;
 
-/// Verdict of a valid item. 0: not verified. Any other value is the status of the rejection.
+/// Verdict of a valid item, which is no number of a status. 0: not verified. Any other value is
+/// the status of the rejection. After an error of the whole call no verdict is valid.
 pub const VERDICT_VALID: u8 = 1;
 
 /// Result of a call. 0 is success; for a verification, a valid signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
-#[must_use]
 pub enum Status {
     /// Success.
     Ok = 0,
@@ -27,15 +27,16 @@ pub enum Status {
     BufferLength = 5,
     /// A private or public key of the wrong length.
     KeyLength = 6,
-    /// An expanded private key whose parts are out of range or inconsistent.
+    /// An expanded private key whose parts are out of range or inconsistent, or a private key
+    /// where a public one belongs.
     Key = 7,
     /// No key of ML-DSA in this DER or PEM.
     Encoding = 8,
     /// The seed of this private key is not known.
     NoSeed = 9,
-    /// The operating system's random number generator failed.
+    /// The operating system's random number generator failed or returned zeros.
     Random = 10,
-    /// Signing failed: by all probability a fault of the machine.
+    /// Signing failed, or the signature was not valid: by all probability a fault of the machine.
     Signing = 11,
     /// A self-test failed.
     SelfTest = 12,
@@ -49,7 +50,8 @@ pub enum Status {
     Epoch = 16,
     /// A length above the limit of the interface.
     TooLarge = 17,
-    /// A failure inside the library. The handles of the call may only be freed.
+    /// A failure inside the library. The handles of the call may only be freed. Memory that runs
+    /// out ends the process instead.
     Internal = 18,
     /// The committee does not have this public key or index.
     UnknownMember = 32,
@@ -139,7 +141,14 @@ pub extern "C" fn mldsa_abi_version() -> u32 {
 /// The version of the interface that a header describes.
 pub const ABI_VERSION: u32 = 1;
 
+/// Bytes of stack that a function takes at most, except those that sign.
+pub const STACK_BYTES: usize = 48 * 1024;
+/// Bytes of stack that a function that signs takes at most: `mldsa_sign`, `mldsa_sign_prehashed`,
+/// `mldsa_sign_mu` and `mldsa_self_test`.
+pub const SIGN_STACK_BYTES: usize = 96 * 1024;
+
 /// Known answers of all parameter sets on this machine.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn mldsa_self_test() -> Status {
     guard(|| mldsa_core::self_test().map_err(|_| Status::SelfTest))

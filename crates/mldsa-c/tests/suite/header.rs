@@ -6,7 +6,15 @@ use std::path::Path;
 #[test]
 fn the_header_describes_the_library() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let config = cbindgen::Config::from_file(package.join("cbindgen.toml")).expect("cbindgen.toml");
+    let mut config =
+        cbindgen::Config::from_file(package.join("cbindgen.toml")).expect("cbindgen.toml");
+    let texts = config.after_includes.get_or_insert_default();
+    texts.push_str(
+        "\n\n/* KiB of stack that each function takes in ML-DSA-44, 65 and 87, the largest of\n \
+         * portable and AVX2 code (docs/c.md):\n *\n",
+    );
+    texts.push_str(&crate::stack::comment());
+    texts.push_str(" */");
     let bindings = cbindgen::Builder::new()
         .with_crate(package)
         .with_config(config)

@@ -8,30 +8,44 @@ use std::process::{Command, Output, Stdio};
 pub(crate) struct Program(PathBuf);
 
 /// The folder of the test executables, which has the libraries too.
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     let test = std::env::current_exe().expect("a test executable");
     test.parent().expect("a folder").to_path_buf()
 }
 
 /// The static library: the one that `MLDSA_C_ARCHIVE` names, or the one of the tests.
-fn archive() -> PathBuf {
+pub(crate) fn archive() -> PathBuf {
     let named = std::env::var_os("MLDSA_C_ARCHIVE").map(PathBuf::from);
     named.unwrap_or_else(|| folder().join("libmldsa_c.a"))
 }
 
 /// Compiles a source file of the package. The first word of `compiler` is the program.
 pub(crate) fn compile(compiler: &str, source: &str, suffix: &str) -> Program {
+    compile_with(compiler, source, suffix, &[&archive()])
+}
+
+/// [`compile`] with other archives.
+pub(crate) fn compile_with(
+    compiler: &str,
+    source: &str,
+    suffix: &str,
+    archives: &[&PathBuf],
+) -> Program {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let source = package.join(source);
     let stem = source.file_stem().expect("a name").to_string_lossy();
     let program = folder().join(format!("mldsa_c_{stem}{suffix}"));
+    // A C compiler for another library, such as musl's.
+    let named = std::env::var("MLDSA_C_COMPILER").ok();
+    let named = named.filter(|_| compiler == C);
+    let compiler = named.as_deref().unwrap_or(compiler);
     let mut words = compiler.split_whitespace();
     let mut command = Command::new(words.next().expect("a compiler"));
     command
         .args(words)
         .args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g", "-O1"]);
     command.arg("-I").arg(package.join("include")).arg(&source);
-    command.arg("-o").arg(&program).arg(archive());
+    command.arg("-o").arg(&program).args(archives);
     command.args(["-lpthread", "-ldl", "-lm"]);
     let output = command.output().expect("a C compiler");
     assert!(
@@ -42,7 +56,7 @@ pub(crate) fn compile(compiler: &str, source: &str, suffix: &str) -> Program {
     Program(program)
 }
 
-fn text(output: &Output) -> String {
+pub(crate) fn text(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8_lossy(&both).into_owned()
 }
@@ -50,10 +64,21 @@ fn text(output: &Output) -> String {
 impl Program {
     /// Runs the program under `wrapper` with `input`; its output, if it succeeded.
     pub(crate) fn run(&self, wrapper: &[&str], input: &str) -> String {
+        self.run_with(wrapper, input, &[])
+    }
+
+    /// [`Program::run`] with variables in the environment.
+    pub(crate) fn run_with(
+        &self,
+        wrapper: &[&str],
+        input: &str,
+        variables: &[(&str, &str)],
+    ) -> String {
         let mut words: Vec<&std::ffi::OsStr> = wrapper.iter().map(std::ffi::OsStr::new).collect();
         words.push(self.0.as_os_str());
         let mut child = Command::new(words[0])
             .args(&words[1..])
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -75,7 +100,7 @@ impl Program {
 }
 
 /// Whether `program` is in a folder of `PATH`; says so if not.
-fn has(program: &str) -> bool {
+pub(crate) fn has(program: &str) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&folders).any(|folder| folder.join(program).is_file());
     if !found {
@@ -84,7 +109,7 @@ fn has(program: &str) -> bool {
     found
 }
 
-const C: &str = "cc -std=c99";
+pub(crate) const C: &str = "cc -std=c99";
 const ASAN: &str = "cc -std=c99 -fsanitize=address,undefined -fno-sanitize-recover=all";
 const VALGRIND: [&str; 4] = [
     "valgrind",
@@ -108,6 +133,12 @@ fn the_cpp_example_runs() {
         let output = compile("c++ -std=c++11", "examples/committee.cpp", "").run(&[], "");
         assert!(output.contains("vote 2: challenge_mismatch") && output.contains("weight 30"));
     }
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn a_bad_generator_is_an_error() {
+    println!("{}", compile(C, "tests/c/random.c", "").run(&[], ""));
 }
 
 #[test]
