@@ -10,14 +10,14 @@ type Batch struct {
 	*buffers
 }
 
-// buffers are the growing parts of batches. They are pooled, because fresh ones for each commit cost
-// more than the verification.
+// buffers are the growing parts of batches and lists of votes. They are pooled, because fresh ones for
+// each commit cost more than the verification.
 type buffers struct {
 	keys  []*PublicKey
 	data  []byte
-	parts []packed
+	parts []packedItem
+	votes []packedVote
 	// Scratch of the verification.
-	chosen   []packed
 	places   []int
 	verdicts []byte
 }
@@ -27,7 +27,7 @@ var pooled = sync.Pool{New: func() any { return new(buffers) }}
 // reset removes everything, and keeps the memory.
 func (b *buffers) reset() {
 	clear(b.keys)
-	b.keys, b.data, b.parts = b.keys[:0], b.data[:0], b.parts[:0]
+	b.keys, b.data, b.parts, b.votes = b.keys[:0], b.data[:0], b.parts[:0], b.votes[:0]
 }
 
 // room returns a slice of n zero verdicts.
@@ -40,27 +40,29 @@ func (b *buffers) room(n int) []byte {
 	return b.verdicts
 }
 
-// packed is one signature: offsets into buffers.data. The layout of mldsa_packed_vote.
-type packed struct {
+// packedItem is a signature under a key: offsets into buffers.data. The layout of mldsa_packed_item.
+type packedItem struct {
+	key, keyLen             uint32
+	message, messageSize    uint32
+	signature, signatureLen uint32
+}
+
+// packedVote is a signature of a member. The layout of mldsa_packed_vote.
+type packedVote struct {
 	member                  uint32
 	message, messageSize    uint32
 	signature, signatureLen uint32
 }
 
-func (p *packed) messageOf(data []byte) []byte   { return data[p.message:][:p.messageSize] }
-func (p *packed) signatureOf(data []byte) []byte { return data[p.signature:][:p.signatureLen] }
-
-// pack appends the bytes of a signature; false if the data would exceed 4 GiB.
-func (b *buffers) pack(message, signature []byte) (packed, bool) {
+// pack appends the parts of a signature and returns the offset of the first one; false if the data
+// would exceed 4 GiB.
+func (b *buffers) pack(key string, message, signature []byte) (uint32, bool) {
 	start := uint64(len(b.data))
-	if start+uint64(len(message))+uint64(len(signature)) > 1<<32-1 {
-		return packed{}, false
+	if start+uint64(len(key))+uint64(len(message))+uint64(len(signature)) > 1<<32-1 {
+		return 0, false
 	}
-	b.data = append(append(b.data, message...), signature...)
-	return packed{
-		message: uint32(start), messageSize: uint32(len(message)),
-		signature: uint32(start) + uint32(len(message)), signatureLen: uint32(len(signature)),
-	}, true
+	b.data = append(append(append(b.data, key...), message...), signature...)
+	return uint32(start), true
 }
 
 // NewBatch makes an empty batch of signatures under one context.
@@ -76,7 +78,10 @@ func NewBatch(set Set, context []byte) (*Batch, error) {
 
 // Add appends a signature. Message and signature are copied.
 func (b *Batch) Add(key *PublicKey, message, signature []byte) error {
-	if key == nil || key.set != b.set {
+	if b == nil || b.set == 0 {
+		return ErrSet
+	}
+	if key.Set() != b.set {
 		return ErrMixedSets
 	}
 	if len(signature) != b.set.SignatureSize() {
@@ -85,10 +90,16 @@ func (b *Batch) Add(key *PublicKey, message, signature []byte) error {
 	if b.buffers == nil {
 		b.buffers = pooled.Get().(*buffers)
 	}
-	part, ok := b.pack(message, signature)
+	start, ok := b.pack(key.encoded, message, signature)
 	if !ok {
 		return ErrTooLarge
 	}
+	part := packedItem{
+		key: start, keyLen: uint32(len(key.encoded)),
+		messageSize: uint32(len(message)), signatureLen: uint32(len(signature)),
+	}
+	part.message = part.key + part.keyLen
+	part.signature = part.message + part.messageSize
 	b.parts = append(b.parts, part)
 	b.keys = append(b.keys, key)
 	return nil
@@ -96,7 +107,7 @@ func (b *Batch) Add(key *PublicKey, message, signature []byte) error {
 
 // Len returns the number of signatures.
 func (b *Batch) Len() int {
-	if b.buffers == nil {
+	if b == nil || b.buffers == nil {
 		return 0
 	}
 	return len(b.parts)
@@ -119,7 +130,7 @@ func (b *Batch) Verify() (bool, []bool) {
 
 // Reset removes all signatures.
 func (b *Batch) Reset() {
-	if b.buffers != nil {
+	if b != nil && b.buffers != nil {
 		b.reset()
 		pooled.Put(b.buffers)
 		b.buffers = nil

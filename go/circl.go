@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/sha3"
 	"crypto/subtle"
+	"sync/atomic"
 
 	"github.com/cloudflare/circl/sign/mldsa/mldsa44"
 	"github.com/cloudflare/circl/sign/mldsa/mldsa65"
@@ -22,29 +23,44 @@ const allForms = false
 // verdictValid is the verdict of a valid vote.
 const verdictValid = 1
 
-// circlKey is a parsed public key of CIRCL, which is always expanded.
-type circlKey func(message, context, signature []byte) bool
+// NativeKeys returns how many expanded public keys are outside of Go's memory: none.
+func NativeKeys() int { return 0 }
 
-func (k circlKey) verify(in input, signature []byte) bool {
-	return k(in.message, in.context, signature)
+// held is a parsed public key of CIRCL, which is always expanded, after the first verification.
+type held struct {
+	key atomic.Pointer[func(message, context, signature []byte) bool]
 }
 
-func (circlKey) prepare() {}
+func (h *held) verify(key *PublicKey, in input, signature []byte) bool {
+	h.prepare(key)
+	verify := h.key.Load()
+	return verify != nil && (*verify)(in.message, in.context, signature)
+}
 
-func newVerifier(set Set, encoded []byte) (verifier, error) {
+func (h *held) prepare(key *PublicKey) {
+	if h.key.Load() == nil {
+		if verify, err := parsed(key.set, []byte(key.encoded)); err == nil {
+			h.key.Store(&verify)
+		}
+	}
+}
+
+func (h *held) release() { h.key.Store(nil) }
+
+func parsed(set Set, encoded []byte) (func(message, context, signature []byte) bool, error) {
 	switch set {
 	case MLDSA44:
 		var key mldsa44.PublicKey
 		err := key.UnmarshalBinary(encoded)
-		return circlKey(func(m, c, s []byte) bool { return mldsa44.Verify(&key, m, c, s) }), err
+		return func(m, c, s []byte) bool { return mldsa44.Verify(&key, m, c, s) }, err
 	case MLDSA65:
 		var key mldsa65.PublicKey
 		err := key.UnmarshalBinary(encoded)
-		return circlKey(func(m, c, s []byte) bool { return mldsa65.Verify(&key, m, c, s) }), err
+		return func(m, c, s []byte) bool { return mldsa65.Verify(&key, m, c, s) }, err
 	default:
 		var key mldsa87.PublicKey
 		err := key.UnmarshalBinary(encoded)
-		return circlKey(func(m, c, s []byte) bool { return mldsa87.Verify(&key, m, c, s) }), err
+		return func(m, c, s []byte) bool { return mldsa87.Verify(&key, m, c, s) }, err
 	}
 }
 
@@ -55,6 +71,8 @@ type circlSigner struct {
 	packed []byte
 	public []byte
 	signTo func(message, context []byte, randomized bool, signature []byte) error
+	// verifyWith is the key that verifies signatures before their release; nil if none does.
+	verifyWith *PublicKey
 }
 
 func signerFromSeed(set Set, seed []byte) (signer, error) {
@@ -151,7 +169,21 @@ func (s *circlSigner) use87(sk *mldsa87.PrivateKey, pk *mldsa87.PublicKey) {
 func (s *circlSigner) sign(in input, randomness *[32]byte) ([]byte, error) {
 	signature := make([]byte, s.set.SignatureSize())
 	err := s.signTo(in.message, in.context, *randomness != [32]byte{}, signature)
-	return signature, err
+	if err == nil && s.verifyWith != nil && !s.verifyWith.Verify(in.message, in.context, signature) {
+		clear(signature)
+		err = ErrInternal
+	}
+	if err != nil {
+		return nil, err
+	}
+	return signature, nil
+}
+
+func (s *circlSigner) setSelfVerification(key *PublicKey, on bool) {
+	s.verifyWith = nil
+	if on {
+		s.verifyWith = key
+	}
 }
 
 func (s *circlSigner) seed() ([]byte, error) {
@@ -167,7 +199,9 @@ func (s *circlSigner) publicKey() ([]byte, error) { return s.public, nil }
 // verifyBatch verifies one by one: CIRCL has no batches.
 func verifyBatch(b *Batch, verdicts []bool) {
 	for i, part := range b.parts {
-		verdicts[i] = b.keys[i].Verify(part.messageOf(b.data), b.context, part.signatureOf(b.data))
+		message := b.data[part.message:][:part.messageSize]
+		signature := b.data[part.signature:][:part.signatureLen]
+		verdicts[i] = b.keys[i].Verify(message, b.context, signature)
 	}
 }
 
@@ -185,11 +219,13 @@ func (v *circlVotes) successor(next *Committee, _ []Member) (votesVerifier, erro
 	return newVotesVerifier(next, v.context)
 }
 
-func (v *circlVotes) verify(data []byte, votes []packed, verdicts []byte) bool {
+func (v *circlVotes) verify(data []byte, votes []packedVote, verdicts []byte) bool {
 	all := true
 	for i, vote := range votes {
 		verdicts[i] = 0
-		if v.members[vote.member].Key.Verify(vote.messageOf(data), v.context, vote.signatureOf(data)) {
+		message := data[vote.message:][:vote.messageSize]
+		signature := data[vote.signature:][:vote.signatureLen]
+		if v.members[vote.member].Key.Verify(message, v.context, signature) {
 			verdicts[i] = verdictValid
 		} else {
 			all = false

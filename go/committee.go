@@ -28,7 +28,7 @@ type Committee struct {
 type votesVerifier interface {
 	// verify writes one verdict for each vote, verdictValid or another byte, and returns whether all
 	// are valid.
-	verify(data []byte, votes []packed, verdicts []byte) bool
+	verify(data []byte, votes []packedVote, verdicts []byte) bool
 	successor(next *Committee, changes []Member) (votesVerifier, error)
 }
 
@@ -62,7 +62,7 @@ func NewCommittee(set Set, context []byte, epoch uint64, list []Member) (*Commit
 }
 
 func (c *Committee) accepts(member Member) error {
-	if member.Key == nil || member.Key.set != c.set {
+	if member.Key.Set() != c.set {
 		return ErrMixedSets
 	}
 	return nil
@@ -77,7 +77,7 @@ func (c *Committee) add(member Member) {
 // key with weight 0 leaves. Changes that are already in force, and repetitions of a change, change
 // nothing. Members that stay keep their order and their expanded keys; new ones are appended.
 func (c *Committee) Successor(epoch uint64, changes []Member) (*Committee, error) {
-	if epoch <= c.epoch {
+	if c.Len() == 0 || epoch <= c.epoch {
 		return nil, ErrCommittee
 	}
 	weights := make(map[string]uint64, len(changes))
@@ -117,7 +117,7 @@ func (c *Committee) Successor(epoch uint64, changes []Member) (*Committee, error
 
 // WithThreshold returns the committee with another threshold. It shares the expanded keys.
 func (c *Committee) WithThreshold(threshold Threshold) (*Committee, error) {
-	if threshold.Numerator >= threshold.Denominator {
+	if c.Len() == 0 || threshold.Numerator == 0 || threshold.Numerator >= threshold.Denominator {
 		return nil, ErrCommittee
 	}
 	other := *c
@@ -125,15 +125,28 @@ func (c *Committee) WithThreshold(threshold Threshold) (*Committee, error) {
 	return &other, nil
 }
 
-// Len returns the number of members.
-func (c *Committee) Len() int { return len(c.members) }
+// Len returns the number of members; 0 for the zero value.
+func (c *Committee) Len() int {
+	if c == nil {
+		return 0
+	}
+	return len(c.members)
+}
 
 // Epoch returns the epoch.
-func (c *Committee) Epoch() uint64 { return c.epoch }
+func (c *Committee) Epoch() uint64 {
+	if c == nil {
+		return 0
+	}
+	return c.epoch
+}
+
+// has reports whether there is a member with this index, which may exceed an int of 32 bits.
+func (c *Committee) has(member uint32) bool { return uint64(member) < uint64(c.Len()) }
 
 // Index returns the index of a member.
 func (c *Committee) Index(key *PublicKey) (uint32, error) {
-	if key == nil || key.set != c.set {
+	if c.Len() == 0 || key.Set() != c.set {
 		return 0, ErrMember
 	}
 	index, ok := c.index[key.encoded]
@@ -151,23 +164,27 @@ func (c *Committee) Verify(votes []Vote) (bool, []bool) {
 	defer b.reset()
 	b.places = b.places[:0]
 	for place, vote := range votes {
-		if int(vote.Member) >= len(c.members) || len(vote.Signature) != c.set.SignatureSize() {
+		if !c.has(vote.Member) || len(vote.Signature) != c.set.SignatureSize() {
 			continue
 		}
-		part, ok := b.pack(vote.Message, vote.Signature)
+		start, ok := b.pack("", vote.Message, vote.Signature)
 		if !ok {
 			continue
 		}
-		part.member = vote.Member
-		b.parts, b.places = append(b.parts, part), append(b.places, place)
+		part := packedVote{
+			member: vote.Member, message: start, messageSize: uint32(len(vote.Message)),
+			signatureLen: uint32(len(vote.Signature)),
+		}
+		part.signature = part.message + part.messageSize
+		b.votes, b.places = append(b.votes, part), append(b.places, place)
 	}
-	if len(b.parts) == 0 {
+	if len(b.votes) == 0 {
 		return false, valid
 	}
-	verdicts := b.room(len(b.parts))
-	all := c.native.verify(b.data, b.parts, verdicts)
+	verdicts := b.room(len(b.votes))
+	all := c.native.verify(b.data, b.votes, verdicts)
 	for i, verdict := range verdicts {
 		valid[b.places[i]] = verdict == verdictValid
 	}
-	return all && len(b.parts) == len(votes), valid
+	return all && len(b.votes) == len(votes), valid
 }

@@ -61,19 +61,6 @@ func setOf(algorithm pkix.AlgorithmIdentifier) (Set, error) {
 	return 0, ErrEncoding
 }
 
-// toDER returns a copy of DER, or the content of PEM with a label.
-func toDER(data []byte, label string) ([]byte, error) {
-	if !bytes.HasPrefix(data, []byte("-----BEGIN")) {
-		return bytes.Clone(data), nil
-	}
-	block, rest := pem.Decode(data)
-	if block == nil || block.Type != label || len(block.Headers) != 0 || len(bytes.TrimSpace(rest)) != 0 ||
-		bytes.Count(data, []byte("-----BEGIN")) != 1 {
-		return nil, ErrEncoding
-	}
-	return block.Bytes, nil
-}
-
 // decode reads DER into value, parts of which may share memory with data. Any other encoding of the
 // value is an error.
 func decode[T any](data []byte, value *T) error {
@@ -92,10 +79,18 @@ func decode[T any](data []byte, value *T) error {
 // ParseSPKI makes a public key from SubjectPublicKeyInfo (RFC 9881), in DER or in PEM. The parameter
 // set is in it.
 func ParseSPKI(data []byte) (*PublicKey, error) {
-	der, err := toDER(data, publicKeyLabel)
-	if err != nil {
-		return nil, err
+	key, err := parsePublicDER(data)
+	if err == nil {
+		return key, nil
 	}
+	der, reason := decodePEM(data, publicKeyLabel)
+	if reason != nil {
+		return nil, explained(data, err, reason)
+	}
+	return parsePublicDER(der)
+}
+
+func parsePublicDER(der []byte) (*PublicKey, error) {
 	var info publicKeyInfo
 	if err := decode(der, &info); err != nil {
 		return nil, err
@@ -109,6 +104,9 @@ func ParseSPKI(data []byte) (*PublicKey, error) {
 
 // MarshalSPKI returns SubjectPublicKeyInfo in DER: 1334, 1974 or 2614 bytes.
 func (k *PublicKey) MarshalSPKI() ([]byte, error) {
+	if k.Set() == 0 {
+		return nil, ErrKey
+	}
 	key := asn1.BitString{Bytes: []byte(k.encoded), BitLength: 8 * len(k.encoded)}
 	return asn1.Marshal(publicKeyInfo{k.set.algorithm(), key})
 }
@@ -116,17 +114,39 @@ func (k *PublicKey) MarshalSPKI() ([]byte, error) {
 // MarshalText returns SubjectPublicKeyInfo in PEM. It implements encoding.TextMarshaler.
 func (k *PublicKey) MarshalText() ([]byte, error) {
 	der, err := k.MarshalSPKI()
-	return pem.EncodeToMemory(&pem.Block{Type: publicKeyLabel, Bytes: der}), err
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: publicKeyLabel, Bytes: der}), nil
 }
 
 // ParsePKCS8 makes a private key from PKCS#8 (RFC 9881: seed, expanded key or both), in DER or in PEM.
 // The parameter set is in it. Every part is checked, an enclosed public key too.
 func ParsePKCS8(data []byte) (*PrivateKey, error) {
-	der, err := toDER(data, privateKeyLabel)
-	defer clear(der)
-	if err != nil {
-		return nil, err
+	key, err := parsePrivateDER(data)
+	if err == nil {
+		return key, nil
 	}
+	der, reason := decodePEM(data, privateKeyLabel)
+	if reason != nil {
+		return nil, explained(data, err, reason)
+	}
+	defer clear(der)
+	return parsePrivateDER(der)
+}
+
+// explained is the reason why data was rejected: that of DER if it looks like DER and not like PEM.
+func explained(data []byte, der, pem error) error {
+	const sequence = 0x30
+	if len(data) > 0 && data[0] == sequence && !bytes.Contains(data, pemBegin) {
+		return der
+	}
+	return pem
+}
+
+func parsePrivateDER(data []byte) (*PrivateKey, error) {
+	der := bytes.Clone(data)
+	defer clear(der)
 	var info privateKeyInfo
 	defer func() { clear(info.PrivateKey) }()
 	if err := decode(der, &info); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"encoding/asn1"
 	"encoding/pem"
+	"errors"
 	"testing"
 )
 
@@ -29,11 +30,11 @@ func TestEncodingsOfPublicKeys(t *testing.T) {
 		}
 		for _, data := range [][]byte{
 			nil, der[:len(der)-1], append(bytes.Clone(der), 0), text[:len(text)-9], text[1:],
-			append([]byte("-----BEGIN X-----\n"), text...), append(bytes.Clone(text), 'x'),
+			append([]byte("-----BEGIN X-----\n"), text...),
 			pem.EncodeToMemory(&pem.Block{Type: privateKeyLabel, Bytes: der}),
 			bytes.Replace(der, []byte{3, 4, 3}, []byte{3, 4, 2}, 1),
 		} {
-			if _, err := ParseSPKI(data); err != ErrEncoding {
+			if _, err := ParseSPKI(data); !errors.Is(err, ErrEncoding) {
 				t.Fatalf("%v %x %v", set, data[:min(len(data), 40)], err)
 			}
 		}
@@ -61,11 +62,11 @@ func TestEncodingsOfPrivateKeys(t *testing.T) {
 			for at := range der[:22] {
 				bad := bytes.Clone(der)
 				bad[at] ^= 0x40
-				if _, err := ParsePKCS8(bad); err != ErrEncoding {
+				if _, err := ParsePKCS8(bad); !errors.Is(err, ErrEncoding) {
 					t.Fatal(set, form, at, err)
 				}
 			}
-			if _, err := ParsePKCS8(append(der, 0)); err != ErrEncoding {
+			if _, err := ParsePKCS8(append(der, 0)); !errors.Is(err, ErrEncoding) {
 				t.Fatal(set, form, err)
 			}
 		}
@@ -123,7 +124,7 @@ func TestPartsOfPrivateKeys(t *testing.T) {
 		{privateKeyInfo{Algorithm: algorithm, PrivateKey: tagged[:33]}, false},
 	} {
 		parsed, err := ParsePKCS8(octets(test.info))
-		if (err == nil) != test.valid || test.valid && !parsed.Equal(key) || !test.valid && err != ErrEncoding {
+		if (err == nil) != test.valid || test.valid && !parsed.Equal(key) || !test.valid && !errors.Is(err, ErrEncoding) {
 			t.Fatal(n, err)
 		}
 	}

@@ -6,8 +6,9 @@ import (
 )
 
 // Keys is a bounded cache of public keys by their bytes, for programs that parse the same keys again
-// and again: all of them get one value, which is expanded after its second valid signature. The least
-// recently used key leaves first. A key that left stays usable.
+// and again. A key enters after its first valid signature; from then on Parse returns this value,
+// which is expanded after its second. The least recently used key leaves first, and its expansion is
+// freed at once; a key that left stays usable. The zero value caches nothing.
 type Keys struct {
 	mutex sync.Mutex
 	max   int
@@ -27,26 +28,17 @@ func NewKeys(size int) *Keys {
 
 // Parse is ParsePublicKey that returns the same *PublicKey for the same bytes while it is cached.
 func (c *Keys) Parse(set Set, encoded []byte) (*PublicKey, error) {
+	if c == nil || c.max == 0 {
+		return ParsePublicKey(set, encoded)
+	}
 	if key := c.find(set, encoded); key != nil {
 		return key, nil
 	}
 	key, err := ParsePublicKey(set, encoded)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		key.cache = c
 	}
-	key.cached = true
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	id := keyID{set, key.encoded}
-	if element, ok := c.keys[id]; ok {
-		return element.Value.(*PublicKey), nil
-	}
-	c.keys[id] = c.order.PushFront(key)
-	if c.order.Len() > c.max {
-		last := c.order.Remove(c.order.Back()).(*PublicKey)
-		delete(c.keys, keyID{last.set, last.encoded})
-	}
-	return key, nil
+	return key, err
 }
 
 func (c *Keys) find(set Set, encoded []byte) *PublicKey {
@@ -61,8 +53,54 @@ func (c *Keys) find(set Set, encoded []byte) *PublicKey {
 	return element.Value.(*PublicKey)
 }
 
+// hasSigned counts a valid signature: after the first one the key enters, after the second one it is
+// expanded. If another value of the key is cached, both share its expansion.
+func (c *Keys) hasSigned(key *PublicKey) {
+	if cached := c.enter(key); cached != nil {
+		native := cached.native.Load()
+		// Without the lock, because it takes as long as a verification.
+		native.prepare(cached)
+		if c.find(key.set, []byte(key.encoded)) != cached {
+			native.release()
+		}
+	}
+}
+
+// enter returns the cached value if it has to be expanded now.
+func (c *Keys) enter(key *PublicKey) *PublicKey {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	id := keyID{key.set, key.encoded}
+	element, known := c.keys[id]
+	if !known {
+		// A key that left does not enter again.
+		if key.valid.CompareAndSwap(0, 1) {
+			c.keys[id] = c.order.PushFront(key)
+		}
+		if c.order.Len() > c.max {
+			last := c.order.Remove(c.order.Back()).(*PublicKey)
+			delete(c.keys, keyID{last.set, last.encoded})
+			last.valid.Store(2)
+			last.native.Load().release()
+		}
+		return nil
+	}
+	cached := element.Value.(*PublicKey)
+	if cached != key {
+		key.native.Store(cached.native.Load())
+		key.valid.Store(2)
+	}
+	if cached.valid.CompareAndSwap(1, 2) {
+		return cached
+	}
+	return nil
+}
+
 // Len returns the number of cached keys.
 func (c *Keys) Len() int {
+	if c == nil || c.max == 0 {
+		return 0
+	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.order.Len()

@@ -3,35 +3,27 @@ package mldsa
 import (
 	"crypto"
 	"crypto/rand"
+	"crypto/sha3"
 	"crypto/subtle"
 	"fmt"
 	"io"
-	"sync"
 	"sync/atomic"
 )
 
-// PublicKey is a public key that was checked for its size.
+// PublicKey is a public key that was checked for its size. The zero value verifies nothing.
 type PublicKey struct {
 	set     Set
 	encoded string
-	native  verifier
-	// batched is set after the first valid signature in a batch.
-	batched atomic.Bool
-	// expand expands the key once.
-	expand sync.Once
-	// cached is set for keys of a Keys cache, which are expanded after their second valid signature.
-	cached bool
-	valid  atomic.Uint32
+	// native is what the implementation holds for later verifications, if anything.
+	native atomic.Pointer[held]
+	// cache takes the key after its first valid signature; nil for a key outside of caches.
+	cache *Keys
+	// valid counts valid signatures, up to two.
+	valid atomic.Uint32
 }
 
-// verifier is what an implementation holds for a public key.
-type verifier interface {
-	verify(in input, signature []byte) bool
-	// prepare expands the key for later verifications.
-	prepare()
-}
-
-// ParsePublicKey makes a public key from its encoding, which is copied.
+// ParsePublicKey makes a public key from its encoding, which is copied. A joined private key of
+// ML-DSA-44, which has the size of a public key of ML-DSA-87, is ErrKey.
 func ParsePublicKey(set Set, encoded []byte) (*PublicKey, error) {
 	if set.PublicKeySize() == 0 {
 		return nil, ErrSet
@@ -39,37 +31,69 @@ func ParsePublicKey(set Set, encoded []byte) (*PublicKey, error) {
 	if len(encoded) != set.PublicKeySize() {
 		return nil, ErrKeySize
 	}
+	if isJoinedPrivateKey(encoded) {
+		return nil, ErrKey
+	}
 	key := &PublicKey{set: set, encoded: string(encoded)}
-	var err error
-	key.native, err = newVerifier(set, encoded)
-	return key, err
+	key.native.Store(&held{})
+	return key, nil
 }
 
-// Set returns the parameter set.
-func (k *PublicKey) Set() Set { return k.set }
+// isJoinedPrivateKey reports whether bytes are a seed of ML-DSA-44 and the expanded key that it
+// gives, without a structure: the first 32 bytes of the expanded key come from the seed.
+func isJoinedPrivateKey(bytes []byte) bool {
+	if len(bytes) != SeedSize+MLDSA44.ExpandedKeySize() {
+		return false
+	}
+	const rows, columns = 4, 4
+	hash := sha3.NewSHAKE256()
+	hash.Write(bytes[:SeedSize])
+	hash.Write([]byte{rows, columns})
+	var rho [32]byte
+	hash.Read(rho[:])
+	return subtle.ConstantTimeCompare(rho[:], bytes[SeedSize:][:32]) == 1
+}
+
+// Set returns the parameter set; 0 for the zero value.
+func (k *PublicKey) Set() Set {
+	if k == nil {
+		return 0
+	}
+	return k.set
+}
 
 // Bytes returns a copy of the encoding.
-func (k *PublicKey) Bytes() []byte { return []byte(k.encoded) }
+func (k *PublicKey) Bytes() []byte {
+	if k == nil {
+		return nil
+	}
+	return []byte(k.encoded)
+}
 
 // MarshalBinary returns a copy of the encoding. It implements encoding.BinaryMarshaler.
-func (k *PublicKey) MarshalBinary() ([]byte, error) { return k.Bytes(), nil }
+func (k *PublicKey) MarshalBinary() ([]byte, error) {
+	if k.Set() == 0 {
+		return nil, ErrKey
+	}
+	return k.Bytes(), nil
+}
 
 // Equal reports whether other is a *PublicKey of the same set and bytes.
 func (k *PublicKey) Equal(other crypto.PublicKey) bool {
 	o, ok := other.(*PublicKey)
-	return ok && o != nil && k.set == o.set && k.encoded == o.encoded
+	return ok && o.Set() != 0 && k.Set() == o.set && k.encoded == o.encoded
 }
 
 // Verify reports whether signature is valid for message and context. Any input is allowed.
 func (k *PublicKey) Verify(message, context, signature []byte) bool {
-	if len(context) > MaxContext || len(signature) != k.set.SignatureSize() {
+	if k.Set() == 0 || len(context) > MaxContext || len(signature) != k.set.SignatureSize() {
 		return false
 	}
-	if !k.native.verify(input{message: message, context: context}, signature) {
+	if !k.native.Load().verify(k, input{message: message, context: context}, signature) {
 		return false
 	}
-	if k.cached && k.valid.Load() < 2 && k.valid.Add(1) == 2 {
-		k.Prepare()
+	if k.cache != nil && k.valid.Load() < 2 {
+		k.cache.hasSigned(k)
 	}
 	return true
 }
@@ -77,6 +101,9 @@ func (k *PublicKey) Verify(message, context, signature []byte) bool {
 // VerifyWithOptions returns nil for a valid signature and ErrInvalid for another one of the right
 // size. Other errors are those of opts, message and size; Options.Deterministic is not read.
 func (k *PublicKey) VerifyWithOptions(message, signature []byte, opts *Options) error {
+	if k.Set() == 0 {
+		return ErrKey
+	}
 	in, err := opts.input(k.set, message)
 	if err != nil {
 		return err
@@ -84,23 +111,34 @@ func (k *PublicKey) VerifyWithOptions(message, signature []byte, opts *Options) 
 	if len(signature) != k.set.SignatureSize() {
 		return ErrSignature
 	}
-	if !k.native.verify(in, signature) {
+	if !k.native.Load().verify(k, in, signature) {
 		return ErrInvalid
 	}
 	return nil
 }
 
 // Prepare expands the key, which makes verification several times faster and takes 20, 36 or 64
-// KiB until the key is collected. Later calls, and calls on copies, return immediately.
+// KiB until Release. Later calls return immediately.
 func (k *PublicKey) Prepare() *Prepared {
-	k.expand.Do(k.native.prepare)
+	if k.Set() != 0 {
+		k.native.Load().prepare(k)
+	}
 	return &Prepared{k}
+}
+
+// Release frees what Prepare made. The key stays usable. A key that is not released keeps it until
+// the garbage collector runs, which does not see how much it is; a cache releases keys that leave it.
+func (k *PublicKey) Release() {
+	if k.Set() != 0 {
+		k.native.Load().release()
+	}
 }
 
 // Prepared is an expanded public key.
 type Prepared struct{ *PublicKey }
 
-// PrivateKey is a private key. It implements crypto.Signer.
+// PrivateKey is a private key. It implements crypto.Signer. Each signature is verified before it is
+// released, against faults of the machine. The zero value signs nothing.
 type PrivateKey struct {
 	public *PublicKey
 	native signer
@@ -113,6 +151,8 @@ type signer interface {
 	seed() ([]byte, error)
 	expanded() ([]byte, error)
 	publicKey() ([]byte, error)
+	// setSelfVerification turns the verification of signatures before their release on or off.
+	setSelfVerification(key *PublicKey, on bool)
 }
 
 // GenerateKey makes a private key from the operating system's generator.
@@ -160,21 +200,38 @@ func newPrivateKey(set Set, native signer, err error) (*PrivateKey, error) {
 	if err != nil {
 		return nil, err
 	}
+	native.setSelfVerification(public, true)
 	return &PrivateKey{public, native}, nil
 }
 
 // Public returns the *PublicKey.
-func (k *PrivateKey) Public() crypto.PublicKey { return k.public }
+func (k *PrivateKey) Public() crypto.PublicKey { return k.PublicKey() }
 
-// PublicKey returns the public key.
-func (k *PrivateKey) PublicKey() *PublicKey { return k.public }
+// PublicKey returns the public key; nil for the zero value.
+func (k *PrivateKey) PublicKey() *PublicKey {
+	if k == nil {
+		return nil
+	}
+	return k.public
+}
 
-// Set returns the parameter set.
-func (k *PrivateKey) Set() Set { return k.public.set }
+// Set returns the parameter set; 0 for the zero value.
+func (k *PrivateKey) Set() Set { return k.PublicKey().Set() }
+
+// SetSelfVerification turns the verification of each signature before its release off or on again.
+// It costs as much as a verification under an unexpanded key. No other method may run meanwhile.
+func (k *PrivateKey) SetSelfVerification(on bool) {
+	if k.Set() != 0 {
+		k.native.setSelfVerification(k.public, on)
+	}
+}
 
 // Sign signs the message itself, or what the Options say. random is read for hedged signing; nil is
 // crypto/rand. opts is nil, an *Options, or another value whose HashFunc returns 0.
 func (k *PrivateKey) Sign(random io.Reader, message []byte, opts crypto.SignerOpts) ([]byte, error) {
+	if k.Set() == 0 {
+		return nil, ErrKey
+	}
 	options, ok := opts.(*Options)
 	if opts != nil && !ok && opts.HashFunc() != 0 {
 		return nil, ErrOptions
@@ -191,15 +248,28 @@ func (k *PrivateKey) Sign(random io.Reader, message []byte, opts crypto.SignerOp
 		if _, err := io.ReadFull(random, randomness[:]); err != nil {
 			return nil, fmt.Errorf("mldsa: randomness: %w", err)
 		}
+		if subtle.ConstantTimeCompare(randomness[:], make([]byte, 32)) == 1 {
+			return nil, ErrRandomness
+		}
 	}
 	return k.native.sign(in, &randomness)
 }
 
 // Seed returns the seed, or ErrNoSeed for a key that was parsed from its expanded encoding.
-func (k *PrivateKey) Seed() ([]byte, error) { return k.native.seed() }
+func (k *PrivateKey) Seed() ([]byte, error) {
+	if k.Set() == 0 {
+		return nil, ErrKey
+	}
+	return k.native.seed()
+}
 
 // Expanded returns the expanded encoding.
-func (k *PrivateKey) Expanded() ([]byte, error) { return k.native.expanded() }
+func (k *PrivateKey) Expanded() ([]byte, error) {
+	if k.Set() == 0 {
+		return nil, ErrKey
+	}
+	return k.native.expanded()
+}
 
 // MarshalBinary returns the expanded encoding. It implements encoding.BinaryMarshaler.
 func (k *PrivateKey) MarshalBinary() ([]byte, error) { return k.Expanded() }
@@ -207,7 +277,7 @@ func (k *PrivateKey) MarshalBinary() ([]byte, error) { return k.Expanded() }
 // Equal reports whether other is a *PrivateKey with the same expanded encoding, in constant time.
 func (k *PrivateKey) Equal(other crypto.PrivateKey) bool {
 	o, ok := other.(*PrivateKey)
-	if !ok || o == nil || k.Set() != o.Set() {
+	if !ok || k.Set() == 0 || k.Set() != o.Set() {
 		return false
 	}
 	a, errA := k.Expanded()

@@ -17,6 +17,9 @@ type Mu struct {
 
 // NewMu begins the representative of a message under a public key and a context.
 func NewMu(key *PublicKey, context []byte) (*Mu, error) {
+	if key.Set() == 0 {
+		return nil, ErrKey
+	}
 	if len(context) > MaxContext {
 		return nil, ErrContext
 	}
@@ -27,16 +30,22 @@ func NewMu(key *PublicKey, context []byte) (*Mu, error) {
 	return m, nil
 }
 
-// Write appends a piece of the message. It fails after Sum.
+// Write appends a piece of the message. It fails after Sum, and for the zero value.
 func (m *Mu) Write(piece []byte) (int, error) {
+	if m == nil || m.hash == nil {
+		return 0, ErrKey
+	}
 	if m.result != nil {
 		return 0, errors.New("mldsa: the message representative is complete")
 	}
 	return m.hash.Write(piece)
 }
 
-// Sum completes the representative and returns its 64 bytes.
+// Sum completes the representative and returns its 64 bytes; none for the zero value.
 func (m *Mu) Sum() []byte {
+	if m == nil || m.hash == nil {
+		return nil
+	}
 	if m.result == nil {
 		m.result = make([]byte, MuSize)
 		m.hash.Read(m.result)

@@ -4,6 +4,8 @@ package mldsa
 
 import (
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -34,39 +36,91 @@ func failure(status int32, err error) error {
 
 func pointer(bytes []byte) *byte { return unsafe.SliceData(bytes) }
 
-// publicKey is a handle of the library, freed after the last use.
-type publicKey struct {
+// NativeKeys returns how many expanded public keys the library holds for this process, outside of
+// Go's memory: those of Prepare and of caches, 20, 36 or 64 KiB each.
+func NativeKeys() int { return int(expandedKeys.Load()) }
+
+var expandedKeys atomic.Int64
+
+// held is an expanded public key of the library, if there is one. The lock is its reference count:
+// verifications read it, whoever makes or frees it writes.
+type held struct {
+	lock     sync.RWMutex
+	expanded *expandedKey
+	cleanup  runtime.Cleanup
+}
+
+// expandedKey is a handle of the library.
+type expandedKey struct {
 	handle unsafe.Pointer
 	// The runtime searches the cleanups of a span one by one: a larger object has fewer neighbours.
 	_ [31]uint64
 }
 
-func newVerifier(set Set, encoded []byte) (verifier, error) {
-	key := &publicKey{}
-	if status := abi.publicKeyNew(uint32(set), encoded, &key.handle); status != statusOK {
-		return nil, ErrInternal
-	}
-	runtime.AddCleanup(key, abi.publicKeyFree, key.handle)
-	return key, nil
+func freeExpanded(handle unsafe.Pointer) {
+	abi.publicKeyFree(handle)
+	expandedKeys.Add(-1)
 }
 
-func (k *publicKey) verify(in input, signature []byte) bool {
-	var status int32
+// verify uses the expanded key or a handle of its own.
+func (h *held) verify(key *PublicKey, in input, signature []byte) bool {
+	h.lock.RLock()
+	if h.expanded != nil {
+		defer h.lock.RUnlock()
+		return verifyWith(h.expanded.handle, in, signature)
+	}
+	h.lock.RUnlock()
+	handle := newHandle(key)
+	if handle == nil {
+		return false
+	}
+	defer abi.publicKeyFree(handle)
+	return verifyWith(handle, in, signature)
+}
+
+// newHandle is nil if the library fails.
+func newHandle(key *PublicKey) (handle unsafe.Pointer) {
+	encoded := unsafe.Slice(unsafe.StringData(key.encoded), len(key.encoded))
+	abi.publicKeyNew(uint32(key.set), encoded, &handle)
+	return handle
+}
+
+func verifyWith(handle unsafe.Pointer, in input, signature []byte) bool {
 	switch {
 	case in.mu:
-		status = abi.verifyMu(k.handle, in.message, signature)
+		return abi.verifyMu(handle, in.message, signature) == statusOK
 	case in.preHash != 0:
-		status = abi.verifyPreHashed(k.handle, uint32(in.preHash), in.message, in.context, signature)
-	default:
-		status = abi.verify(k.handle, in.message, in.context, signature)
+		return abi.verifyPreHashed(handle, uint32(in.preHash), in.message, in.context, signature) == statusOK
 	}
-	runtime.KeepAlive(k)
-	return status == statusOK
+	return abi.verify(handle, in.message, in.context, signature) == statusOK
 }
 
-func (k *publicKey) prepare() {
-	abi.publicKeyPrepare(k.handle)
-	runtime.KeepAlive(k)
+func (h *held) prepare(key *PublicKey) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if h.expanded != nil {
+		return
+	}
+	handle := newHandle(key)
+	if handle == nil {
+		return
+	}
+	abi.publicKeyPrepare(handle)
+	expandedKeys.Add(1)
+	h.expanded = &expandedKey{handle: handle}
+	// For keys that nobody releases.
+	h.cleanup = runtime.AddCleanup(h.expanded, freeExpanded, handle)
+}
+
+func (h *held) release() {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if h.expanded == nil {
+		return
+	}
+	h.cleanup.Stop()
+	freeExpanded(h.expanded.handle)
+	h.expanded = nil
 }
 
 // privateKey is a handle of the library, wiped and freed after the last use.
@@ -109,7 +163,19 @@ func (k *privateKey) sign(in input, randomness *[32]byte) ([]byte, error) {
 		status = abi.sign(k.handle, in.message, in.context, randomness, signature)
 	}
 	runtime.KeepAlive(k)
-	return signature, failure(status, ErrInternal)
+	if status != statusOK {
+		return nil, ErrInternal
+	}
+	return signature, nil
+}
+
+func (k *privateKey) setSelfVerification(_ *PublicKey, on bool) {
+	number := uint32(0)
+	if on {
+		number = 1
+	}
+	abi.privateKeySetSelfVerification(k.handle, number)
+	runtime.KeepAlive(k)
 }
 
 func (k *privateKey) seed() ([]byte, error) {
@@ -142,6 +208,34 @@ func (k *privateKey) publicKey() ([]byte, error) {
 	abi.privateKeyPrepare(k.handle)
 	runtime.KeepAlive(k)
 	return encoded, failure(status, ErrInternal)
+}
+
+// maxBatchKeys is the memory for expanded keys of batches, for each parameter set.
+const maxBatchKeys = 64 << 20
+
+// batches are the verifiers of batches, made at the first batch of a set. Each expands keys that sign
+// again, in its own bounded memory.
+var batches = map[Set]func() unsafe.Pointer{MLDSA44: newBatches(MLDSA44), MLDSA65: newBatches(MLDSA65), MLDSA87: newBatches(MLDSA87)}
+
+func newBatches(set Set) func() unsafe.Pointer {
+	return sync.OnceValue(func() (handle unsafe.Pointer) {
+		abi.batchNew(uint32(set), maxBatchKeys, &handle)
+		return handle
+	})
+}
+
+func verifyBatch(b *Batch, verdicts []bool) {
+	found := b.room(len(b.parts))
+	status := abi.batchVerify(batches[b.set](), b.context, b.data, b.parts, found)
+	if status != statusOK && status != statusRejected {
+		return
+	}
+	for i, verdict := range found {
+		verdicts[i] = verdict == verdictValid
+		if key := b.keys[i]; verdicts[i] && key.cache != nil && key.valid.Load() == 0 {
+			key.cache.hasSigned(key)
+		}
+	}
 }
 
 // committee is a handle of the library.
@@ -179,7 +273,7 @@ func concatenated(list []Member) (keys []byte, weights []uint64) {
 	return keys, weights
 }
 
-func (c *committee) verify(data []byte, votes []packed, verdicts []byte) bool {
+func (c *committee) verify(data []byte, votes []packedVote, verdicts []byte) bool {
 	status := abi.committeeVerify(c.handle, data, votes, verdicts)
 	runtime.KeepAlive(c)
 	if status != statusOK && status != statusRejected {

@@ -19,6 +19,8 @@ package mldsa
 #cgo nocallback mldsa_sign_prehashed
 #cgo noescape mldsa_sign_mu
 #cgo nocallback mldsa_sign_mu
+#cgo noescape mldsa_batch_verify_packed
+#cgo nocallback mldsa_batch_verify_packed
 #cgo noescape mldsa_committee_verify_packed
 #cgo nocallback mldsa_committee_verify_packed
 #if !__has_include("mldsa.h")
@@ -96,6 +98,10 @@ func (cgo) privateKeyFree(key unsafe.Pointer) { C.mldsa_private_key_free(sk(key)
 
 func (cgo) privateKeyPrepare(key unsafe.Pointer) { C.mldsa_private_key_prepare(sk(key)) }
 
+func (cgo) privateKeySetSelfVerification(key unsafe.Pointer, on uint32) {
+	C.mldsa_private_key_set_self_verification(sk(key), C.uint32_t(on))
+}
+
 func (cgo) privateKeySeed(key unsafe.Pointer, out []byte) int32 {
 	n := size(out)
 	return int32(C.mldsa_private_key_seed(sk(key), u8(out), &n))
@@ -155,9 +161,24 @@ func (cgo) committeeFree(committee unsafe.Pointer) {
 }
 
 // The layouts agree, or this does not compile.
-var _ = [1]struct{}{}[unsafe.Sizeof(packed{})-C.sizeof_mldsa_packed_vote]
+var (
+	_ = [1]struct{}{}[unsafe.Sizeof(packedVote{})-C.sizeof_mldsa_packed_vote]
+	_ = [1]struct{}{}[unsafe.Sizeof(packedItem{})-C.sizeof_mldsa_packed_item]
+)
 
-func (cgo) committeeVerify(committee unsafe.Pointer, data []byte, votes []packed, out []byte) int32 {
+func (cgo) committeeVerify(committee unsafe.Pointer, data []byte, votes []packedVote, out []byte) int32 {
 	return int32(C.mldsa_committee_verify_packed((*C.mldsa_committee)(committee), u8(data), size(data),
 		(*C.mldsa_packed_vote)(unsafe.Pointer(unsafe.SliceData(votes))), C.size_t(len(votes)), u8(out)))
+}
+
+func (cgo) batchNew(set uint32, cacheBytes uintptr, batch *unsafe.Pointer) int32 {
+	var made *C.mldsa_batch
+	status := C.mldsa_batch_new(C.uint32_t(set), threadsCalling, C.size_t(cacheBytes), &made)
+	*batch = unsafe.Pointer(made)
+	return int32(status)
+}
+
+func (cgo) batchVerify(batch unsafe.Pointer, context, data []byte, items []packedItem, out []byte) int32 {
+	return int32(C.mldsa_batch_verify_packed((*C.mldsa_batch)(batch), u8(context), size(context), u8(data), size(data),
+		(*C.mldsa_packed_item)(unsafe.Pointer(unsafe.SliceData(items))), C.size_t(len(items)), u8(out)))
 }

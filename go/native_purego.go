@@ -48,8 +48,12 @@ type library struct {
 	cSuccessor func(old unsafe.Pointer, epoch uint64, keys *byte, k uintptr, weights *uint64,
 		n uintptr, committee *unsafe.Pointer) int32
 	cCommitteeFree func(committee unsafe.Pointer)
-	cVerifyPacked  func(committee unsafe.Pointer, data *byte, d uintptr, votes *packed, n uintptr,
+	cVerifyPacked  func(committee unsafe.Pointer, data *byte, d uintptr, votes *packedVote, n uintptr,
 		out *byte) int32
+	cBatchNew    func(set, threads uint32, cacheBytes uintptr, batch *unsafe.Pointer) int32
+	cBatchVerify func(batch unsafe.Pointer, context *byte, c uintptr, data *byte, d uintptr,
+		items *packedItem, n uintptr, out *byte) int32
+	cSetSelfVerification func(key unsafe.Pointer, on uint32) int32
 }
 
 var abi = load()
@@ -116,6 +120,10 @@ func functions(handle uintptr) *library {
 		"mldsa_committee_successor":       &l.cSuccessor,
 		"mldsa_committee_free":            &l.cCommitteeFree,
 		"mldsa_committee_verify_packed":   &l.cVerifyPacked,
+		"mldsa_batch_new":                 &l.cBatchNew,
+		"mldsa_batch_verify_packed":       &l.cBatchVerify,
+
+		"mldsa_private_key_set_self_verification": &l.cSetSelfVerification,
 	} {
 		purego.RegisterLibFunc(function, handle, name)
 	}
@@ -165,6 +173,10 @@ func (l *library) privateKeyFree(key unsafe.Pointer) { l.cPrivateFree(key) }
 
 func (l *library) privateKeyPrepare(key unsafe.Pointer) { l.cPrivatePrep(key) }
 
+func (l *library) privateKeySetSelfVerification(key unsafe.Pointer, on uint32) {
+	l.cSetSelfVerification(key, on)
+}
+
 func (l *library) privateKeySeed(key unsafe.Pointer, out []byte) int32 {
 	n := length(out)
 	return l.cSeed(key, pointer(out), &n)
@@ -211,10 +223,22 @@ func (l *library) committeeSuccessor(old unsafe.Pointer, epoch uint64, keys []by
 
 func (l *library) committeeFree(committee unsafe.Pointer) { l.cCommitteeFree(committee) }
 
-// The size of mldsa_packed_vote, or this does not compile.
-var _ = [1]struct{}{}[unsafe.Sizeof(packed{})-20]
+// The sizes of mldsa_packed_vote and mldsa_packed_item, or this does not compile.
+var (
+	_ = [1]struct{}{}[unsafe.Sizeof(packedVote{})-20]
+	_ = [1]struct{}{}[unsafe.Sizeof(packedItem{})-24]
+)
 
-func (l *library) committeeVerify(committee unsafe.Pointer, data []byte, votes []packed, out []byte) int32 {
+func (l *library) committeeVerify(committee unsafe.Pointer, data []byte, votes []packedVote, out []byte) int32 {
 	return l.cVerifyPacked(committee, pointer(data), length(data), unsafe.SliceData(votes),
 		uintptr(len(votes)), pointer(out))
+}
+
+func (l *library) batchNew(set uint32, cacheBytes uintptr, batch *unsafe.Pointer) int32 {
+	return l.cBatchNew(set, threadsCalling, cacheBytes, batch)
+}
+
+func (l *library) batchVerify(batch unsafe.Pointer, context, data []byte, items []packedItem, out []byte) int32 {
+	return l.cBatchVerify(batch, pointer(context), length(context), pointer(data), length(data),
+		unsafe.SliceData(items), uintptr(len(items)), pointer(out))
 }

@@ -7,7 +7,7 @@ import (
 	"math/big"
 )
 
-// Threshold is a fraction of the total weight, less than 1. A quorum has more.
+// Threshold is a fraction of the total weight, more than 0 and less than 1. A quorum has more.
 type Threshold struct{ Numerator, Denominator uint32 }
 
 // TwoThirds is the threshold of most protocols.
@@ -38,6 +38,9 @@ type QuorumError struct {
 
 // Error returns the reason with the index of the vote.
 func (e *QuorumError) Error() string {
+	if e == nil || e.Reason == nil {
+		return "mldsa: no quorum"
+	}
 	if e.Vote < 0 {
 		return e.Reason.Error()
 	}
@@ -45,11 +48,19 @@ func (e *QuorumError) Error() string {
 }
 
 // Unwrap returns the reason.
-func (e *QuorumError) Unwrap() error { return e.Reason }
+func (e *QuorumError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Reason
+}
 
 // Quorum returns the weight of the counted votes for message, at most 2^64 - 1, if they reach the
 // threshold under a rule, and a *QuorumError otherwise. The messages of the votes are not read.
 func (c *Committee) Quorum(rule QuorumRule, message []byte, votes []Vote) (uint64, error) {
+	if c.Len() == 0 {
+		return 0, ErrCommittee
+	}
 	if rule < Certificate || rule > AnyValid {
 		return 0, ErrOptions
 	}
@@ -57,7 +68,7 @@ func (c *Committee) Quorum(rule QuorumRule, message []byte, votes []Vote) (uint6
 	places := make([]int, 0, len(votes))
 	first := make(map[uint32][]byte, len(c.members))
 	for place, vote := range votes {
-		known := int(vote.Member) < len(c.members)
+		known := c.has(vote.Member)
 		if rule == AnyValid && (!known || len(vote.Signature) != c.set.SignatureSize()) {
 			continue
 		}

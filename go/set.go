@@ -75,7 +75,8 @@ func (s Set) String() string { return fmt.Sprintf("ML-DSA-%d", uint32(s)) }
 var (
 	ErrSet         = errors.New("mldsa: unknown parameter set")
 	ErrKeySize     = errors.New("mldsa: key of the wrong size")
-	ErrKey         = errors.New("mldsa: malformed private key")
+	ErrKey         = errors.New("mldsa: malformed key")
+	ErrRandomness  = errors.New("mldsa: the generator returned zeros")
 	ErrEncoding    = errors.New("mldsa: no key of ML-DSA in this DER or PEM")
 	ErrNoSeed      = errors.New("mldsa: the seed of this key is not known")
 	ErrContext     = errors.New("mldsa: context longer than 255 bytes")
