@@ -28,7 +28,7 @@ var (
 	_ crypto.BatchVerifier = (*BatchVerifier)(nil)
 )
 
-// Public keys are parsed again for each message from the network.
+// Public keys are parsed again for each message from the network. Those that have signed are cached.
 var keys = mldsa.NewKeys(2048)
 
 // KeyType returns the name of a key type in CometBFT.
@@ -104,7 +104,8 @@ func (k *PubKey) UnmarshalJSON(text []byte) error {
 	return ErrPubKeySize
 }
 
-// PrivKey is a private key.
+// PrivKey is a private key. Each signature is verified before it is released. The zero value signs
+// nothing.
 type PrivKey struct{ key *mldsa.PrivateKey }
 
 // GenPrivKey makes a private key from the operating system's generator.
@@ -151,8 +152,11 @@ func (k PrivKey) Sign(msg []byte) ([]byte, error) {
 	return k.key.Sign(nil, msg, &mldsa.Options{Deterministic: true})
 }
 
-// PubKey returns the public key, from the cache.
+// PubKey returns the public key, from the cache if it has signed; the zero value's is the zero value.
 func (k PrivKey) PubKey() crypto.PubKey {
+	if k.key == nil {
+		return PubKey{}
+	}
 	key, err := NewPubKey(k.key.Set(), k.key.PublicKey().Bytes())
 	if err != nil {
 		panic(err)
@@ -194,7 +198,8 @@ func (k *PrivKey) UnmarshalJSON(text []byte) error {
 	return ErrPrivKeySize
 }
 
-// BatchVerifier verifies the signatures of a commit in one call. Not safe for concurrent use.
+// BatchVerifier verifies the signatures of a commit in one call. Not safe for concurrent use. The zero
+// value takes no signature.
 type BatchVerifier struct{ batch *mldsa.Batch }
 
 // NewBatchVerifier makes a verifier of signatures of one parameter set.
@@ -209,7 +214,7 @@ func NewBatchVerifier(set mldsa.Set) *BatchVerifier {
 // Add appends a signature.
 func (b *BatchVerifier) Add(key crypto.PubKey, msg, sig []byte) error {
 	k, ok := key.(PubKey)
-	if !ok {
+	if !ok || b == nil {
 		return ErrKeyType
 	}
 	return b.batch.Add(k.key, msg, sig)
@@ -218,6 +223,9 @@ func (b *BatchVerifier) Add(key crypto.PubKey, msg, sig []byte) error {
 // Verify returns whether all signatures are valid, and one verdict for each, and removes them: a
 // verifier without signatures returns false.
 func (b *BatchVerifier) Verify() (bool, []bool) {
+	if b == nil {
+		return false, nil
+	}
 	defer b.batch.Reset()
 	return b.batch.Verify()
 }

@@ -77,6 +77,17 @@ func TestZeroValuesAreThoseOfCometBFT(t *testing.T) {
 	if !bytes.Equal((PubKey{}).Address(), mldsa65.PubKey{}.Address()) {
 		t.Fatal("address")
 	}
+	if !(PrivKey{}).PubKey().Equals(PubKey{}) || (PrivKey{}).Bytes() != nil || (PrivKey{}).Equals(nil) {
+		t.Fatal("zero private key")
+	}
+	if _, err := (PrivKey{}).Sign(nil); err != ErrPrivKey {
+		t.Fatal(err)
+	}
+	for _, zero := range []*BatchVerifier{nil, {}} {
+		if all, verdicts := zero.Verify(); all || len(verdicts) != 0 || zero.Add(PubKey{}, nil, nil) == nil {
+			t.Fatal("zero batch")
+		}
+	}
 	ours, _ := pair(t, 1)
 	if ours.PubKey().Equals(PubKey{}) || (PubKey{}).Equals(ours.PubKey()) || !(PubKey{}).Equals(PubKey{}) {
 		t.Fatal("equality")
@@ -128,5 +139,27 @@ func TestBadInput(t *testing.T) {
 	}
 	if _, err := NewPrivKey(mldsa.MLDSA65, make([]byte, 4032)); err != ErrPrivKey {
 		t.Fatal(err)
+	}
+}
+
+// Keys that were only parsed do not replace keys of validators, which have signed.
+func TestParsedKeysDoNotFillTheCache(t *testing.T) {
+	ours, _ := pair(t, 1)
+	sig, err := ours.Sign(nil)
+	if err != nil || !ours.PubKey().VerifySignature(nil, sig) {
+		t.Fatal(err)
+	}
+	validator := ours.PubKey().(PubKey).key
+	before := keys.Len()
+	encoded := bytes.Repeat([]byte{7}, 1952)
+	for n := range 3000 {
+		encoded[0], encoded[1] = byte(n), byte(n>>8)
+		key, err := NewPubKey(mldsa.MLDSA65, encoded)
+		if err != nil || key.VerifySignature(nil, sig) {
+			t.Fatal(n, err)
+		}
+	}
+	if keys.Len() != before || ours.PubKey().(PubKey).key != validator {
+		t.Fatal(keys.Len(), "cached keys")
 	}
 }

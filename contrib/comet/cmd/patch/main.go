@@ -65,19 +65,11 @@ func patch(dir string, onlyBatch bool) error {
 	if err != nil {
 		return err
 	}
-	here, err := os.Getwd()
+	here, err := thisModule()
 	if err != nil {
 		return err
 	}
-	found, err := output(here, "go", "list", "-m", "-f", "{{.Version}} {{.Dir}}", module)
-	if err != nil {
-		return err
-	}
-	release, source, _ := strings.Cut(found, " ")
-	if release != version || source == "" {
-		return fmt.Errorf("%s is at %q, the patch is for %s; go mod download", module, found, version)
-	}
-	if err := copyTree(source, dir); err != nil {
+	if err := copyRelease(here, module+"@"+version, dir); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "crypto/batch/batch.go"), registry, 0o644); err != nil {
@@ -138,19 +130,11 @@ func useOurs(dir, here string, edits ...string) error {
 func patchSDK(dir, comet string) error {
 	dir, errDir := filepath.Abs(dir)
 	comet, errComet := filepath.Abs(comet)
-	here, errHere := os.Getwd()
+	here, errHere := thisModule()
 	if err := errors.Join(errDir, errComet, errHere); err != nil {
 		return err
 	}
-	text, err := output(here, "go", "mod", "download", "-json", sdk)
-	if err != nil {
-		return err
-	}
-	var found struct{ Dir string }
-	if err := json.Unmarshal([]byte(text), &found); err != nil {
-		return err
-	}
-	if err := copyTree(found.Dir, dir); err != nil {
+	if err := copyRelease(here, sdk, dir); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "crypto/keys/mldsa65/cold_bench_test.go"), benchmark, 0o644); err != nil {
@@ -174,6 +158,32 @@ func writeModFile(dir, here string) error {
 		}
 	}
 	return nil
+}
+
+// thisModule is the current folder, which has to be that of this module: its files go into the copies.
+func thisModule() (string, error) {
+	here, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	name, err := output(here, "go", "list", "-m")
+	if err == nil && name != "mldsa.example/go/comet" {
+		err = fmt.Errorf("%s is the folder of %s: run this command in contrib/comet", here, name)
+	}
+	return here, err
+}
+
+// copyRelease downloads a module, if it is not in the cache, and copies it.
+func copyRelease(here, release, to string) error {
+	text, err := output(here, "go", "mod", "download", "-json", release)
+	if err != nil {
+		return err
+	}
+	var found struct{ Dir string }
+	if err := json.Unmarshal([]byte(text), &found); err != nil {
+		return err
+	}
+	return copyTree(found.Dir, to)
 }
 
 // copyTree copies a module of the read-only cache into a new, writable folder.
