@@ -319,6 +319,17 @@ step_c() {
     CARGO_PROFILE_DEV_PANIC=abort run cargo build --locked --quiet -p mldsa-c --target-dir "$folder"
     MLDSA_C_ARCHIVE=$folder/debug/libmldsa_c.a run cargo test --locked -p mldsa-c --test suite -- \
         --nocapture misuse_is random_programs
+    # As it is installed: stack and other Rust archives with glibc, small threads with musl.
+    folder=${CARGO_TARGET_DIR:-$PWD/target}/c-installed
+    run crates/mldsa-c/install.sh "$folder"
+    MLDSA_C_ARCHIVE=$folder/lib/libmldsa_c.a run cargo test --locked -p mldsa-c --test suite -- \
+        --nocapture stack:: link:: misuse_is_rejected wiped generator
+    need musl-gcc=musl-tools
+    targets x86_64-unknown-linux-musl
+    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+        run crates/mldsa-c/install.sh "$folder-musl" x86_64-unknown-linux-musl
+    MLDSA_C_COMPILER="musl-gcc -static -std=c99" MLDSA_C_ARCHIVE=$folder-musl/lib/libmldsa_c.a \
+        run cargo test --locked -p mldsa-c --test suite -- --nocapture stack:: misuse_is_rejected
 }
 
 # Builds the C library for the Go module. Tests need verdicts and not speed.
@@ -335,6 +346,8 @@ step_go() {
     cd go
     for tags in "" mldsa_cgo mldsa_purego; do run go vet -tags="$tags" ./...; done
     run go test ./...
+    # Indices of 32 bits in ints of 32 bits.
+    [ "$(go env GOARCH)" != amd64 ] || CGO_ENABLED=0 GOARCH=386 run go test -run "Zero|Members|Committee|Quorum" ./...
     run go test -tags=mldsa_cgo ./...
     CGO_ENABLED=0 MLDSA_LIBRARY=$PWD/native/linux_$(go env GOARCH)/lib/libmldsa_c.so.1 \
         run go test -tags=mldsa_purego ./...
