@@ -1,12 +1,12 @@
-//! High-water mark on another host: a counter service that never decreases, over TCP. It detects a
-//! member's store that was restored together with its log.
+//! High-water mark on another host: a compare-and-swap service over TCP. It detects a member's store
+//! that was restored together with its log, and admits one of two copies of a store.
 //!
 //! `cargo run -p mladsa-aggregate --example remote_mark`
 //!
 //! In this example the service is a thread that keeps its mark in memory, and the connection is
-//! neither authenticated nor encrypted. A real service stores the mark durably and accepts one client
-//! over TLS. It does not need to verify marks: a mark contains a keyed digest, and the journal of the
-//! client rejects a mark that it did not write.
+//! neither authenticated nor encrypted. A real service stores the mark durably before it answers, and
+//! accepts one client over TLS. It does not need to verify marks: a mark contains a keyed digest, and
+//! the journal of the client rejects a mark that it did not write.
 
 use core::error::Error;
 use core::net::SocketAddr;
@@ -23,7 +23,7 @@ use mladsa_aggregate::{MasterSeed, OneTimeKeyJournal};
 const MARK_LEN: usize = 112;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let dir = TempDir::new()?;
+    let dir = TempDir::new("demo")?;
     let service = serve()?;
     let seed = MasterSeed::from_bytes(&[7; 32]);
     let log = dir.0.join("guard.log");
@@ -34,24 +34,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     journal.close_epoch(1)?;
     journal.close_epoch(2)?;
     drop(journal);
-    let open = |log: &Path| -> Result<OneTimeKeyJournal, JournalError> {
-        OneTimeKeyJournal::open(FileLog::open(log)?, RemoteMark { service }, &seed)
-    };
-    let closed = open(&log)?.closed_epoch();
+    let closed = open(&log, service, &seed)?.closed_epoch();
     println!("the present log: epoch {closed:?} is closed");
 
     // An operator restores an old copy of the store.
     std::fs::write(&log, &backup)?;
-    match open(&log) {
+    match open(&log, service, &seed) {
         Err(error) => println!("restored from a backup: {error}"),
         Ok(_) => return Err("an older log was accepted".into()),
     }
-    // A client asks the service for an older mark.
-    if (RemoteMark { service }).request(&[0; MARK_LEN]).is_ok() {
-        return Err("the service accepted an older mark".into());
-    }
-    println!("an older mark: rejected by the service");
     Ok(())
+}
+
+fn open(
+    log: &Path,
+    service: SocketAddr,
+    seed: &MasterSeed,
+) -> Result<OneTimeKeyJournal, JournalError> {
+    OneTimeKeyJournal::open(FileLog::open(log)?, RemoteMark { service }, seed)
 }
 
 /// Client with one connection for each request.
@@ -60,13 +60,14 @@ struct RemoteMark {
 }
 
 impl RemoteMark {
-    /// Sends a mark, or nothing to read the present one. Returns the present mark.
-    fn request(&self, mark: &[u8]) -> io::Result<Vec<u8>> {
+    /// Sends a request: nothing to read the present mark, or the expected mark, if there is one, and
+    /// the next one. Returns the present mark.
+    fn request(&self, request: &[u8]) -> io::Result<Vec<u8>> {
         // Only a service that never answers reaches this limit.
         let timeout = Duration::from_secs(600);
         let mut stream = TcpStream::connect_timeout(&self.service, timeout)?;
         stream.set_read_timeout(Some(timeout))?;
-        stream.write_all(mark)?;
+        stream.write_all(request)?;
         stream.shutdown(std::net::Shutdown::Write)?;
         let mut answer = Vec::new();
         stream.take(1 + MARK_LEN as u64).read_to_end(&mut answer)?;
@@ -83,16 +84,14 @@ impl MarkStorage for RemoteMark {
         Ok((!mark.is_empty()).then_some(mark))
     }
 
-    /// The service compares counts. Of two marks with the same count it accepts the first, so two
-    /// copies of a journal cannot both succeed.
-    fn publish(&mut self, _expected: Option<&[u8]>, next: &[u8]) -> Result<(), StorageError> {
-        let stored = self.request(next)?;
+    fn publish(&mut self, expected: Option<&[u8]>, next: &[u8]) -> Result<(), StorageError> {
+        let request = [expected.unwrap_or_default(), next].concat();
+        let stored = self.request(&request)?;
         (stored == next).then_some(()).ok_or(StorageError::Failed)
     }
 }
 
-/// Service on a free port. It accepts a mark only if its count is higher than that of the present
-/// one.
+/// Service on a free port.
 fn serve() -> io::Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
@@ -106,19 +105,17 @@ fn serve() -> io::Result<SocketAddr> {
     Ok(address)
 }
 
+/// Replaces the present mark only if it is the expected one.
 fn answer(mut stream: TcpStream, present: &mut Vec<u8>) -> io::Result<()> {
     let mut request = Vec::new();
     (&stream)
-        .take(1 + MARK_LEN as u64)
+        .take(1 + 2 * MARK_LEN as u64)
         .read_to_end(&mut request)?;
-    let count = |mark: &[u8]| -> Option<u64> {
-        let count = mark.get(40..48)?.try_into().ok()?;
-        Some(u64::from_be_bytes(count))
-    };
-    if request.len() == MARK_LEN && (present.is_empty() || count(&request) > count(present)) {
-        *present = request;
-    } else if !request.is_empty() {
-        return stream.write_all(&[0]);
+    if !request.is_empty() {
+        match request.strip_prefix(present.as_slice()) {
+            Some(next) if next.len() == MARK_LEN => *present = next.to_vec(),
+            _ => return stream.write_all(&[0]),
+        }
     }
     stream.write_all(&[1])?;
     stream.write_all(present)
@@ -128,8 +125,9 @@ fn answer(mut stream: TcpStream, present: &mut Vec<u8>) -> io::Result<()> {
 struct TempDir(PathBuf);
 
 impl TempDir {
-    fn new() -> io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("mladsa-mark-{}", std::process::id()));
+    fn new(name: &str) -> io::Result<Self> {
+        let name = format!("mladsa-mark-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path)?;
         Ok(Self(path))
@@ -145,4 +143,57 @@ impl Drop for TempDir {
 #[test]
 fn restored_log_is_detected() -> Result<(), Box<dyn Error>> {
     main()
+}
+
+/// Two copies are forced to interleave: both have read the mark before either writes. A service that
+/// compares counts accepted the second one, whose flush had more records.
+#[test]
+fn one_of_two_interleaved_copies_writes() -> Result<(), Box<dyn Error>> {
+    struct Interleaved {
+        mark: RemoteMark,
+        // the other copy, which writes after this one has read and before it publishes
+        other: Option<Box<OneTimeKeyJournal>>,
+    }
+    impl MarkStorage for Interleaved {
+        fn read(&mut self) -> Result<Option<Vec<u8>>, StorageError> {
+            self.mark.read()
+        }
+        fn publish(&mut self, expected: Option<&[u8]>, next: &[u8]) -> Result<(), StorageError> {
+            if let Some(mut other) = self.other.take() {
+                other.close_epoch(1).map_err(|_| StorageError::Failed)?;
+            }
+            self.mark.publish(expected, next)
+        }
+    }
+    for records_of_other in [1, 3] {
+        let dir = TempDir::new(&format!("copies-{records_of_other}"))?;
+        let service = serve()?;
+        let seed = MasterSeed::from_bytes(&[7; 32]);
+        let [first, second] = ["first.log", "second.log"].map(|name| dir.0.join(name));
+        let mark = RemoteMark { service };
+        drop(OneTimeKeyJournal::create(
+            FileLog::create(&first)?,
+            mark,
+            &seed,
+        )?);
+        std::fs::copy(&first, &second)?;
+        let mut other = open(&second, service, &seed)?;
+        for epoch in 1..records_of_other {
+            // The first copy opens at the present mark in any case.
+            other.close_epoch(epoch)?;
+            std::fs::copy(&second, &first)?;
+        }
+        drop(other);
+        let mark = Interleaved {
+            mark: RemoteMark { service },
+            other: Some(Box::new(open(&second, service, &seed)?)),
+        };
+        let mut journal = OneTimeKeyJournal::open(FileLog::open(&first)?, mark, &seed)?;
+        // The other copy has nothing to record if the epoch is closed already.
+        let refused = journal.close_epoch(9).is_err();
+        assert_eq!(refused, records_of_other == 1);
+        assert!(open(&second, service, &seed).is_ok() == refused);
+        assert!(open(&first, service, &seed).is_ok() != refused);
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p mladsa-aggregate --features test-util --example session_tokio`
 //!
-//! A node replaces the channels by its network, and stores journals and lists in files.
+//! A node replaces the channels by its network, and stores journals in files.
 
 use core::error::Error;
 use core::time::Duration;
@@ -10,9 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mladsa_aggregate::{
-    AgreedRoots, Certificate, EpochPlan, EpochTree, MasterSeed, Member, MemberId,
-    MemoryWriteOnceStore, OneTimeKeyJournal, PinnedRoots, Registry, Session, SessionEvent,
-    SigningTask, TaskId, Threshold,
+    Certificate, Committee, Epoch, MasterSeed, Member, MemberId, OneTimeKeyJournal, Recipient,
+    Session, SessionEvent, SigningTask,
 };
 use mldsa_core::Randomness::Deterministic;
 use tokio::sync::{broadcast, mpsc};
@@ -24,29 +23,34 @@ const TIMEOUT: u64 = 8_000;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let (signers, agreed) = committee(4)?;
-    let task = SigningTask::decision(TaskId::new(b"block 77")?, b"DEMO", b"its hash")?;
+    let (signers, committee) = committee(4)?;
+    let task = SigningTask::decision(0, b"hash of block 77");
     let (network, _) = broadcast::channel(4096);
     let (done, mut certificates) = mpsc::channel(4);
-    for (member, tree, journal) in signers {
-        let session = Session::new(member, tree, agreed.clone(), task.clone(), TIMEOUT);
-        tokio::spawn(run(session, journal, network.clone(), done.clone()));
+    for (member, journal) in signers {
+        let own = *member.id();
+        let session = Session::new(member, Arc::clone(&committee), task.clone(), TIMEOUT);
+        tokio::spawn(run(own, session, journal, network.clone(), done.clone()));
     }
     for _ in 0..4 {
         let certificate = certificates.recv().await.ok_or("no member runs")??;
-        certificate.verify(&agreed, &task)?;
-        let signers = certificate.aggregate().signers(agreed.registry())?;
+        certificate.verify(committee.view(), &task)?;
+        let signers = certificate.aggregate().signers(&committee)?;
         println!("signed by {} members", signers.len());
     }
     Ok(())
 }
 
+/// A message with its sender and its receiver, which the network of a node authenticates.
+type Packet = (MemberId, Recipient, Vec<u8>);
+
 /// One member: passes messages and the time to its session. It runs on after the task is signed, for
 /// members without the certificate.
 async fn run(
+    own: MemberId,
     mut session: Session,
     mut journal: OneTimeKeyJournal,
-    network: broadcast::Sender<Vec<u8>>,
+    network: broadcast::Sender<Packet>,
     done: mpsc::Sender<Result<Certificate>>,
 ) {
     let mut messages = network.subscribe();
@@ -58,14 +62,18 @@ async fn run(
             _ = clock.tick() => session.tick(now(), &mut journal),
             message = messages.recv() => match message {
                 // The network of this example loses messages.
-                Ok(message) if number % 7 > 0 => session.receive(&message, now(), &mut journal),
+                Ok((from, to, message))
+                    if number % 7 > 0 && from != own && [Recipient::All, Recipient::Member(own)].contains(&to) =>
+                {
+                    session.receive(&from, &message, now(), &mut journal)
+                }
                 _ => continue,
             },
         };
         for event in events.unwrap_or_else(|error| vec![SessionEvent::Failed(error)]) {
             let result = match event {
-                SessionEvent::Send(message) => {
-                    let _ = network.send(message);
+                SessionEvent::Send { to, message } => {
+                    let _ = network.send((own, to, message));
                     continue;
                 }
                 SessionEvent::Completed(certificate) => Ok(*certificate),
@@ -78,34 +86,21 @@ async fn run(
     }
 }
 
-type Signer = (Arc<Member>, Arc<EpochTree>, OneTimeKeyJournal);
+type Signer = (Arc<Member>, OneTimeKeyJournal);
 
-/// Members that have agreed on the roots of an epoch.
-fn committee(n: u8) -> Result<(Vec<Signer>, AgreedRoots)> {
-    let member = |n| {
-        let id = MemberId::new(&[b'a' + n])?;
-        Ok(Member::new(id, MasterSeed::from_bytes(&[n; 32]), &[n; 32]))
-    };
-    let members: Vec<Member> = (0..n).map(member).collect::<Result<_>>()?;
-    let entries = members.iter().map(|member| member.register(Deterministic));
-    let entries = entries.collect::<core::result::Result<Vec<_>, _>>()?;
-    let registry = Registry::new(&[7; 32], entries, &Threshold::TwoThirds)?;
-    let plan = EpochPlan::with_attempts(1, vec![TaskId::new(b"block 77")?], 16)?;
-    let (mut signers, mut roots, mut acknowledgements) = (Vec::new(), Vec::new(), Vec::new());
-    for member in members {
-        let mut journal = OneTimeKeyJournal::in_memory(member.seed())?;
-        let tree = member.epoch_tree(&registry, &plan)?;
-        roots.push(member.announce(&tree, &mut journal, Deterministic)?);
-        signers.push((Arc::new(member), Arc::new(tree), journal));
+/// Members with their committee, as a ledger would have finalised it.
+fn committee(n: u8) -> Result<(Vec<Signer>, Arc<Committee>)> {
+    let epoch = Epoch::new(b"DEMO", 1, 1, 16)?;
+    let (mut signers, mut registrations) = (Vec::new(), Vec::new());
+    for number in 0..n {
+        let id = MemberId::new(&[b'a' + number])?;
+        let member = Member::new(id, MasterSeed::from_bytes(&[number; 32]), &epoch)?;
+        registrations.push((member.register(Deterministic)?, 1));
+        let journal = OneTimeKeyJournal::in_memory(member.seed())?;
+        signers.push((Arc::new(member), journal));
     }
-    let mut store = MemoryWriteOnceStore::default();
-    let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &roots)?;
-    for (member, _, journal) in &mut signers {
-        acknowledgements.push(member.acknowledge(&pinned, journal, Deterministic)?);
-    }
-    // The identity comes from a source that the node trusts.
-    let agreed = AgreedRoots::from_pin(&registry.identity(1), &pinned, &acknowledgements)?;
-    Ok((signers, agreed))
+    let threshold = Committee::two_thirds(u64::from(n));
+    Ok((signers, Committee::new(&epoch, registrations, threshold)?))
 }
 
 #[test]

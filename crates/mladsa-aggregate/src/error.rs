@@ -59,7 +59,6 @@ error_enum! {
     StorageError {
         InUse = "storage is in use by another process",
         Failed = "storage failed",
-        OtherValue = "another value is stored under this name",
     }
     members {}
     wraps {}
@@ -70,8 +69,7 @@ error_enum! {
     JournalError {
         Damaged = "journal is damaged, older than its high-water mark or not new",
         OtherSeed = "journal belongs to another seed",
-        EpochConflict = "the seed serves another plan or list of roots in this epoch, or the epoch is closed",
-        RootsNotAcknowledged = "the seed has not acknowledged this list of roots",
+        EpochConflict = "the seed serves another committee in this epoch, or the epoch is closed",
         KeyReused = "one-time key was already used",
     }
     members {}
@@ -79,47 +77,22 @@ error_enum! {
 }
 
 error_enum! {
-    /// Error of registering members.
-    RegistrationError {
+    /// Error of making a committee, of registering for it and of opening one-time keys.
+    CommitteeError {
         NoMembers = "no members",
         TooManyMembers = "too many members",
         DuplicateMember = "duplicate member",
         UnknownMember = "unknown member",
         InvalidProof = "proof of possession does not verify",
-        Threshold = "threshold out of range",
+        Weight = "weight or threshold out of range",
+        OtherCommittee = "not of the committee with this identity",
+        InvalidOpening = "opening does not lead to the root of the member",
+        UnknownSlot = "slot is not in the epoch",
+        AttemptsExhausted = "no attempts left for this slot",
         SigningFault = "signing failed: fault",
     }
     members {}
-    wraps {}
-}
-
-error_enum! {
-    /// Error of planning an epoch and of agreeing on its roots.
-    RootsError {
-        EmptyPlan = "the plan has no tasks",
-        DuplicateTask = "duplicate task",
-        PlanSize = "number of attempts or of keys out of range",
-        UnknownTask = "task is not in the plan of the epoch",
-        AttemptsExhausted = "no attempts left for this task",
-        NoRoots = "no roots",
-        DuplicateMember = "duplicate member",
-        UnknownMember = "unknown member",
-        OtherEpoch = "statement is about another epoch",
-        OtherTree = "tree belongs to another member, registry or plan",
-        InvalidSignature = "signature of the statement does not verify",
-        NotPinned = "root is not pinned, or another list is pinned for this epoch",
-        NotAgreed = "list of roots is not acknowledged by a quorum and every signer",
-        OtherCommittee = "committee is not the pinned one",
-        NotConflicting = "statements do not contradict each other",
-        NotEndorsed = "committee is not endorsed by a quorum of the previous one",
-        SigningFault = "signing failed: fault",
-    }
-    members {}
-    wraps {
-        Encoding(EncodingError),
-        Journal(JournalError),
-        Storage(StorageError),
-    }
+    wraps { Encoding(EncodingError), }
 }
 
 error_enum! {
@@ -129,17 +102,14 @@ error_enum! {
         TooManySigners = "too many signers",
         DuplicateSigner = "duplicate signer",
         UnknownMember = "unknown member",
-        OtherKey = "key belongs to another attempt, member or list of roots",
-        InvalidMessage = "message is not signed by its sender for this epoch",
+        OtherKey = "key belongs to another attempt or committee",
+        InvalidMessage = "message is not authentic",
         OtherRound = "message belongs to another round or challenge",
-        InvalidOpening = "opening does not lead to the agreed root",
-        InvalidKeyProof = "proof of the one-time key does not verify",
         NotConflicting = "messages do not contradict each other",
         Incomplete = "contributions of signers are missing",
         ResponseTooLarge = "summed response too large: next attempt",
         TooManyHints = "too many hints: next attempt",
         HintOutOfReach = "hint cannot reach the commitment: next attempt",
-        AttemptsExhausted = "no attempts left for this task",
         Fault = "recomputation differs: fault",
     }
     members {
@@ -148,7 +118,7 @@ error_enum! {
     }
     wraps {
         Encoding(EncodingError),
-        Roots(RootsError),
+        Committee(CommitteeError),
         Journal(JournalError),
     }
 }
@@ -172,15 +142,13 @@ error_enum! {
         OtherEpoch = "aggregate is of another epoch",
         QuorumMissed = "signers do not reach the threshold",
         MissingKey = "one-time key of a signer is missing",
-        OpenCommitments = "aggregate was made with open commitments",
         InvalidSignature = "signature does not verify",
-        TaskConsumed = "the task was consumed by another payload",
     }
     members {}
     wraps {
         Encoding(EncodingError),
         Round(RoundError),
-        Storage(StorageError),
+        Committee(CommitteeError),
     }
 }
 
@@ -192,8 +160,7 @@ error_enum! {
         Encoding(EncodingError),
         Storage(StorageError),
         Journal(JournalError),
-        Registration(RegistrationError),
-        Roots(RootsError),
+        Committee(CommitteeError),
         Round(RoundError),
         Verify(VerifyError),
     }

@@ -1,8 +1,7 @@
-//! Secrets of a member and everything derived from its master seed.
+//! The master seed, and the keys and nonces that are derived from it.
 
 pub(crate) mod matrix;
+pub(crate) mod label;
 pub(crate) mod seed;
-pub(crate) mod scope;
-pub(crate) mod member;
 pub(crate) mod nonce;
 pub(crate) mod one_time_key;

@@ -17,7 +17,7 @@ mod error;
 mod wire;
 mod keys;
 mod journal;
-mod epoch;
+mod committee;
 mod round;
 #[cfg(feature = "insecure-open-commitments")]
 pub mod open_commitments;
@@ -25,40 +25,30 @@ pub mod open_commitments;
 #[path = "../tests/vectors/mod.rs"]
 mod vectors;
 
-pub use crate::epoch::agreed::AgreedRoots;
-pub use crate::epoch::equivocation::EpochEquivocation;
-pub use crate::epoch::pinned::PinnedRoots;
-pub use crate::epoch::plan::EpochPlan;
-pub use crate::epoch::quorum::Threshold;
-pub use crate::epoch::registry::{Registration, Registry};
-pub use crate::epoch::statement::{Acknowledgement, Endorsement, RootAnnouncement};
-pub use crate::epoch::tree::EpochTree;
-#[cfg(feature = "std")]
-pub use crate::epoch::write_once::FileWriteOnceStore;
-#[cfg(feature = "test-util")]
-pub use crate::epoch::write_once::MemoryWriteOnceStore;
-pub use crate::epoch::write_once::WriteOnceStore;
+pub use crate::committee::epoch::{AttemptId, Epoch};
+pub use crate::committee::full::Committee;
+pub use crate::committee::member::Member;
+pub use crate::committee::opening::AuthenticatedKey;
+pub use crate::committee::registration::Registration;
+pub use crate::committee::view::CommitteeView;
 pub use crate::error::Error;
 pub use crate::journal::one_time::OneTimeKeyJournal;
-pub use crate::keys::member::Member;
 pub use crate::keys::seed::MasterSeed;
 pub use crate::member_id::MemberId;
 pub use crate::round::aggregate::Aggregate;
 pub use crate::round::certificate::Certificate;
-pub use crate::round::session::{Session, SessionEvent};
-pub use crate::wire::task::{SigningTask, TaskId};
+pub use crate::round::session::{Recipient, Session, SessionEvent};
+pub use crate::round::task::SigningTask;
 
 /// Single steps of a round, for applications that drive rounds without a
 /// [`Session`].
 pub mod steps {
-    pub use crate::epoch::authenticate::AuthenticatedKey;
-    pub use crate::epoch::message::{Equivocation, MessageKind, SignedMessage};
     pub use crate::keys::one_time_key::OneTimePublicKey;
     pub use crate::round::combine::Combiner;
     pub use crate::round::commitment::{Challenge, CommitmentSet};
     pub use crate::round::definition::Round;
+    pub use crate::round::message::{Equivocation, Message, MessageKind};
     pub use crate::round::signer::PendingResponse;
-    pub use crate::wire::task::AttemptId;
 }
 
 /// Storage of a journal, for applications with their own media.
@@ -71,8 +61,7 @@ pub mod storage {
 /// Error types of the single steps. [`Error`] is their union.
 pub mod errors {
     pub use crate::error::{
-        EncodingError, JournalError, RegistrationError, RootsError, RoundError, StorageError,
-        VerifyError,
+        CommitteeError, EncodingError, JournalError, RoundError, StorageError, VerifyError,
     };
 }
 
@@ -80,7 +69,7 @@ pub mod errors {
 #[cfg(feature = "test-util")]
 #[doc(hidden)]
 pub mod test_util {
-    pub use crate::epoch::tree::Opening;
+    pub use crate::committee::tree::Opening;
     pub use crate::keys::matrix::Matrix;
     pub use crate::keys::nonce::SIGMA_OFFSET;
     pub use crate::round::combine::Response;

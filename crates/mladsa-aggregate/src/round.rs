@@ -1,5 +1,7 @@
-//! Signing rounds: signers, commitments, responses and the aggregate.
+//! Signing rounds: tasks, signers, commitments, responses, the aggregate and the session.
 
+pub(crate) mod task;
+pub(crate) mod message;
 pub(crate) mod definition;
 pub(crate) mod commitment;
 pub(crate) mod aggregate;

@@ -1,5 +1,4 @@
-//! Encodings: framing, task identifiers, signer sets.
+//! Encodings: framing, signer sets.
 
 pub(crate) mod framing;
-pub(crate) mod task;
 pub(crate) mod signer_set;

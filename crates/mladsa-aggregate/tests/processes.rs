@@ -16,10 +16,8 @@ use std::io::{self, BufRead};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 
-use committee::*;
-use member_process::{Place, ids};
+use member_process::{Place, ids, task};
 use mladsa_aggregate::errors::{JournalError, RoundError, StorageError};
-use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
 
 fn main() -> ExitCode {
@@ -38,7 +36,7 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) if error == KEY_REUSED => ExitCode::from(3),
             Err(Error::Journal(JournalError::Storage(StorageError::InUse))) => ExitCode::from(4),
-            Err(Error::Round(RoundError::Journal(JournalError::RootsNotAcknowledged))) => {
+            Err(Error::Round(RoundError::Journal(JournalError::EpochConflict))) => {
                 ExitCode::from(5)
             }
             Err(error) => {
@@ -102,16 +100,8 @@ impl Place {
         }
     }
 
-    fn combine(&self) -> Vec<u8> {
-        let (agreed, round) = (self.agreed(0).unwrap(), self.round(0).unwrap());
-        let challenge = self.challenge(&round).unwrap();
-        let mut combiner = Combiner::new(&challenge);
-        for n in ids(self.epoch) {
-            let response = agreed.receive(&self.read(n, "response")).unwrap();
-            combiner.add(&response).unwrap();
-        }
-        let aggregate = combiner.finish().unwrap();
-        aggregate.to_bytes()
+    fn aggregate(&self) -> Vec<u8> {
+        self.combine().unwrap().to_bytes()
     }
 }
 
@@ -124,7 +114,6 @@ fn kill_everywhere(step: &str, before: &Place, after: impl Fn(&Place, usize)) ->
             // Killed: no exit code, and nothing was published.
             None => {
                 let name = match step {
-                    "init" => "registration",
                     "commit" => "hash",
                     "reveal" => "commitment",
                     "respond" => "response",
@@ -144,7 +133,7 @@ fn kill_everywhere(step: &str, before: &Place, after: impl Fn(&Place, usize)) ->
     unreachable!()
 }
 
-const STEPS_OF_AN_EPOCH: [&str; 6] = ["root", "agree", "open", "commit", "reveal", "respond"];
+const STEPS_OF_AN_EPOCH: [&str; 5] = ["register", "open", "commit", "reveal", "respond"];
 
 /// Kills in every step of an epoch; after each kill the aggregate has the same bytes. Returns the
 /// directory of the completed epoch.
@@ -154,30 +143,30 @@ fn epoch_survives_kills(begun: &Place) -> Place {
     for step in STEPS_OF_AN_EPOCH {
         stages.push(stages.last().unwrap().after(&name(step), &[step]));
     }
-    let expected = stages[6].combine();
+    let expected = stages[5].aggregate();
     let (aggregate, round) = (
         Aggregate::from_bytes(&expected).unwrap(),
-        stages[6].round(0).unwrap(),
+        stages[5].round().unwrap(),
     );
     let pk = round.aggregate_key().as_bytes();
     let signature = aggregate.signature().as_ref();
     peer::check(pk, round.message(), round.context(), signature);
     let mut kills = String::new();
     for (at, step) in STEPS_OF_AN_EPOCH.into_iter().enumerate() {
-        // An opening writes nothing.
-        if step == "open" {
+        // A registration writes nothing.
+        if step == "register" {
             continue;
         }
         let killed = kill_everywhere(step, &stages[at], |place, _| {
             for step in &STEPS_OF_AN_EPOCH[at..] {
                 place.run_all(step);
             }
-            assert_eq!(place.combine(), expected);
+            assert_eq!(place.aggregate(), expected);
             assert_eq!(place.run(0, "reveal", "split", NEVER), Some(3));
         });
         kills += &format!(" {step} {killed}");
     }
-    let other_hashes = kill_everywhere("reveal", &stages[4], |place, at| {
+    let other_hashes = kill_everywhere("reveal", &stages[3], |place, at| {
         // After the restart other hashes arrive first: answered if and only if the first ones are
         // not in the log, and never both.
         let split = place.run(0, "reveal", "split", NEVER);
@@ -189,7 +178,7 @@ fn epoch_survives_kills(begun: &Place) -> Place {
         };
         assert_eq!((split, whole), expected, "killed at {at}");
     });
-    let retire = kill_everywhere("retire", &stages[5], |place, at| {
+    let retire = kill_everywhere("retire", &stages[4], |place, at| {
         // Retired or not after the kill, and retired in the end.
         let expected = if at < 2 { Some(0) } else { Some(3) };
         assert_eq!(place.run(0, "respond", "whole", NEVER), expected);
@@ -198,7 +187,7 @@ fn epoch_survives_kills(begun: &Place) -> Place {
             assert_eq!(place.run(0, step, "whole", NEVER), Some(3));
         }
     });
-    let session = session_survives_kills(&stages[2]);
+    let session = session_survives_kills(&stages[1]);
     println!(
         "kills in epoch {}:{kills} session {session} other hashes {other_hashes} retire {retire}",
         begun.epoch
@@ -225,10 +214,8 @@ fn session_survives_kills(before: &Place) -> usize {
             assert_eq!(place.read(n, "certificate"), certificate);
         }
         let certificate = Certificate::from_bytes(&certificate).unwrap();
-        let agreed = place.agreed(0).unwrap();
-        certificate
-            .verify(&agreed, &task("decision", b"payload"))
-            .unwrap();
+        let committee = place.committee().unwrap();
+        certificate.verify(committee.view(), &task()).unwrap();
         if killed == Some(0) {
             assert!(kill_at > 10, "{kill_at}");
             return kill_at;
@@ -246,7 +233,7 @@ fn committee_survives_kills_at_every_write() {
         for step in STEPS_OF_AN_EPOCH {
             place.run_all(step);
         }
-        assert_eq!(place.combine(), first.combine());
+        assert_eq!(place.aggregate(), first.aggregate());
     });
     println!("kills: init {killed}");
     // A repeated response is the same; another one is never released.
@@ -271,7 +258,7 @@ fn committee_survives_kills_at_every_write() {
         assert_eq!(split, if at < 2 { Some(3) } else { Some(5) });
         assert_eq!(place.run(0, "close", "whole", NEVER), Some(0));
         place.run_all("respond");
-        assert_eq!(place.combine(), second.combine());
+        assert_eq!(place.aggregate(), second.aggregate());
         assert_eq!(place.run(0, "reveal", "split", NEVER), Some(3));
         let mut old = place.copy("old");
         old.epoch -= 1;
@@ -284,7 +271,7 @@ fn committee_survives_kills_at_every_write() {
 
 fn one_store_serves_one_process() {
     let place = Place::new("two");
-    for step in ["init", "root", "agree", "open"] {
+    for step in ["init", "register", "open"] {
         place.run_all(step);
     }
     let mut holder = place.spawn(0, "hold", "whole", NEVER);

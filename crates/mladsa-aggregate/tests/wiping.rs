@@ -70,8 +70,8 @@ fn watched<T>(step: impl FnOnce() -> T) -> (T, [(usize, usize); 3]) {
 
 #[test]
 fn signer_steps_free_no_secrets() {
-    let mut committee = Committee::new(1, &["wiping"]);
-    let round = committee.round(&[0], &attempt_id("wiping", 0), b"payload");
+    let mut committee = Group::new(1);
+    let round = committee.round(&[0], at(0, 0), b"payload");
     let (member, journal) = (&committee.members[0], &mut committee.journals[0]);
 
     // A set of commitments has no blocks of these sizes.

@@ -7,7 +7,6 @@
 
 #![forbid(unsafe_code)]
 
-mod aggregate;
 mod backends;
 mod batch;
 mod batch_sign;
@@ -69,7 +68,6 @@ enum Command {
     Mu(mu::Args),
     BatchVerify(batch_verify::Args),
     BatchSign(batch_sign::Args),
-    Aggregate(aggregate::Args),
     /// List the SIMD backends of this program on this CPU
     Backends,
     Completions(man::CompletionsArgs),
@@ -89,7 +87,6 @@ impl Command {
             Self::Mu(args) => args.files(),
             Self::BatchVerify(args) => args.files(),
             Self::BatchSign(args) => args.files(),
-            Self::Aggregate(args) => args.files(),
             Self::Backends | Self::Completions(_) | Self::Man(_) => Files::default(),
         }
     }
@@ -161,7 +158,6 @@ fn run(cli: Cli) -> io::Result<Status> {
         Command::Mu(args) => mu::run(&args),
         Command::BatchVerify(args) => batch_verify::run(&args),
         Command::BatchSign(args) => batch_sign::run(&args),
-        Command::Aggregate(args) => aggregate::run(&args),
         Command::Backends => backends::run(),
         Command::Completions(args) => man::completions(&args),
         Command::Man(args) => man::man(&args),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A plain model of ML-ADSA-87 in offset mode: integers, schoolbook products, hashlib.
 
-It shares nothing with the crate. It prints epoch-n2.json, whose format is that of
-offset-n4.json with the fields `derivation` and, in consensus mode, `kind`:
+It shares nothing with the crate. It prints epoch-n2.json: one committee of two that signs a
+decision and a consensus task, from master seeds to the aggregate:
 
     python3 model.py > epoch-n2.json
 """
@@ -13,7 +13,8 @@ Q, N, K, L = 8380417, 256, 8, 7
 ETA, TAU, BETA, D, OMEGA = 2, 60, 120, 13, 75
 GAMMA1, GAMMA2 = 1 << 19, (Q - 1) // 32
 SIGMA, WIDTH, EPOCH = 360, 4096, 7
-CTX, PAYLOAD, LABEL = b"QRL", b"epoch vectors", b"slot 9"
+CTX, PAYLOAD = b"QRL", b"epoch vectors"
+SLOTS, ATTEMPTS, SLOT, WEIGHTS, THRESHOLD = 2, 2, 1, [3, 2], 5
 
 
 def shake(data, length, bits=256):
@@ -192,36 +193,66 @@ def root(leaves):
     return level[0]
 
 
-def vector(regpks, consensus):
-    """One committee of two on one decision of one epoch."""
-    rho = b"rho of the vectors of an epoch.."
-    a_hat = expand_a(rho)
+def be(value, width):
+    return value.to_bytes(width, "big")
+
+
+def label(slot, attempt):
+    """SlotLabel and the attempt byte."""
+    base = shake(lp(b"F.label", CTX, be(EPOCH, 8), be(slot, 8), be(0, 4)), 32)
+    return base + bytes([attempt])
+
+
+def one_time_key(a_hat, seed, content):
+    r = prf(seed, b"F.key", content, 64)
+    s1 = [bounded(r + i.to_bytes(2, "little")) for i in range(L)]
+    s2 = [bounded(r + (L + i).to_bytes(2, "little")) for i in range(K)]
+    return s1, s2, [[v % Q for v in add(a, b)] for a, b in zip(times(a_hat, s1), s2)]
+
+
+def key_leaf(m, content, t):
+    return leaf(lp(m["id"].encode(), content, vec(t)))
+
+
+def committee(rho, a_hat):
+    """Members with registration keys and roots, and the identity of the committee."""
     members = []
-    for i, regpk in enumerate(regpks):
-        members.append({"id": f"m{i}", "seed": shake(b"seed" + bytes([i]), 32), "regpk": regpk})
-    reg_root = root([leaf(lp(m["id"].encode(), m["regpk"])) for m in members])
-    attempt = 0
+    for i, weight in enumerate(WEIGHTS):
+        m = {"id": f"m{i}", "seed": shake(b"seed" + bytes([i]), 32), "weight": weight}
+        m["regpk"] = keygen(prf(m["seed"], b"F.reg", lp(CTX, be(EPOCH, 8)), 32))
+        leaves = []
+        for slot in range(SLOTS):
+            for attempt in range(ATTEMPTS):
+                content = label(slot, attempt)
+                leaves.append(key_leaf(m, content, one_time_key(a_hat, m["seed"], content)[2]))
+        m["kt_root"] = root(leaves)
+        digest = shake(lp(m["regpk"]), 32)
+        m["leaf"] = leaf(lp(m["id"].encode(), be(weight, 8), m["kt_root"], digest))
+        members.append(m)
+    view = (
+        b"MLADSAV1" + lp(CTX) + be(EPOCH, 8) + be(SLOTS, 4) + bytes([ATTEMPTS])
+        + be(THRESHOLD, 8) + be(len(members), 4) + root([m["leaf"] for m in members])
+    )
+    return members, shake(b"MLADSA committee" + lp(rho, view), 32)
+
+
+def vector(rho, a_hat, members, identity, consensus):
     failed = []
-    while True:
-        content = LABEL + bytes([attempt])
-        scoped = shake(lp(b"F.epoch", rho, EPOCH.to_bytes(8, "big"), reg_root, content), 64)
-        result = try_once(rho, a_hat, members, reg_root, scoped, content, attempt, consensus)
+    for attempt in range(ATTEMPTS):
+        result = try_once(rho, a_hat, members, identity, label(SLOT, attempt), attempt, consensus)
         if isinstance(result, dict):
             result["failed_attempts"] = failed
             return result
         failed.append([attempt, result])
-        attempt += 1
+    raise SystemExit("all attempts missed")
 
 
-def try_once(rho, a_hat, members, reg_root, scoped, content, attempt, consensus):
+def try_once(rho, a_hat, members, reg_root, scoped, attempt, consensus):
     t_sum, leaves = [zero() for _ in range(K)], []
     for m in members:
-        r = prf(m["seed"], b"F.key", scoped, 64)
-        m["s1"] = [bounded(r + i.to_bytes(2, "little")) for i in range(L)]
-        m["s2"] = [bounded(r + (L + i).to_bytes(2, "little")) for i in range(K)]
-        m["t"] = [[v % Q for v in add(a, b)] for a, b in zip(times(a_hat, m["s1"]), m["s2"])]
+        m["s1"], m["s2"], m["t"] = one_time_key(a_hat, m["seed"], scoped)
         t_sum = [[v % Q for v in add(a, b)] for a, b in zip(t_sum, m["t"])]
-        m["leaf"] = leaf(lp(m["id"].encode(), scoped, vec(m["t"])))
+        m["leaf"] = key_leaf(m, scoped, m["t"])
         leaves.append(m["leaf"])
     t1 = [[power2round(a)[0] for a in p] for p in t_sum]
     pk = rho + b"".join(bits(p, 10) for p in t1)
@@ -281,23 +312,24 @@ def try_once(rho, a_hat, members, reg_root, scoped, content, attempt, consensus)
         b"".join(bits([a + (1 << 19) for a in p], 20) for p in m["q"]),
     )
     aggregate = (
-        b"MLADSAF2\x01" + bytes([int(consensus)]) + lp(CTX, LABEL) + bytes([attempt])
-        + EPOCH.to_bytes(8, "big") + lp(PAYLOAD, b"\x07") + sig
+        b"MLADSAF3" + bytes([int(consensus)]) + be(SLOT, 4) + bytes([attempt])
+        + be(EPOCH, 8) + lp(PAYLOAD, b"\x07") + sig
     )
     out = {
-        "derivation": "F.epoch",
         "mode": "offset",
         "rho": rho.hex(),
         "epoch": EPOCH,
         "ctx": CTX.decode(),
-        "content": LABEL.decode(),
-        "content_with_attempt_hex": content.hex(),
-        "epoch_label": scoped.hex(),
+        "slots": SLOTS,
+        "attempts": ATTEMPTS,
+        "threshold": THRESHOLD,
+        "slot": SLOT,
+        "content_with_attempt_hex": scoped.hex(),
         "attempt": attempt,
         "payload": PAYLOAD.decode(),
         "sigma": SIGMA,
         "R": WIDTH,
-        "reg_root": reg_root.hex(),
+        "identity": reg_root.hex(),
         "part_root": part_root.hex(),
         "fips_ctx": ctx.hex(),
         "msg": msg.hex(),
@@ -316,16 +348,16 @@ def try_once(rho, a_hat, members, reg_root, scoped, content, attempt, consensus)
     }
     if consensus:
         out["kind"] = "consensus"
-    for i, m in enumerate(members):
+    for m in members:
         hi, q = commitment(m)
         fingerprint = shake(lp(b"F.seedfp", m["seed"]), 32)
-        base = shake(lp(b"F.epoch", rho, EPOCH.to_bytes(8, "big"), reg_root, LABEL), 64)
         out["members"].append({
             "id": m["id"],
             "seed": m["seed"].hex(),
-            "xi": bytes([0x40 + i] * 32).hex(),
+            "weight": m["weight"],
+            "kt_root": m["kt_root"].hex(),
             "regpk_sha256": sha256(m["regpk"]),
-            "guard_key": shake(b"F.onetime" + lp(fingerprint, base), 32).hex(),
+            "guard_key": shake(b"F.onetime" + lp(fingerprint, scoped[:-1]), 32).hex(),
             "s1_s2_sha256": sha256(vec(m["s1"] + m["s2"])),
             "t_sha256": sha256(vec(m["t"])),
             "kt_leaf": m["leaf"].hex(),
@@ -352,6 +384,8 @@ def keygen(xi):
 
 
 if __name__ == "__main__":
-    keys = [keygen(bytes([0x40 + i] * 32)) for i in range(2)]
-    files = [vector(keys, consensus) for consensus in (False, True)]
+    RHO = shake(b"MLADSA rho" + lp(CTX), 32)
+    A_HAT = expand_a(RHO)
+    MEMBERS, IDENTITY = committee(RHO, A_HAT)
+    files = [vector(RHO, A_HAT, MEMBERS, IDENTITY, consensus) for consensus in (False, True)]
     print(json.dumps(files, indent=1))

@@ -145,11 +145,11 @@ impl OneTimeKeyJournal {
 }
 
 /// Greatest length of a file that is read as a whole.
-pub(crate) const MAX_LEN: u64 = 1 << 24;
+const MAX_LEN: u64 = 1 << 24;
 
 /// Reads a file, if there is one. A pipe, a device or a file that is too long is an error; it would
 /// block, or fill the memory. The open file is examined: the path may lead to another one by then.
-pub(crate) fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
+fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     {
@@ -246,22 +246,8 @@ fn take_name(staged: &Path, path: &Path) -> io::Result<()> {
     flush_directory(path)
 }
 
-/// [`write_new`] next to `path`, under a name that no other process uses.
-pub(crate) fn write_next_to(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
-    // Processes of several containers may have equal ids.
-    for number in 0u32.. {
-        let suffix = std::format!(".{}-{number}.next", std::process::id());
-        let name = with_suffix(path, &suffix);
-        match write_new(&name, bytes) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            written => return written.map(|_| name),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
-}
-
 /// Flushes the directory that contains `path`, so that a new name is durable.
-pub(crate) fn flush_directory(path: &Path) -> io::Result<()> {
+fn flush_directory(path: &Path) -> io::Result<()> {
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());

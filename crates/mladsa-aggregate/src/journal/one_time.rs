@@ -12,12 +12,12 @@ use crate::error::{JournalError, StorageError};
 use crate::journal::record::{Codec, HEADER_LEN, Position, RECORD_LEN, decode, task_key};
 use crate::journal::states::{Attempt, Digest, Entry, Progress, States};
 use crate::journal::storage::{LogStorage, MarkStorage};
-use crate::keys::scope::EpochLabel;
+use crate::keys::label::Label;
 use crate::keys::seed::MasterSeed;
 
-/// Durable journal of the one-time keys of one master seed. It admits one plan and one list of
-/// roots for each epoch, one payload for each task, one commitment and one response for each
-/// attempt, and attempts in order.
+/// Durable journal of the one-time keys of one master seed. It admits one committee for
+/// each epoch, one payload for each slot, one commitment and one response for each attempt, and
+/// attempts in order.
 ///
 /// Every entry survives a loss of power before anything is released. If recording fails,
 /// nothing is released, and the journal rejects every step until it is opened again. A journal
@@ -136,23 +136,16 @@ impl OneTimeKeyJournal {
         }
     }
 
-    /// Digest of the list of roots that the seed has acknowledged for `epoch`.
+    /// Identity of the committee that the seed serves in `epoch`.
     #[must_use]
-    pub fn acknowledged_roots(&self, epoch: u64) -> Option<[u8; 32]> {
-        self.states.roots(epoch)
+    pub fn committee(&self, epoch: u64) -> Option<[u8; 32]> {
+        self.states.committee(epoch)
     }
 
     /// The last closed epoch.
     #[must_use]
     pub fn closed_epoch(&self) -> Option<u64> {
         self.states.closed()
-    }
-
-    /// The last epoch that the seed has served or closed, or whose committee it has endorsed. The journal of a seed that replaces
-    /// it must close all epochs up to this one.
-    #[must_use]
-    pub fn last_epoch(&self) -> Option<u64> {
-        self.states.last_epoch()
     }
 
     /// Closes `epoch` and all before it: nothing more is released for them, and their records
@@ -193,34 +186,20 @@ impl OneTimeKeyJournal {
         own.then_some(()).ok_or(JournalError::OtherSeed)
     }
 
-    /// Binds the seed to a plan, registry and matrix for `epoch`.
-    pub(crate) fn bind_plan(&mut self, epoch: u64, plan: &Digest) -> Result<(), JournalError> {
-        self.record(&[Entry::Plan(epoch, *plan)])
+    /// Binds the seed to a committee for `epoch`, or confirms the recorded one.
+    pub(crate) fn bind(&mut self, epoch: u64, identity: &Digest) -> Result<(), JournalError> {
+        self.record(&[Entry::Committee(epoch, *identity)])
     }
 
-    /// Records the committee that the member endorses for `epoch`.
-    pub(crate) fn endorse(&mut self, epoch: u64, identity: &Digest) -> Result<(), JournalError> {
-        self.record(&[Entry::Endorsed(epoch, *identity)])
-    }
-
-    /// Binds the seed to a plan and to a list of roots for `epoch`.
-    pub(crate) fn acknowledge(
-        &mut self,
+    /// Checks that the seed serves this committee.
+    pub(crate) fn check_committee(
+        &self,
         epoch: u64,
-        plan: &Digest,
-        roots: &Digest,
+        identity: &Digest,
     ) -> Result<(), JournalError> {
-        self.bind_plan(epoch, plan)?;
-        self.record(&[Entry::Roots(epoch, *roots)])
-    }
-
-    /// Checks that the seed has acknowledged this list of roots.
-    pub(crate) fn check_roots(&self, epoch: u64, roots: &Digest) -> Result<(), JournalError> {
         self.check_usable()?;
-        let known = self.states.roots(epoch) == Some(*roots);
-        known
-            .then_some(())
-            .ok_or(JournalError::RootsNotAcknowledged)
+        let known = self.states.committee(epoch) == Some(*identity);
+        known.then_some(()).ok_or(JournalError::EpochConflict)
     }
 
     /// Records a commitment to a task, or confirms the recorded one.
@@ -289,7 +268,7 @@ impl OneTimeKeyJournal {
 
     /// Key of a task: of the seed and the label, not of the member, because the PRF does not
     /// depend on the member.
-    pub(crate) fn task_key(&self, task: &EpochLabel) -> Digest {
+    pub(crate) fn task_key(&self, task: &Label) -> Digest {
         task_key(&self.codec.fingerprint, task.as_bytes())
     }
 

@@ -1,11 +1,11 @@
 //! Encoding of log and high-water mark.
 //!
-//! Log: a header `"MLADSAG3" || fingerprint || BE64 count || digest || mac` (112 bytes), then
+//! Log: a header `"MLADSAG4" || fingerprint || BE64 count || digest || mac` (112 bytes), then
 //! records of 152 bytes: kind, attempt, six zeros, BE64 number, BE64 epoch, key, value (64
 //! bytes, zero-filled) and a 32-byte keyed digest over the digest before and the record, which
 //! is both checksum and rolling digest. Count and digest in the header are the position before
 //! the first record: zero for a new log, the last position of the log before for a compacted
-//! one. Mark: as the header, with `"MLADSAH3"`. All digests are keyed with
+//! one. Mark: as the header, with `"MLADSAH4"`. All digests are keyed with
 //! `PRF(seed, "F.guard", "", 32)`, so that only a holder of the seed can write them.
 
 use mldsa_core::Backend;
@@ -53,21 +53,21 @@ impl Codec {
     }
 
     pub(crate) fn header(&self, position: &Position) -> [u8; HEADER_LEN] {
-        published(self.seal(b"MLADSAG3", b"log", position))
+        published(self.seal(b"MLADSAG4", b"log", position))
     }
 
     pub(crate) fn mark(&self, position: &Position) -> [u8; HEADER_LEN] {
-        published(self.seal(b"MLADSAH3", b"mark", position))
+        published(self.seal(b"MLADSAH4", b"mark", position))
     }
 
     /// The position in the header of a log, and the bytes after it.
     pub(crate) fn read_header<'a>(&self, log: &'a [u8]) -> Option<(Position, &'a [u8])> {
         let (header, records) = log.split_at_checked(HEADER_LEN)?;
-        Some((self.unseal(b"MLADSAG3", b"log", header)?, records))
+        Some((self.unseal(b"MLADSAG4", b"log", header)?, records))
     }
 
     pub(crate) fn read_mark(&self, mark: &[u8]) -> Option<Position> {
-        self.unseal(b"MLADSAH3", b"mark", mark)
+        self.unseal(b"MLADSAH4", b"mark", mark)
     }
 
     /// The record of `entry` after `before`, and the position after it.
@@ -128,13 +128,9 @@ impl Codec {
         let mut record = [0; RECORD_LEN];
         let (body, digest) = record.split_at_mut(BODY_LEN);
         let (kind, attempt) = match entry {
-            Entry::Plan(_, value) => {
-                body[56..88].copy_from_slice(value);
+            Entry::Committee(_, identity) => {
+                body[56..88].copy_from_slice(identity);
                 (1, None)
-            }
-            Entry::Roots(_, value) => {
-                body[56..88].copy_from_slice(value);
-                (2, None)
             }
             Entry::Committed(attempt, commitment, task) => {
                 body[56..88].copy_from_slice(commitment);
@@ -147,14 +143,10 @@ impl Codec {
             }
             Entry::Revealed(attempt, hashes) => {
                 body[56..].copy_from_slice(hashes);
-                (8, Some(attempt))
+                (7, Some(attempt))
             }
             Entry::Retired(attempt) => (5, Some(attempt)),
             Entry::Closed(_) => (6, None),
-            Entry::Endorsed(_, value) => {
-                body[56..88].copy_from_slice(value);
-                (7, None)
-            }
         };
         body[0] = kind;
         body[8..16].copy_from_slice(&before.count.to_be_bytes());
@@ -191,14 +183,12 @@ pub(crate) fn decode(record: &[u8; RECORD_LEN]) -> Option<Entry> {
     let value: [u8; 64] = reader.array().ok()?;
     let (first, second) = (*value.first_chunk()?, *value.last_chunk()?);
     Some(match head[0] {
-        1 => Entry::Plan(epoch, first),
-        2 => Entry::Roots(epoch, first),
+        1 => Entry::Committee(epoch, first),
         3 => Entry::Committed(attempt, first, second),
         4 => Entry::Responded(attempt, value),
         5 => Entry::Retired(attempt),
         6 => Entry::Closed(epoch),
-        7 => Entry::Endorsed(epoch, first),
-        8 => Entry::Revealed(attempt, value),
+        7 => Entry::Revealed(attempt, value),
         _ => return None,
     })
 }

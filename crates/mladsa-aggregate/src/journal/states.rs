@@ -18,10 +18,8 @@ pub(crate) struct Attempt {
 /// One entry of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// Plan, registry and matrix that the seed serves in this epoch.
-    Plan(u64, Digest),
-    /// Acknowledged list of roots.
-    Roots(u64, Digest),
+    /// Identity of the committee that the seed serves in this epoch.
+    Committee(u64, Digest),
     /// A commitment, and the task that it is for.
     Committed(Attempt, Digest, Digest),
     /// A commitment revealed after these hashes of all commitments.
@@ -32,17 +30,12 @@ pub(crate) enum Entry {
     Retired(Attempt),
     /// End of this epoch and of all before it.
     Closed(u64),
-    /// Identity of the committee that the member endorses for this epoch.
-    Endorsed(u64, Digest),
 }
 
 impl Entry {
     pub(crate) fn epoch(&self) -> u64 {
         match self {
-            Self::Plan(epoch, _)
-            | Self::Roots(epoch, _)
-            | Self::Endorsed(epoch, _)
-            | Self::Closed(epoch) => *epoch,
+            Self::Committee(epoch, _) | Self::Closed(epoch) => *epoch,
             Self::Committed(attempt, ..)
             | Self::Revealed(attempt, _)
             | Self::Responded(attempt, _)
@@ -83,8 +76,7 @@ struct Task {
 }
 
 struct Epoch {
-    plan: Digest,
-    roots: Option<Digest>,
+    committee: Digest,
     tasks: BTreeMap<Digest, Task>,
 }
 
@@ -93,7 +85,6 @@ struct Epoch {
 pub(crate) struct States {
     closed: Option<u64>,
     epochs: BTreeMap<u64, Epoch>,
-    endorsed: BTreeMap<u64, Digest>,
 }
 
 impl States {
@@ -107,24 +98,15 @@ impl States {
             (Entry::Closed(_), _) => Ok(!is_closed),
             (Entry::Retired(_), _) if is_closed => Ok(false),
             _ if is_closed => conflict,
-            (Entry::Endorsed(_, committee), _) => match self.endorsed.get(&epoch) {
-                Some(other) if other != committee => conflict,
-                known => Ok(known.is_none()),
-            },
-            (Entry::Plan(..), None) => Ok(true),
+            (Entry::Committee(..), None) => Ok(true),
             (_, None) => conflict,
-            (Entry::Plan(_, plan), Some(known)) if known.plan == *plan => Ok(false),
-            (Entry::Plan(..), _) => conflict,
-            (Entry::Roots(_, roots), Some(known)) => match known.roots {
-                Some(other) if other != *roots => conflict,
-                known => Ok(known.is_none()),
-            },
-            (Entry::Committed(attempt, ..), Some(known)) => {
-                known.roots.ok_or(JournalError::EpochConflict)?;
-                known.admit_attempt(attempt, entry)
+            (Entry::Committee(_, identity), Some(known)) if known.committee == *identity => {
+                Ok(false)
             }
+            (Entry::Committee(..), _) => conflict,
             (
-                Entry::Revealed(attempt, _)
+                Entry::Committed(attempt, ..)
+                | Entry::Revealed(attempt, _)
                 | Entry::Responded(attempt, _)
                 | Entry::Retired(attempt),
                 Some(known),
@@ -137,27 +119,15 @@ impl States {
         let (attempt, progress) = match entry {
             Entry::Closed(epoch) => {
                 self.epochs = self.epochs.split_off(&epoch.saturating_add(1));
-                self.endorsed = self.endorsed.split_off(&epoch.saturating_add(1));
                 self.closed = Some(*epoch);
                 return;
             }
-            Entry::Endorsed(epoch, committee) => {
-                self.endorsed.insert(*epoch, *committee);
-                return;
-            }
-            Entry::Plan(epoch, plan) => {
+            Entry::Committee(epoch, identity) => {
                 let fresh = Epoch {
-                    plan: *plan,
-                    roots: None,
+                    committee: *identity,
                     tasks: BTreeMap::new(),
                 };
                 self.epochs.insert(*epoch, fresh);
-                return;
-            }
-            Entry::Roots(epoch, roots) => {
-                if let Some(known) = self.epochs.get_mut(epoch) {
-                    known.roots = Some(*roots);
-                }
                 return;
             }
             Entry::Committed(attempt, digest, _) => (attempt, Progress::Committed(*digest)),
@@ -187,17 +157,12 @@ impl States {
         task.attempts.get(&attempt.number).copied()
     }
 
-    pub(crate) fn roots(&self, epoch: u64) -> Option<Digest> {
-        self.epochs.get(&epoch)?.roots
+    pub(crate) fn committee(&self, epoch: u64) -> Option<Digest> {
+        Some(self.epochs.get(&epoch)?.committee)
     }
 
     pub(crate) fn closed(&self) -> Option<u64> {
         self.closed
-    }
-
-    pub(crate) fn last_epoch(&self) -> Option<u64> {
-        let served = self.epochs.keys().chain(self.endorsed.keys()).max();
-        self.closed.max(served.copied())
     }
 }
 
@@ -254,23 +219,21 @@ mod tests {
     }
 
     #[test]
-    fn commitment_requires_a_plan_and_roots() {
+    fn commitment_requires_a_committee() {
         let mut states = States::default();
         let commitment = Entry::Committed(attempt(0), [1; 32], [9; 32]);
-        for entry in [Entry::Plan(3, [1; 32]), Entry::Roots(3, [2; 32])] {
-            let rejected = states.admit(&commitment);
-            assert_eq!(rejected, Err(JournalError::EpochConflict));
-            assert_eq!(states.admit(&entry), Ok(true));
-            states.apply(&entry);
-            assert_eq!(states.admit(&entry), Ok(false));
-        }
-        for other in [Entry::Plan(3, [3; 32]), Entry::Roots(3, [3; 32])] {
-            assert_eq!(states.admit(&other), Err(JournalError::EpochConflict));
-        }
+        let rejected = states.admit(&commitment);
+        assert_eq!(rejected, Err(JournalError::EpochConflict));
+        let committee = Entry::Committee(3, [1; 32]);
+        assert_eq!(states.admit(&committee), Ok(true));
+        states.apply(&committee);
+        assert_eq!(states.admit(&committee), Ok(false));
+        let other = states.admit(&Entry::Committee(3, [3; 32]));
+        assert_eq!(other, Err(JournalError::EpochConflict));
         assert_eq!(states.admit(&commitment), Ok(true));
     }
 
-    /// Enumerates all sequences of six steps after the agreement and checks what was admitted.
+    /// Enumerates all sequences of six steps of a committee and checks what was admitted.
     #[test]
     fn every_sequence_of_six_steps_releases_one_commitment_and_one_response() {
         let entries = [
@@ -289,8 +252,7 @@ mod tests {
         let mut responses = 0;
         for code in 0..n.pow(6) {
             let mut states = States::default();
-            states.apply(&Entry::Plan(3, [1; 32]));
-            states.apply(&Entry::Roots(3, [2; 32]));
+            states.apply(&Entry::Committee(3, [1; 32]));
             let mut applied = alloc::vec::Vec::new();
             let mut rest = code;
             for _ in 0..6 {

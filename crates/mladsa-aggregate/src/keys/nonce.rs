@@ -10,8 +10,8 @@ use mldsa_core::internals::interval::{CentredInterval, INTERVAL_POLY_LEN};
 use mldsa_core::internals::vectors;
 use mldsa_core::internals::{Poly, Secret, shake256_lanes};
 
+use crate::keys::label::Label;
 use crate::keys::matrix::{K, L, vector};
-use crate::keys::scope::EpochLabel;
 use crate::keys::seed::{KEYS_TOGETHER, MasterSeed};
 use crate::wire::framing::lp;
 
@@ -23,17 +23,13 @@ pub const SIGMA_OFFSET: u32 = 360;
 
 /// DeriveNonce: l polynomials in [-sigma, sigma], for open commitments.
 #[cfg(any(test, feature = "insecure-open-commitments"))]
-pub(crate) fn derive_nonce(
-    seed: &MasterSeed,
-    content: &EpochLabel,
-    sigma: u32,
-) -> Secret<Box<[Poly]>> {
+pub(crate) fn derive_nonce(seed: &MasterSeed, content: &Label, sigma: u32) -> Secret<Box<[Poly]>> {
     sample(seed, b"F.nonce", content.as_bytes(), sigma, L)
 }
 
 /// The sum of DeriveNonce over all `seeds`, added to `y`.
 #[cfg(feature = "insecure-open-commitments")]
-pub(crate) fn add_nonces(seeds: &[&MasterSeed], content: &EpochLabel, sigma: u32, y: &mut [Poly]) {
+pub(crate) fn add_nonces(seeds: &[&MasterSeed], content: &Label, sigma: u32, y: &mut [Poly]) {
     let mask = Mask::new(b"F.nonce", content.as_bytes(), sigma, L);
     let mut nonces = Secret::new(vector(L * KEYS_TOGETHER.min(seeds.len())));
     for group in seeds.chunks(KEYS_TOGETHER) {
@@ -48,7 +44,7 @@ pub(crate) fn add_nonces(seeds: &[&MasterSeed], content: &EpochLabel, sigma: u32
 /// DeriveNonceMB: l polynomials in [-sigma, sigma], which also depend on `mu`.
 pub(crate) fn derive_nonce_bound(
     seed: &MasterSeed,
-    content: &EpochLabel,
+    content: &Label,
     mu: &[u8],
     sigma: u32,
 ) -> Secret<Box<[Poly]>> {
@@ -64,7 +60,7 @@ pub(crate) fn derive_nonce_bound(
 /// DeriveOffset: k polynomials in [-width, width], which hide the low bits of w.
 pub(crate) fn derive_offset(
     seed: &MasterSeed,
-    content: &EpochLabel,
+    content: &Label,
     mu: &[u8],
     width: u32,
 ) -> Secret<Box<[Poly]>> {

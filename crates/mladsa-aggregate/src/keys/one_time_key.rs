@@ -11,8 +11,8 @@ use mldsa_core::internals::vectors;
 use mldsa_core::internals::{Element, NttPoly, Poly, Secret, declassify_in_place, shake256_lanes};
 
 use crate::error::EncodingError;
+use crate::keys::label::Label;
 use crate::keys::matrix::{K, L, Matrix, P, ntt_vector, vector};
-use crate::keys::scope::EpochLabel;
 use crate::keys::seed::{KEYS_TOGETHER, MasterSeed};
 use crate::wire::framing::lp;
 
@@ -89,7 +89,7 @@ pub(crate) fn unpack_vec(bytes: &[u8], polys: &mut [Poly]) -> bool {
 impl OneTimePublicKey {
     /// ContentKeyDerive. Constant time except for the positions of rejected half-bytes in
     /// ExpandS.
-    pub(crate) fn derive(matrix: &Matrix, seed: &MasterSeed, content: &EpochLabel) -> Self {
+    pub(crate) fn derive(matrix: &Matrix, seed: &MasterSeed, content: &Label) -> Self {
         KeyMemory::new(matrix).derive(key_seed(seed, content).expose())
     }
 }
@@ -98,7 +98,7 @@ impl OneTimePublicKey {
 pub(crate) fn derive_s1(
     backend: Backend,
     seed: &MasterSeed,
-    content: &EpochLabel,
+    content: &Label,
 ) -> Secret<Box<[NttPoly]>> {
     let mut s1 = Secret::new(vector(L));
     let mut s1_hat = Secret::new(ntt_vector(L));
@@ -113,7 +113,7 @@ pub(crate) fn derive_s1(
 }
 
 /// The seed rho' of a key's ExpandS.
-pub(crate) fn key_seed(seed: &MasterSeed, content: &EpochLabel) -> Secret<[u8; 64]> {
+pub(crate) fn key_seed(seed: &MasterSeed, content: &Label) -> Secret<[u8; 64]> {
     let mut rho_p = Secret::<[u8; 64]>::zeroed();
     let framed = lp(&[b"F.key", content.as_bytes()]);
     shake256_lanes(Backend::detect(), [seed.prf(&framed, rho_p.expose_mut())]);
@@ -124,7 +124,7 @@ pub(crate) fn key_seed(seed: &MasterSeed, content: &EpochLabel) -> Secret<[u8; 6
 /// key, in order.
 pub(crate) fn derive_each(
     matrix: &Matrix,
-    keys: &[(&MasterSeed, &EpochLabel)],
+    keys: &[(&MasterSeed, &Label)],
     mut each: impl FnMut(&[Poly], OneTimePublicKey),
 ) {
     let mut memory = KeyMemory::new(matrix);
@@ -181,7 +181,6 @@ pub(crate) fn full_t(matrix: &Matrix, s: &[Poly], s1_hat: &mut [NttPoly], t: &mu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::scope::Scope;
 
     #[test]
     fn wrong_length_and_range_are_rejected() {
@@ -216,10 +215,9 @@ mod tests {
     fn lane_derivation_equals_single_derivation() {
         let matrix = Matrix::expand(&[1; 32]);
         let seeds: Vec<MasterSeed> = (0..17).map(|n| MasterSeed::from_bytes(&[n; 32])).collect();
-        let contents =
-            [&b"a"[..], b"a longer content", b"c"].map(|content| Scope::Published.label(content));
+        let contents = [&b"a"[..], b"a longer content", b"c"].map(|content| Label::new(content));
         for n in [0, 1, 7, 8, 9, 17] {
-            let keys: Vec<(&MasterSeed, &EpochLabel)> =
+            let keys: Vec<(&MasterSeed, &Label)> =
                 seeds.iter().zip(contents.iter().cycle()).take(n).collect();
             let mut derived = keys.iter();
             derive_each(&matrix, &keys, |s, public_key| {

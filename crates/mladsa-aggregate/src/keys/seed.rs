@@ -2,19 +2,22 @@
 
 use core::fmt;
 
-use mldsa_core::internals::{LaneHash, Secret, declassify_in_place};
+use mldsa_core::Backend;
+use mldsa_core::internals::{LaneHash, Secret, declassify_in_place, shake256_lanes};
 
-use crate::wire::framing::hash_lp;
+use crate::wire::framing::{hash_lp, lp};
 
 /// Number of seeds or keys that are hashed together: the number of lanes of the widest
 /// backend.
 pub(crate) const KEYS_TOGETHER: usize = 8;
 
-/// Master seed: the 32-byte secret from which every one-time key, nonce and offset of a
-/// member is derived. Wiped on drop; not `Clone`, not printable.
+/// Master seed: the 32-byte secret from which everything secret of a member is derived, the
+/// registration key of each epoch, one-time keys, nonces and offsets. Wiped on drop; not `Clone`,
+/// not printable.
 ///
-/// It must be random, have one journal for its whole life, and be retired when that journal
-/// is lost or was restored from a copy.
+/// It must be random, have one journal for its whole life, and be replaced when that journal
+/// is lost or was restored from a copy. A member that continues each epoch with
+/// [`Self::successor`] and erases the seed before it keeps nothing that signs for an earlier epoch.
 pub struct MasterSeed {
     // `lp("F.prf", seed)`, the prefix of every PRF input
     framed: Secret<[u8; 45]>,
@@ -39,6 +42,26 @@ impl MasterSeed {
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
         self.fingerprint
+    }
+
+    /// Derives the 32 bytes of the seed that replaces this one, in a later epoch and with a new
+    /// journal. The step is one-way: the successor reveals nothing of this seed. The caller wipes
+    /// the bytes.
+    #[must_use]
+    pub fn successor(&self) -> [u8; 32] {
+        *self.derived(b"F.next", &[]).expose()
+    }
+
+    /// Seed of the registration key of an epoch of a domain (xi of FIPS 204 algorithm 6).
+    pub(crate) fn registration_seed(&self, domain: &[u8], epoch: u64) -> Secret<[u8; 32]> {
+        self.derived(b"F.reg", &lp(&[domain, &epoch.to_be_bytes()]))
+    }
+
+    fn derived(&self, label: &[u8], content: &[u8]) -> Secret<[u8; 32]> {
+        let mut out = Secret::<[u8; 32]>::zeroed();
+        let framed = lp(&[label, content]);
+        shake256_lanes(Backend::detect(), [self.prf(&framed, out.expose_mut())]);
+        out
     }
 
     /// `PRF(seed, label, content, |output|)` with `framed = lp(label, content)`, as the

@@ -3,16 +3,15 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::epoch::agreed::AgreedRoots;
-use crate::epoch::message::SignedMessage;
-use crate::epoch::registry::Registry;
+use crate::committee::view::{CommitteeView, MAX_MEMBERS};
 use crate::error::{EncodingError, VerifyError};
 use crate::round::aggregate::Aggregate;
 use crate::round::definition::Round;
+use crate::round::message::Message;
+use crate::round::task::SigningTask;
 use crate::wire::framing::{Reader, lp, push_lp};
-use crate::wire::task::SigningTask;
 
-/// An aggregate with the openings of its signers: a verifier that has the agreed roots needs no
+/// An aggregate with the openings of its signers: a verifier of the committee needs no
 /// other message. The aggregate alone is enough for a verifier that has the openings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
@@ -20,15 +19,12 @@ pub struct Certificate {
     openings: Vec<Vec<u8>>,
 }
 
-const CERTIFICATE: &[u8; 8] = b"MLADSAO1";
+const CERTIFICATE: &[u8; 8] = b"MLADSAO2";
 
 impl Certificate {
     /// A certificate of an aggregate, with the opening of each signer in id order.
     #[must_use]
-    pub fn new<'a>(
-        aggregate: Aggregate,
-        openings: impl IntoIterator<Item = &'a SignedMessage>,
-    ) -> Self {
+    pub fn new<'a>(aggregate: Aggregate, openings: impl IntoIterator<Item = &'a Message>) -> Self {
         let openings = openings.into_iter().map(|opening| opening.body().to_vec());
         Self {
             aggregate,
@@ -42,27 +38,34 @@ impl Certificate {
         &self.aggregate
     }
 
-    /// Authenticates the openings against the agreed roots, and verifies the aggregate with
-    /// them: see [`Aggregate::verify`].
+    /// Authenticates the openings against the committee, and verifies the aggregate with them: see
+    /// [`Aggregate::verify`].
     ///
     /// # Errors
-    /// [`VerifyError::Round`] for an opening that does not lead to the agreed root,
+    /// [`VerifyError::Committee`] for an opening that does not lead to the root of its member,
     /// [`VerifyError::MissingKey`] unless there is one for each signer, and those of
     /// [`Aggregate::verify`].
     pub fn verify(
         &self,
-        agreed: &AgreedRoots,
+        committee: &CommitteeView,
         task: &SigningTask,
     ) -> Result<Arc<Round>, VerifyError> {
-        let signers = self.aggregate.signers(agreed.registry())?;
+        let signers = self.aggregate.positions(committee)?;
         if signers.len() != self.openings.len() {
             return Err(VerifyError::MissingKey);
         }
-        let attempt = self.aggregate.attempt_id();
-        let keys = signers.iter().zip(&self.openings);
-        let keys = keys.map(|(id, opening)| agreed.authenticate_opening(id, attempt, opening));
-        let keys = keys.collect::<Result<Vec<_>, _>>()?;
-        self.aggregate.verify(agreed, &keys, task)
+        let openings = signers
+            .iter()
+            .copied()
+            .zip(self.openings.iter().map(Vec::as_slice));
+        let keys = committee.authenticate_each(self.aggregate.attempt_id(), openings);
+        let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
+        self.aggregate.verify(committee, &keys, task)
+    }
+
+    /// The openings in the order of the signers.
+    pub fn openings(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.openings.iter().map(Vec::as_slice)
     }
 
     /// Whether these bytes are those of a certificate and not of a message.
@@ -70,7 +73,7 @@ impl Certificate {
         bytes.starts_with(CERTIFICATE)
     }
 
-    /// Encodes as `"MLADSAO1" || lp(aggregate, openings in the order of the signers)`.
+    /// Encodes as `"MLADSAO2" || lp(aggregate, openings in the order of the signers)`.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = CERTIFICATE.to_vec();
@@ -83,13 +86,13 @@ impl Certificate {
     /// Decodes a certificate, of which nothing is verified.
     ///
     /// # Errors
-    /// [`EncodingError::Length`], also for more openings than a registry has members, and those of [`Aggregate::from_bytes`].
+    /// [`EncodingError::Length`], also for more openings than a committee has members, and those of [`Aggregate::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, EncodingError> {
         let mut reader = Reader::new(bytes, CERTIFICATE)?;
         let aggregate = Aggregate::from_bytes(reader.part()?)?;
         let mut openings = Vec::new();
         while !reader.is_empty() {
-            if openings.len() == Registry::MAX_MEMBERS {
+            if openings.len() == MAX_MEMBERS {
                 return Err(EncodingError::Length);
             }
             openings.push(reader.part()?.into());

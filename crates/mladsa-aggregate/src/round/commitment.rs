@@ -5,16 +5,17 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, slice};
 
+use mldsa_core::Mu;
 use mldsa_core::internals::pack::{unpack_signed, unpack_w1};
 use mldsa_core::internals::vectors::{self, ResponseHat};
 use mldsa_core::internals::{Element, LaneHash, NttPoly, Poly, shake256_lanes};
 
-use crate::epoch::message::{MessageKind, SignedMessage};
 use crate::error::{EncodingError, RoundError};
-use crate::keys::matrix::{K, L, P, ntt_vector, vector};
-use crate::keys::one_time_key::{OneTimePublicKey, unpack_vec};
+use crate::keys::matrix::{K, L, Matrix, P, ntt_vector, vector};
+use crate::keys::one_time_key::OneTimePublicKey;
 use crate::member_id::MemberId;
-use crate::round::definition::{CommitmentMode, Round};
+use crate::round::definition::Round;
+use crate::round::message::{Message, MessageKind};
 use crate::wire::framing::hash_lp;
 
 /// Bytes of the high bits in an offset commitment.
@@ -22,45 +23,40 @@ pub(crate) const HI_LEN: usize = K * 128;
 pub(crate) const HI_POLY_LEN: usize = 128;
 pub(crate) const Q_POLY_LEN: usize = 640;
 
-/// Commitment of a member, 6,144 bytes. Offset commitment: the high bits of w at 4 bits, then
-/// the offset low bits at 20 bits a coefficient. Open commitment: w. Cheap to clone.
+/// Commitment of a member, 6,144 bytes: the high bits of w at 4 bits, then the offset low bits
+/// at 20 bits a coefficient. Cheap to clone.
 #[derive(Clone)]
 pub struct Commitment {
     bytes: Arc<[u8]>,
-    /// The committed w, canonical. With offsets its low bits are not exact.
+    /// The committed w, canonical, with inexact low bits.
     w: Arc<Box<[Poly]>>,
 }
 
 impl Commitment {
-    /// Bytes of the encoding in either mode.
+    /// Bytes of the encoding.
     pub const LEN: usize = OneTimePublicKey::LEN;
 
     /// Decodes a commitment for `round`, which shares the bytes.
     ///
     /// # Errors
     /// [`EncodingError::Length`] unless there are 6,144 bytes; [`EncodingError::Range`] for low
-    /// bits beyond gamma2 + R, or a coefficient of q or more.
+    /// bits beyond gamma2 + R.
     pub fn from_bytes(round: &Round, bytes: impl Into<Arc<[u8]>>) -> Result<Self, EncodingError> {
         let bytes = bytes.into();
         if bytes.len() != Self::LEN {
             return Err(EncodingError::Length);
         }
         let mut w = vector(K);
-        let valid = match round.mode() {
-            CommitmentMode::Open => unpack_vec(&bytes, &mut w),
-            CommitmentMode::Offset => {
-                let (hi_bytes, q_bytes) = bytes.split_at(HI_LEN);
-                let rows = hi_bytes.chunks(HI_POLY_LEN).zip(q_bytes.chunks(Q_POLY_LEN));
-                let (limit, mut hi) = (P.gamma2 + round.width() as i32, Poly::ZERO);
-                rows.zip(&mut w).all(|((hi_bytes, q_bytes), w)| {
-                    unpack_w1(hi_bytes, &mut hi);
-                    unpack_signed::<20>(q_bytes, w);
-                    let is_within = vectors::norm(slice::from_ref(w)) <= limit;
-                    vectors::join_commitment(P, slice::from_ref(&hi), slice::from_mut(w));
-                    is_within
-                })
-            }
-        };
+        let (hi_bytes, q_bytes) = bytes.split_at(HI_LEN);
+        let rows = hi_bytes.chunks(HI_POLY_LEN).zip(q_bytes.chunks(Q_POLY_LEN));
+        let (limit, mut hi) = (P.gamma2 + round.width() as i32, Poly::ZERO);
+        let valid = rows.zip(&mut w).all(|((hi_bytes, q_bytes), w)| {
+            unpack_w1(hi_bytes, &mut hi);
+            unpack_signed::<20>(q_bytes, w);
+            let is_within = vectors::norm(slice::from_ref(w)) <= limit;
+            vectors::join_commitment(P, slice::from_ref(&hi), slice::from_mut(w));
+            is_within
+        });
         let w = Arc::new(w);
         valid
             .then_some(Self { bytes, w })
@@ -103,7 +99,7 @@ pub(crate) fn commitment_hash(
     });
     shake256_lanes(round.matrix().backend(), hashes);
     let (mu, width) = (round.mu().as_bytes(), round.width().to_be_bytes());
-    let (mode, id) = (round.mode().name(), id.as_bytes());
+    let (mode, id) = (&b"offset"[..], id.as_bytes());
     let parts = parts.as_flattened();
     hash_lp(&[], &[b"F.commit", id, mode, mu, &width, parts])
 }
@@ -117,10 +113,10 @@ pub(crate) fn commitment_hash(
 pub struct CommitmentSet {
     round: Arc<Round>,
     // by position of the signer
-    hashes: Vec<Option<SignedMessage>>,
+    hashes: Vec<Option<Message>>,
     // digest of the hashes when all are known
     digest: Option<[u8; 64]>,
-    commitments: Vec<Option<(SignedMessage, Commitment)>>,
+    commitments: Vec<Option<(Message, Commitment)>>,
 }
 
 impl CommitmentSet {
@@ -142,13 +138,12 @@ impl CommitmentSet {
     /// [`RoundError::UnknownMember`] for a sender that is no signer; [`RoundError::OtherRound`]
     /// for a message of another round, or a commitment that answers other hashes, which does not
     /// prove a fault of its sender; [`RoundError::Incomplete`] for a commitment before all
-    /// hashes; [`RoundError::InvalidContribution`] for a malformed hash, a malformed commitment
-    /// with the signed hash, or a signed commitment with another hash;
-    /// [`RoundError::InvalidMessage`] for a commitment without a signature that has another hash:
-    /// it is not of its sender; [`RoundError::Equivocation`] for a second, different hash, which
+    /// hashes; [`RoundError::InvalidContribution`] for a malformed hash or a malformed commitment
+    /// with the signed hash; [`RoundError::InvalidMessage`] for a commitment that has another
+    /// hash, which can be of anyone; [`RoundError::Equivocation`] for a second, different hash, which
     /// [`Equivocation::new`](crate::steps::Equivocation::new) of it and [`Self::get`] proves to
     /// others.
-    pub fn add(&mut self, message: &SignedMessage) -> Result<(), RoundError> {
+    pub fn add(&mut self, message: &Message) -> Result<(), RoundError> {
         if message.kind() == MessageKind::CommitmentHash {
             return self.add_hash(message);
         }
@@ -167,14 +162,14 @@ impl CommitmentSet {
         }
         let body = message.body().try_into();
         if !body.is_ok_and(|body| *hash.body() == commitment_hash(round, id, body)) {
-            return Err(message.blame(invalid));
+            return Err(RoundError::InvalidMessage);
         }
         let commitment = Commitment::from_bytes(round, Arc::clone(message.shared_body()));
         *slot = Some((message.clone(), commitment.map_err(|_| invalid)?));
         Ok(())
     }
 
-    fn add_hash(&mut self, message: &SignedMessage) -> Result<(), RoundError> {
+    fn add_hash(&mut self, message: &Message) -> Result<(), RoundError> {
         let (id, round) = (message.id(), &self.round);
         let mu = round.mu().as_bytes();
         let at = round.position_of(message, MessageKind::CommitmentHash, mu)?;
@@ -189,7 +184,7 @@ impl CommitmentSet {
         }
         if self.hashes.iter().all(Option::is_some) {
             let mut parts: Vec<&[u8]> = alloc::vec![b"F.hashes", mu];
-            parts.extend(self.hashes.iter().flatten().map(SignedMessage::body));
+            parts.extend(self.hashes.iter().flatten().map(Message::body));
             self.digest = Some(hash_lp(&[], &parts));
         }
         Ok(())
@@ -218,7 +213,7 @@ impl CommitmentSet {
 
     /// The commitment of a member, or its hash, if it is in the set.
     #[must_use]
-    pub fn get(&self, id: &MemberId) -> Option<&SignedMessage> {
+    pub fn get(&self, id: &MemberId) -> Option<&Message> {
         let at = self.round.position(id)?;
         let commitment = self.commitments.get(at)?.as_ref();
         let hash = self.hashes.get(at)?.as_ref();
@@ -253,10 +248,31 @@ impl CommitmentSet {
         for commitment in &commitments {
             vectors::add(&mut sum, &commitment.w);
         }
-        let mut challenge = Challenge::new(&self.round, sum);
-        challenge.commitments = commitments;
-        challenge.hashes = self.hashes()?;
-        Ok(Arc::new(challenge))
+        Ok(Arc::new(Challenge {
+            round: Arc::clone(&self.round),
+            commitments,
+            hashes: self.hashes()?,
+            value: ChallengeValue::new(self.round.matrix(), self.round.mu(), sum),
+        }))
+    }
+}
+
+/// The challenge that a sum of w determines.
+pub(crate) struct ChallengeValue {
+    pub(crate) c_tilde: [u8; 64],
+    pub(crate) c_hat: Box<NttPoly>,
+    pub(crate) w1: Box<[Poly]>,
+}
+
+impl ChallengeValue {
+    pub(crate) fn new(matrix: &Matrix, mu: &Mu, mut w: Box<[Poly]>) -> Self {
+        let mut c_tilde = [0; 64];
+        vectors::commitment_hash(matrix.backend(), P, mu, &mut w, &mut c_tilde);
+        Self {
+            c_hat: challenge_polynomial(matrix, &c_tilde),
+            c_tilde,
+            w1: w,
+        }
     }
 }
 
@@ -264,30 +280,12 @@ impl CommitmentSet {
 pub struct Challenge {
     round: Arc<Round>,
     pub(crate) commitments: Vec<Commitment>,
-    /// Digest of the hashes of the commitments; zeros if one party holds all secrets.
+    /// Digest of the hashes of the commitments.
     pub(crate) hashes: [u8; 64],
-    pub(crate) c_tilde: [u8; 64],
-    pub(crate) c_hat: Box<NttPoly>,
-    pub(crate) w1: Box<[Poly]>,
+    pub(crate) value: ChallengeValue,
 }
 
 impl Challenge {
-    /// The challenge of the sum of all w.
-    pub(crate) fn new(round: &Arc<Round>, mut w: Box<[Poly]>) -> Self {
-        let backend = round.matrix().backend();
-        let mut c_tilde = [0; 64];
-        vectors::commitment_hash(backend, P, round.mu(), &mut w, &mut c_tilde);
-        let c_hat = challenge_polynomial(round, &c_tilde);
-        Self {
-            round: Arc::clone(round),
-            commitments: Vec::new(),
-            hashes: [0; 64],
-            c_tilde,
-            c_hat,
-            w1: w,
-        }
-    }
-
     /// The round.
     #[must_use]
     pub fn round(&self) -> &Arc<Round> {
@@ -297,7 +295,7 @@ impl Challenge {
     /// The first 64 bytes of the signature.
     #[must_use]
     pub fn c_tilde(&self) -> &[u8; 64] {
-        &self.c_tilde
+        &self.value.c_tilde
     }
 
     /// Checks `|w + c t - A z| <= R + beta`, for the z of a response, whose norm is checked when it is
@@ -320,9 +318,9 @@ impl Challenge {
 }
 
 /// The polynomial c of `c_tilde` in NTT form.
-pub(crate) fn challenge_polynomial(round: &Round, c_tilde: &[u8; 64]) -> Box<NttPoly> {
+pub(crate) fn challenge_polynomial(matrix: &Matrix, c_tilde: &[u8; 64]) -> Box<NttPoly> {
     let mut c_hat = Box::new(NttPoly::ZERO);
-    vectors::challenge(round.matrix().backend(), P, c_tilde, &mut c_hat);
+    vectors::challenge(matrix.backend(), P, c_tilde, &mut c_hat);
     c_hat
 }
 

@@ -5,57 +5,28 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::internals::{Poly, vectors};
+use mldsa_core::internals::vectors;
 use mldsa_core::{Context, MlDsa87, Mu, MuBuilder, VerifyingKey};
 
-use crate::epoch::agreed::AgreedRoots;
-use crate::epoch::authenticate::AuthenticatedKey;
-use crate::epoch::merkle::{Node, root};
-use crate::epoch::message::{MessageKind, SignedMessage, Subject};
-use crate::epoch::registry::Registry;
+use crate::committee::epoch::{AttemptId, Epoch};
+use crate::committee::merkle::{Node, root};
+use crate::committee::opening::AuthenticatedKey;
+use crate::committee::view::{CommitteeView, MAX_MEMBERS};
 use crate::error::{EncodingError, RoundError};
 use crate::journal::one_time::OneTimeKeyJournal;
 use crate::journal::states::Attempt;
+use crate::keys::label::Label;
 use crate::keys::matrix::{K, Matrix, P, encode_key, vector};
 use crate::keys::nonce::SIGMA_OFFSET;
-use crate::keys::scope::{EpochLabel, Scope};
 use crate::member_id::MemberId;
+use crate::round::message::{Message, MessageKind, Subject};
+use crate::round::task::{SigningTask, TaskKind};
 use crate::wire::framing::lp;
 use crate::wire::signer_set::SignerSet;
-use crate::wire::task::{AttemptId, SigningTask, TaskKind};
 
-/// Form of a commitment to w.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CommitmentMode {
-    /// All of w ("base mode"). Every observer of a round can recover the one-time keys.
-    Open,
-    /// The high bits of w, and the low bits plus a secret offset ("offset mode").
-    Offset,
-}
-
-impl CommitmentMode {
-    pub(crate) fn name(self) -> &'static [u8] {
-        match self {
-            Self::Open => b"base",
-            Self::Offset => b"offset",
-        }
-    }
-
-    /// Half-width of a nonce.
-    pub(crate) fn sigma(self) -> i32 {
-        match self {
-            Self::Open => 12 * P.beta(),
-            Self::Offset => SIGMA_OFFSET as i32,
-        }
-    }
-
-    fn max_signers(self) -> usize {
-        match self {
-            Self::Open => 1024,
-            Self::Offset => Registry::MAX_MEMBERS,
-        }
-    }
-}
+/// Largest coefficient of a member's response.
+pub(crate) const RESPONSE_BOUND: i32 = SIGMA_OFFSET as i32 + 120;
+const _: () = assert!(P.beta() == 120);
 
 /// Width R(n) of the offsets: the largest power of two that is at most 4,096 with
 /// R^2 n <= 2^26; `None` where that is below 64, and for no signers.
@@ -67,14 +38,12 @@ pub fn offset_width(n: usize) -> Option<u32> {
 /// One attempt of one signer set at one task. It contains only public values that every signer
 /// and verifier computes from authenticated parts.
 pub struct Round {
-    registry: Arc<Registry>,
-    mode: CommitmentMode,
+    epoch: Arc<Epoch>,
     width: u32,
     task: SigningTask,
     subject: Subject,
-    // labels of the attempt and of the task in their scope
-    attempt_label: EpochLabel,
-    task_label: EpochLabel,
+    attempt_label: Label,
+    slot_label: Label,
     keys: Vec<AuthenticatedKey>,
     signer_set: SignerSet,
     aggregate_key: VerifyingKey<MlDsa87>,
@@ -84,45 +53,50 @@ pub struct Round {
     mu: Mu,
 }
 
-/// Inputs of a round that depend on the commitment mode.
+/// Inputs of a round that published vectors choose otherwise.
 pub(crate) struct Setting<'a> {
-    pub(crate) registry: &'a Arc<Registry>,
-    pub(crate) scope: Scope,
+    pub(crate) epoch: &'a Arc<Epoch>,
     pub(crate) subject: Subject,
-    pub(crate) mode: CommitmentMode,
-    /// Replaces the width of [`offset_width`], for published vectors only.
+    /// Number of members of the committee.
+    pub(crate) size: usize,
+    pub(crate) slot_label: Label,
+    /// Root over the members that a decision names.
+    pub(crate) members: Node,
+    /// Replaces the width of [`offset_width`].
     pub(crate) width: Option<u32>,
-    /// The sum of all t, if it is known.
-    pub(crate) t: Option<&'a [Poly]>,
 }
 
 impl Round {
-    /// A round of exactly the members whose keys are given, all authenticated against `agreed`.
+    /// A round of exactly the members whose keys are given, all authenticated against `committee`.
     ///
     /// # Errors
     /// [`RoundError::NoSigners`], [`RoundError::TooManySigners`],
     /// [`RoundError::DuplicateSigner`]; [`RoundError::OtherKey`] for a key of another attempt
-    /// or list of roots; [`RoundError::Roots`] for a member that has not acknowledged the list;
-    /// [`RoundError::Encoding`] for an attempt above 63.
+    /// or committee; [`RoundError::Committee`] for a slot or attempt that the epoch lacks.
     pub fn new(
-        agreed: &AgreedRoots,
+        committee: &CommitteeView,
         task: &SigningTask,
         attempt: u8,
         keys: impl IntoIterator<Item = AuthenticatedKey>,
     ) -> Result<Arc<Self>, RoundError> {
-        let keys: Vec<_> = keys.into_iter().collect();
-        for key in &keys {
-            agreed.root(&key.id)?;
-        }
-        let setting = Setting {
-            registry: agreed.registry(),
-            scope: agreed.registry().scope(agreed.plan().epoch()),
-            subject: agreed.subject(&task.id().attempt(attempt)?),
-            mode: CommitmentMode::Offset,
-            width: None,
-            t: None,
+        let epoch = committee.epoch();
+        let attempt = AttemptId {
+            slot: task.slot(),
+            number: attempt,
         };
-        Self::assemble(setting, task, keys)
+        epoch.index(attempt)?;
+        let setting = Setting {
+            epoch,
+            subject: Subject {
+                committee: *committee.identity(),
+                attempt,
+            },
+            size: committee.len(),
+            slot_label: epoch.slot_label(attempt.slot),
+            members: *committee.identity(),
+            width: None,
+        };
+        Self::assemble(setting, task, keys.into_iter().collect())
     }
 
     pub(crate) fn assemble(
@@ -131,69 +105,58 @@ impl Round {
         mut keys: Vec<AuthenticatedKey>,
     ) -> Result<Arc<Self>, RoundError> {
         let Setting {
-            registry,
-            scope,
+            epoch,
             subject,
-            mode,
+            size,
+            slot_label,
+            members,
             width,
-            t,
         } = setting;
-        if keys.len() > mode.max_signers() {
+        if keys.len() > MAX_MEMBERS {
             return Err(RoundError::TooManySigners);
         }
-        keys.sort_by_key(|key| key.id);
+        keys.sort_by_key(|key| key.position);
         if keys
             .windows(2)
-            .any(|pair| matches!(pair, [a, b] if a.id == b.id))
+            .any(|pair| matches!(pair, [a, b] if a.position == b.position))
         {
             return Err(RoundError::DuplicateSigner);
         }
-        let mut positions = Vec::with_capacity(keys.len());
-        for key in &keys {
-            if key.source != subject.roots || key.attempt != subject.attempt {
-                return Err(RoundError::OtherKey);
-            }
-            let position = registry.position(&key.id);
-            positions.push(position.ok_or(RoundError::UnknownMember)?);
+        if keys
+            .iter()
+            .any(|key| key.source != subject.committee || key.attempt != subject.attempt)
+        {
+            return Err(RoundError::OtherKey);
         }
+        let positions: Vec<_> = keys.iter().map(|key| key.position).collect();
         let leaves: Vec<Node> = keys.iter().map(|key| key.leaf).collect();
         let participants_root = root(&leaves).ok_or(RoundError::NoSigners)?;
-        let width = match (mode, width) {
-            (CommitmentMode::Open, _) => 0,
-            (CommitmentMode::Offset, Some(width)) => width,
-            (CommitmentMode::Offset, None) => {
-                offset_width(keys.len()).ok_or(RoundError::TooManySigners)?
-            }
+        let width = match width {
+            Some(width) => width,
+            None => offset_width(keys.len()).ok_or(RoundError::TooManySigners)?,
         };
-        let aggregate_key = match t {
-            Some(t) => encode_key(registry.matrix(), t)?,
-            None => aggregate_key(registry.matrix(), &keys)?,
-        };
+        let aggregate_key = aggregate_key(epoch.matrix(), &keys)?;
+        let (domain, payload) = (epoch.domain(), task.payload());
         let (context, message) = match task.kind() {
-            TaskKind::Consensus => {
-                let context = [task.domain(), &participants_root].concat();
-                (context, task.payload().to_vec())
-            }
+            TaskKind::Consensus => ([domain, &participants_root].concat(), payload.to_vec()),
             TaskKind::Decision => {
-                let epoch = subject.epoch.to_be_bytes();
-                let parts: [&[u8]; 4] =
-                    [task.payload(), &participants_root, registry.root(), &epoch];
-                (task.domain().to_vec(), lp(&parts))
+                let number = epoch.number().to_be_bytes();
+                let parts: [&[u8]; 4] = [payload, &participants_root, &members, &number];
+                (domain.to_vec(), lp(&parts))
             }
         };
         let ctx = Context::new(&context).map_err(|_| EncodingError::Length)?;
         let mut mu = MuBuilder::from_tr(aggregate_key.tr(), ctx);
         mu.update(&message);
         Ok(Arc::new(Self {
-            registry: Arc::clone(registry),
-            mode,
+            epoch: Arc::clone(epoch),
             width,
             task: task.clone(),
-            attempt_label: scope.label(subject.attempt.as_bytes()),
-            task_label: scope.label(subject.attempt.task()),
+            attempt_label: slot_label.with_attempt(subject.attempt.number),
+            slot_label,
             subject,
             keys,
-            signer_set: SignerSet::new(registry.len(), &positions)?,
+            signer_set: SignerSet::new(size, &positions)?,
             aggregate_key,
             participants_root,
             mu: mu.finish(),
@@ -236,8 +199,8 @@ impl Round {
 
     /// The attempt.
     #[must_use]
-    pub fn attempt_id(&self) -> &AttemptId {
-        &self.subject.attempt
+    pub fn attempt_id(&self) -> AttemptId {
+        self.subject.attempt
     }
 
     /// The Merkle root over the participants' one-time keys.
@@ -251,10 +214,6 @@ impl Round {
         self.keys.iter().map(|key| &key.id)
     }
 
-    pub(crate) fn mode(&self) -> CommitmentMode {
-        self.mode
-    }
-
     pub(crate) fn width(&self) -> u32 {
         self.width
     }
@@ -263,7 +222,11 @@ impl Round {
         &self.subject
     }
 
-    pub(crate) fn attempt_label(&self) -> &EpochLabel {
+    pub(crate) fn epoch(&self) -> &Epoch {
+        &self.epoch
+    }
+
+    pub(crate) fn attempt_label(&self) -> &Label {
         &self.attempt_label
     }
 
@@ -272,12 +235,7 @@ impl Round {
     }
 
     pub(crate) fn matrix(&self) -> &Matrix {
-        self.registry.matrix()
-    }
-
-    /// Largest coefficient of a member's response.
-    pub(crate) fn response_bound(&self) -> i32 {
-        self.mode.sigma() + P.beta()
+        self.epoch.matrix()
     }
 
     /// Whether signers, attempt, message and parameters are the same.
@@ -288,9 +246,9 @@ impl Round {
     /// The attempt in the journal of a seed.
     pub(crate) fn attempt(&self, journal: &OneTimeKeyJournal) -> Attempt {
         Attempt {
-            epoch: self.subject.epoch,
-            key: journal.task_key(&self.task_label),
-            number: self.subject.attempt.attempt(),
+            epoch: self.epoch.number(),
+            key: journal.task_key(&self.slot_label),
+            number: self.subject.attempt.number,
         }
     }
 
@@ -306,7 +264,7 @@ impl Round {
     /// Position of the sender of a message, which must be of this round and answer `about`.
     pub(crate) fn position_of(
         &self,
-        message: &SignedMessage,
+        message: &Message,
         kind: MessageKind,
         about: &[u8; 64],
     ) -> Result<usize, RoundError> {
@@ -323,7 +281,7 @@ impl Round {
 impl fmt::Debug for Round {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Round")
-            .field("mode", &self.mode)
+            .field("attempt", &self.subject.attempt)
             .field("signers", &self.keys.len())
             .finish_non_exhaustive()
     }

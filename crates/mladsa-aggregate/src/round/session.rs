@@ -3,6 +3,7 @@
 mod inbox;
 mod leader;
 mod progress;
+mod requests;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -10,26 +11,38 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::epoch::agreed::AgreedRoots;
-use crate::epoch::authenticate::AuthenticatedKey;
-use crate::epoch::message::{Equivocation, MessageKind, SignedMessage};
-use crate::epoch::tree::EpochTree;
+use crate::committee::full::Committee;
+use crate::committee::member::Member;
+use crate::committee::opening::AuthenticatedKey;
 use crate::error::RoundError;
 use crate::journal::one_time::OneTimeKeyJournal;
-use crate::keys::member::Member;
 use crate::member_id::MemberId;
 use crate::round::certificate::Certificate;
-use crate::wire::framing::hash_lp;
-use crate::wire::task::SigningTask;
+use crate::round::message::{Equivocation, Message, MessageKind};
+use crate::round::task::SigningTask;
 
 use progress::Step;
+
+/// Receiver of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recipient {
+    /// All other members.
+    All,
+    /// This member.
+    Member(MemberId),
+}
 
 /// Output of a session.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SessionEvent {
-    /// Send these bytes to all other members. They can be lost, repeated and reordered.
-    Send(Vec<u8>),
+    /// Send these bytes. They can be lost, repeated and reordered.
+    Send {
+        /// The receiver.
+        to: Recipient,
+        /// The bytes.
+        message: Vec<u8>,
+    },
     /// The task is signed. The session continues to send the certificate to members that ask.
     Completed(Box<Certificate>),
     /// The attempt was abandoned; these members did not contribute in time.
@@ -39,7 +52,7 @@ pub enum SessionEvent {
     /// A member has signed two different messages.
     Equivocation(Box<Equivocation>),
     /// The message was a certificate that is not valid. Its verification costs as much as that of all
-    /// openings, and it can be of anyone: close the connection that it came from.
+    /// openings: close the connection that it came from.
     InvalidCertificate,
     /// No attempts are left. The certificate can still arrive from another member.
     Failed(RoundError),
@@ -47,42 +60,47 @@ pub enum SessionEvent {
 
 /// Session of one member for one task: runs attempts until the task is signed. It owns its
 /// state, is `Send` and never blocks. The caller supplies the time, in any increasing unit, and
-/// calls [`Self::tick`] at least 16 times in a timeout.
+/// calls [`Self::tick`] at least 64 times in a timeout.
 ///
-/// Each attempt has a leader, from a rotation over the members that the task determines. Every
-/// member opens its key; the leader announces the signers of the attempt, in a signed message,
-/// from the members that have opened. The timeout of an attempt starts when a quorum has begun
-/// it: no key is used up while fewer members are present. At the timeout the attempt is retired
-/// and the next one begins. A leader leaves out the members that did not contribute to earlier
-/// attempts, or so late that the others could not, those with the fewest such attempts last. After an attempt that missed, every leader
-/// takes other signers if it can. A member that receives messages of a later attempt from more than
-/// a third of the members begins that attempt.
+/// Each attempt has a leader, from a rotation over the members in proportion to their weights. A
+/// member sends four messages in an attempt: its opening, the hash of its commitment, its
+/// commitment and its response. The leader announces the signers, in a signed message, from the
+/// members that have opened. The timeout of an attempt starts when a quorum has begun it: no key is
+/// used up while fewer members are present. At the timeout the attempt is retired and the next one
+/// begins. A leader leaves out the members that did not contribute to earlier attempts, or so late
+/// that the others could not, those with the fewest such attempts last. After an attempt that
+/// missed, every leader takes other signers if it can. A member that receives messages of a later
+/// attempt from members of more than a third of the weight begins that attempt.
 ///
-/// Messages are sent again 16 times in an attempt. Each time the messages of one other member, in
-/// turn, are forwarded. So a message that one honest member has received reaches all.
+/// A member that waits asks the leader, the members that it waits for, and others in turn for what
+/// it lacks. So a message that one honest signer or leader has reaches all, also if its sender has
+/// shown it to the leader alone.
 ///
-/// Let f members be faulty, fewer than a third, and let messages of honest members arrive within a
-/// part of the timeout. Then every honest member has the certificate after at most 2 f + 1
-/// attempts, and one more for each attempt that misses:
-/// [`EpochPlan::attempts_for`](crate::EpochPlan::attempts_for). After a crash, a new session for
-/// the same task continues, because the journal admits no other messages.
+/// **Claim.** Let faulty members have less than a third of the weight, let the others reach the
+/// threshold, and let the messages between honest members, or their repetitions, arrive within a
+/// part of the timeout. Let d be the number of faulty members and m the number of attempts that
+/// miss. Then every honest member has the certificate at the end of the (d + 1 + m)-th attempt that
+/// an honest member leads. With equal weights this is attempt 2 d + 1 + m at the latest:
+/// [`Epoch::attempts_for`](crate::Epoch::attempts_for). After a crash, a new session for the same
+/// task continues, because the journal admits no other messages. Safety depends on none of this.
 pub struct Session {
     member: Arc<Member>,
-    tree: Arc<EpochTree>,
-    agreed: AgreedRoots,
+    committee: Arc<Committee>,
     task: SigningTask,
     timeout: u64,
-    // all members, and the rotation of leaders over them
     ids: Vec<MemberId>,
-    rotation: usize,
+    // position of the leader of each attempt
+    leaders: Vec<usize>,
     attempt: u8,
     has_begun: bool,
     // start of the timeout of the attempt
     started: Option<u64>,
     resend_at: u64,
+    // number of requests in all, and in the present step
     resends: usize,
+    waits: usize,
     // first message of each member and kind, of this attempt and the next ones
-    inbox: BTreeMap<(u8, MessageKind, MemberId), SignedMessage>,
+    inbox: BTreeMap<(u8, MessageKind, MemberId), Message>,
     // last attempt of which each member has sent a message
     heard: BTreeMap<MemberId, u8>,
     keys: BTreeMap<MemberId, AuthenticatedKey>,
@@ -97,30 +115,28 @@ pub struct Session {
     is_disputed: bool,
     // number of attempts that have missed
     misses: usize,
+    // when each member was last answered about each kind
+    answered: BTreeMap<(MemberId, MessageKind), u64>,
     step: Step,
     // the encoded certificate
     outcome: Option<Vec<u8>>,
 }
 
 impl Session {
-    /// A session with all members that have acknowledged the roots. The first [`Self::tick`]
-    /// starts it, with the first attempt that the journal has not retired.
+    /// A session with all members of the committee. The first [`Self::tick`] starts it, with the
+    /// first attempt that the journal has not retired.
     #[must_use]
     pub fn new(
         member: Arc<Member>,
-        tree: Arc<EpochTree>,
-        agreed: AgreedRoots,
+        committee: Arc<Committee>,
         task: SigningTask,
         timeout: u64,
     ) -> Self {
-        let ids: Vec<_> = agreed.registry().ids().copied().collect();
-        let hash: [u8; 8] = hash_lp(b"MLADSA leader", &[agreed.digest(), task.id().as_bytes()]);
         Self {
-            rotation: (u64::from_be_bytes(hash) % ids.len().max(1) as u64) as usize,
-            ids,
+            ids: committee.members().map(|(id, _)| *id).collect(),
+            leaders: leader::rotation(&committee, task.slot()),
             member,
-            tree,
-            agreed,
+            committee,
             task,
             timeout,
             attempt: 0,
@@ -128,6 +144,7 @@ impl Session {
             started: None,
             resend_at: 0,
             resends: 0,
+            waits: 0,
             inbox: BTreeMap::new(),
             heard: BTreeMap::new(),
             keys: BTreeMap::new(),
@@ -137,6 +154,7 @@ impl Session {
             faulty: BTreeSet::new(),
             is_disputed: false,
             misses: 0,
+            answered: BTreeMap::new(),
             step: Step::Opening,
             outcome: None,
         }
@@ -146,6 +164,13 @@ impl Session {
     #[must_use]
     pub fn attempt(&self) -> u8 {
         self.attempt
+    }
+
+    /// The leader of an attempt; `None` for one that the epoch does not have.
+    #[must_use]
+    pub fn leader_of(&self, attempt: u8) -> Option<MemberId> {
+        let at = self.leaders.get(usize::from(attempt))?;
+        self.ids.get(*at).copied()
     }
 
     /// The members whose messages the present step waits for. Before a quorum has begun the
@@ -168,8 +193,8 @@ impl Session {
         matches!(self.step, Step::Ended)
     }
 
-    /// Advances the clock: starts the session, sends messages again, or abandons the attempt at
-    /// the timeout.
+    /// Advances the clock: starts the session, asks for messages, or abandons the attempt at the
+    /// timeout.
     ///
     /// # Errors
     /// [`RoundError::Journal`] and other failures of this member itself. Nothing was released,
@@ -191,40 +216,57 @@ impl Session {
                     let missing = session.missing();
                     session.abandon(missing, now, journal, events)
                 }
-                _ if now >= session.resend_at => session.send_again(now, events),
+                _ if now >= session.resend_at => session.ask(now, events),
                 _ => Ok(()),
             }
         })
     }
 
-    /// Processes a message of another member. Malformed and unrelated messages are ignored.
+    /// Processes a message that arrived from the member `from`, which may be a message of another
+    /// one. Malformed and unrelated messages are ignored.
     ///
     /// # Errors
     /// As [`Self::tick`].
     pub fn receive(
         &mut self,
+        from: &MemberId,
         message: &[u8],
         now: u64,
         journal: &mut OneTimeKeyJournal,
     ) -> Result<Vec<SessionEvent>, RoundError> {
-        if self.outcome.is_some() {
-            return Ok(self.answer(message, now).into_iter().collect());
-        }
-        if Certificate::is_encoded(message) {
+        if self.outcome.is_some() || self.has_ended() {
             let mut events = Vec::new();
-            match Certificate::from_bytes(message) {
-                Ok(certificate) if certificate.verify(&self.agreed, &self.task).is_ok() => {
-                    self.complete(certificate, &mut events);
-                }
-                Ok(_) => events.push(SessionEvent::InvalidCertificate),
-                Err(_) => {}
+            if self.outcome.is_none() && Certificate::is_encoded(message) {
+                self.take_certificate(message, &mut events);
+            } else {
+                self.answer(from, message, now, &mut events);
             }
             return Ok(events);
         }
+        if Certificate::is_encoded(message) {
+            let mut events = Vec::new();
+            self.take_certificate(message, &mut events);
+            return Ok(events);
+        }
         self.run(now, journal, |session, journal, events| {
-            session.store(message, events);
+            session.answer(from, message, now, events);
+            session.store(from, message, now, events);
             session.follow(now, journal, events)
         })
+    }
+
+    fn take_certificate(&mut self, message: &[u8], events: &mut Vec<SessionEvent>) {
+        match Certificate::from_bytes(message) {
+            Ok(certificate)
+                if certificate
+                    .verify(self.committee.view(), &self.task)
+                    .is_ok() =>
+            {
+                self.complete(certificate, events);
+            }
+            Ok(_) => events.push(SessionEvent::InvalidCertificate),
+            Err(_) => {}
+        }
     }
 
     /// Runs `input` and then every step that has become possible. An error ends the session.
@@ -250,11 +292,6 @@ impl Session {
         result.map(|()| events)
     }
 
-    /// The greatest number of faulty members, fewer than a third.
-    fn max_faulty(&self) -> usize {
-        self.ids.len().saturating_sub(1) / 3
-    }
-
     fn position(&self) -> usize {
         let own = self.ids.binary_search(self.member.id());
         own.unwrap_or_default()
@@ -269,7 +306,7 @@ impl Session {
     /// Whether a quorum has begun this attempt or a later one.
     fn is_attended(&self) -> bool {
         let present = self.ids.iter().filter(|id| self.is_present(id));
-        self.agreed.registry().is_quorum(present)
+        self.committee.is_quorum(present)
     }
 }
 

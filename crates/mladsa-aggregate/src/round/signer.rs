@@ -1,4 +1,4 @@
-//! Signer steps: commit, reveal, resume, respond, retire. Within a process a step is taken once
+//! Signer steps: open, commit, reveal, resume, respond, retire. Within a process a step is taken once
 //! because it consumes its input; across processes because the journal admits it once.
 
 use alloc::boxed::Box;
@@ -8,49 +8,103 @@ use core::{fmt, slice};
 use mldsa_core::internals::pack::{pack_signed, w1_encode};
 use mldsa_core::internals::{NttPoly, Poly, Secret, declassify_in_place, vectors};
 
-use crate::epoch::agreed::AgreedRoots;
-use crate::epoch::message::{MessageKind, SignedMessage};
-use crate::error::RoundError;
+use crate::committee::epoch::{AttemptId, Epoch};
+use crate::committee::full::Committee;
+use crate::committee::member::Member;
+use crate::committee::opening::AuthenticatedKey;
+use crate::error::{CommitteeError, RoundError};
 use crate::journal::one_time::OneTimeKeyJournal;
 use crate::journal::states::{Attempt, Digest};
 use crate::keys::matrix::{K, P, vector};
-use crate::keys::member::Member;
-#[cfg(feature = "insecure-open-commitments")]
-use crate::keys::nonce::{SIGMA_BASE, derive_nonce};
-use crate::keys::nonce::{derive_nonce_bound, derive_offset};
-use crate::keys::one_time_key::{derive_s1, pack_vec};
+use crate::keys::nonce::{SIGMA_OFFSET, derive_nonce_bound, derive_offset};
+use crate::keys::one_time_key::derive_s1;
 use crate::member_id::MemberId;
 use crate::round::combine::Response;
 use crate::round::commitment::{
     Challenge, Commitment, CommitmentSet, HI_LEN, HI_POLY_LEN, Q_POLY_LEN, challenge_polynomial,
     commitment_hash,
 };
-use crate::round::definition::{CommitmentMode, Round};
-use crate::wire::task::AttemptId;
+use crate::round::definition::Round;
+use crate::round::message::{Message, MessageKind, Subject};
+
+impl Committee {
+    pub(crate) fn subject(&self, attempt: AttemptId) -> Subject {
+        Subject {
+            committee: *self.identity(),
+            attempt,
+        }
+    }
+
+    /// Authenticates the one-time key in an opening message.
+    ///
+    /// # Errors
+    /// [`RoundError::OtherRound`] for another kind of message or another committee,
+    /// [`RoundError::Committee`].
+    pub fn authenticate(&self, message: &Message) -> Result<AuthenticatedKey, RoundError> {
+        let attempt = message.attempt_id();
+        if message.kind() != MessageKind::Opening || *message.subject() != self.subject(attempt) {
+            return Err(RoundError::OtherRound);
+        }
+        let at = self.position(message.id());
+        let at = at.ok_or(RoundError::UnknownMember)?;
+        Ok(self.view().authenticate(at, attempt, message.body())?)
+    }
+}
 
 impl Member {
+    /// Opens the one-time key of `attempt`, when the committee is final. The journal binds the seed
+    /// to this committee for the epoch: nothing is opened for another one from then on, because a
+    /// root that is chosen after openings are known can forge.
+    ///
+    /// # Errors
+    /// [`RoundError::Committee`] if the committee is of another epoch, has another key or root for
+    /// this member, or if the epoch does not contain the attempt; [`RoundError::Journal`] if the
+    /// seed serves another committee in this epoch; [`RoundError::Fault`].
+    pub fn open(
+        &self,
+        committee: &Committee,
+        attempt: AttemptId,
+        journal: &mut OneTimeKeyJournal,
+    ) -> Result<Message, RoundError> {
+        let own = committee.position(&self.id);
+        let entry = own.and_then(|at| committee.view().entry(at));
+        let entry = entry.ok_or(CommitteeError::UnknownMember)?;
+        let key = self.registration_key.verifying_key();
+        if **committee.epoch() != *self.epoch
+            || entry.root != *self.root()
+            || committee.key(&self.id) != Some(key)
+        {
+            return Err(CommitteeError::OtherCommittee.into());
+        }
+        let opening = self.opening(attempt)?.ok_or(RoundError::Fault)?;
+        journal.check_seed(&self.seed)?;
+        journal.bind(self.epoch.number(), committee.identity())?;
+        let (subject, body) = (committee.subject(attempt), opening.to_bytes());
+        self.message(MessageKind::Opening, &subject, &[0; 64], body)
+    }
+
     /// Commits to a nonce for `round` and returns the hash of the commitment, which
     /// [`Self::reveal`] reveals. The journal has recorded the commitment when this returns. A
     /// repeated call for the same round returns the same hash, also after it was answered. There
     /// is no commitment to another payload of the same task, and none before every earlier attempt
     /// is retired.
     ///
-    /// The hash is signed, unless this member uses
-    /// [authenticated channels](Member::with_authenticated_channels). Constant time in the secrets.
+    /// The hash is signed. Constant time in the secrets.
     ///
     /// # Errors
     /// [`RoundError::UnknownMember`] if this member is no signer; [`RoundError::Journal`] if the
-    /// seed has not acknowledged the list of roots, the key was used, or the journal failed.
+    /// seed does not serve the committee, the key was used, or the journal failed.
     pub fn commit(
         &self,
         round: &Arc<Round>,
         journal: &mut OneTimeKeyJournal,
-    ) -> Result<(PendingResponse, SignedMessage), RoundError> {
+    ) -> Result<(PendingResponse, Message), RoundError> {
         let pending = PendingResponse::derive(self, round, journal)?;
-        journal.commit(&pending.attempt, &pending.digest(), &round.task().digest())?;
-        let (subject, mu) = (round.subject().clone(), round.mu().as_bytes());
-        let message = self.message(MessageKind::CommitmentHash, subject, mu, pending.hash);
-        Ok((pending, self.seal_for_channel(message)?))
+        let task = round.task().digest(round.epoch().domain());
+        journal.commit(&pending.attempt, &pending.digest(), &task)?;
+        let (subject, mu) = (round.subject(), round.mu().as_bytes());
+        let message = self.message(MessageKind::CommitmentHash, subject, mu, pending.hash)?;
+        Ok((pending, message))
     }
 
     /// Reveals the commitment after the hashes of all commitments are known. The journal has
@@ -64,7 +118,7 @@ impl Member {
         pending: &PendingResponse,
         set: &CommitmentSet,
         journal: &mut OneTimeKeyJournal,
-    ) -> Result<SignedMessage, RoundError> {
+    ) -> Result<Message, RoundError> {
         let round = &*pending.round;
         if pending.id != self.id
             || !round.is_same_as(set.round())
@@ -76,8 +130,7 @@ impl Member {
         journal.check_seed(&self.seed)?;
         journal.reveal(&pending.attempt, &pending.digest(), &hashes)?;
         let body = Arc::clone(&pending.commitment);
-        let subject = round.subject().clone();
-        Ok(self.message(MessageKind::Commitment, subject, &hashes, body))
+        self.message(MessageKind::Commitment, round.subject(), &hashes, body)
     }
 
     /// Resumes a round after a restart, for a commitment that the journal contains. Records
@@ -113,7 +166,7 @@ impl Member {
         pending: PendingResponse,
         challenge: &Challenge,
         journal: &mut OneTimeKeyJournal,
-    ) -> Result<SignedMessage, RoundError> {
+    ) -> Result<Message, RoundError> {
         let round = &*pending.round;
         let at = round.position(&self.id).ok_or(RoundError::UnknownMember)?;
         let commitment = challenge.commitments.get(at).map(Commitment::as_bytes);
@@ -124,34 +177,17 @@ impl Member {
             return Err(RoundError::OtherRound);
         }
         journal.check_seed(&self.seed)?;
-        let (hashes, c_tilde) = (&challenge.hashes, &challenge.c_tilde);
+        let (hashes, c_tilde) = (&challenge.hashes, challenge.c_tilde());
         journal.respond(&pending.attempt, &pending.digest(), hashes, c_tilde)?;
         let s1_hat = derive_s1(round.matrix().backend(), &self.seed, round.attempt_label());
         let response = answer(challenge, at, nonce(self, round), s1_hat.expose())?;
         let body = Arc::clone(response.as_bytes());
-        let subject = round.subject().clone();
-        Ok(self.message(MessageKind::Response, subject, c_tilde, body))
-    }
-
-    /// Signs a message whose content does not authenticate it, unless the channel does.
-    pub(crate) fn seal_for_channel(
-        &self,
-        message: SignedMessage,
-    ) -> Result<SignedMessage, RoundError> {
-        match self.authenticated_channels {
-            true => Ok(message),
-            false => self.seal(&message),
-        }
+        self.message(MessageKind::Response, round.subject(), c_tilde, body)
     }
 
     /// Whether the journal has retired an attempt.
-    pub(crate) fn is_retired(
-        &self,
-        agreed: &AgreedRoots,
-        attempt: &AttemptId,
-        journal: &OneTimeKeyJournal,
-    ) -> bool {
-        journal.is_retired(&journal_entry(agreed, attempt, journal))
+    pub(crate) fn is_retired(&self, attempt: AttemptId, journal: &OneTimeKeyJournal) -> bool {
+        journal.is_retired(&journal_entry(&self.epoch, attempt, journal))
     }
 
     /// Retires an attempt that missed or was abandoned, and all before it: nothing is released
@@ -161,24 +197,21 @@ impl Member {
     /// [`RoundError::Journal`].
     pub fn retire(
         &self,
-        agreed: &AgreedRoots,
-        attempt: &AttemptId,
+        attempt: AttemptId,
         journal: &mut OneTimeKeyJournal,
     ) -> Result<(), RoundError> {
         journal.check_seed(&self.seed)?;
-        journal.retire(&journal_entry(agreed, attempt, journal))?;
+        journal.retire(&journal_entry(&self.epoch, attempt, journal))?;
         Ok(())
     }
 }
 
 /// The attempt in the journal of a seed.
-fn journal_entry(agreed: &AgreedRoots, id: &AttemptId, journal: &OneTimeKeyJournal) -> Attempt {
-    let epoch = agreed.plan().epoch();
-    let task = agreed.registry().scope(epoch).label(id.task());
+fn journal_entry(epoch: &Epoch, id: AttemptId, journal: &OneTimeKeyJournal) -> Attempt {
     Attempt {
-        epoch,
-        key: journal.task_key(&task),
-        number: id.attempt(),
+        epoch: epoch.number(),
+        key: journal.task_key(&epoch.slot_label(id.slot)),
+        number: id.number,
     }
 }
 
@@ -210,8 +243,8 @@ impl PendingResponse {
         journal: &OneTimeKeyJournal,
     ) -> Result<Self, RoundError> {
         journal.check_seed(&member.seed)?;
-        let subject = round.subject();
-        journal.check_roots(subject.epoch, &subject.roots)?;
+        let committee = &round.subject().committee;
+        journal.check_committee(round.epoch().number(), committee)?;
         let position = round.position(&member.id);
         position.ok_or(RoundError::UnknownMember)?;
         let attempt = round.attempt(journal);
@@ -233,24 +266,18 @@ impl PendingResponse {
         let mut bytes = [0; Commitment::LEN];
         let mut w = Secret::new(vector(K));
         matrix.apply(y.expose(), w.expose_mut());
-        match round.mode() {
-            CommitmentMode::Open => pack_vec(w.expose(), &mut bytes),
-            CommitmentMode::Offset => {
-                let (label, mu) = (round.attempt_label(), round.mu().as_bytes());
-                let mut q = derive_offset(&member.seed, label, mu, round.width());
-                let mut hi = Secret::<Poly>::zeroed();
-                let (hi_bytes, q_bytes) = bytes.split_at_mut(HI_LEN);
-                let hi_bytes = hi_bytes.chunks_mut(HI_POLY_LEN);
-                let bytes = hi_bytes.zip(q_bytes.chunks_mut(Q_POLY_LEN));
-                for ((w, q), (hi_bytes, q_bytes)) in
-                    w.expose().iter().zip(q.expose_mut()).zip(bytes)
-                {
-                    let (hi, w) = (hi.expose_mut(), slice::from_ref(w));
-                    vectors::split_commitment(P, w, slice::from_mut(hi), slice::from_mut(q));
-                    w1_encode(P.gamma2, hi, hi_bytes, |a| a);
-                    pack_signed::<20>(q, q_bytes);
-                }
-            }
+        let (label, mu) = (round.attempt_label(), round.mu().as_bytes());
+        let mut q = derive_offset(&member.seed, label, mu, round.width());
+        let mut hi = Secret::<Poly>::zeroed();
+        let (hi_bytes, q_bytes) = bytes.split_at_mut(HI_LEN);
+        let rows = hi_bytes
+            .chunks_mut(HI_POLY_LEN)
+            .zip(q_bytes.chunks_mut(Q_POLY_LEN));
+        for ((w, q), (hi_bytes, q_bytes)) in w.expose().iter().zip(q.expose_mut()).zip(rows) {
+            let (hi, w) = (hi.expose_mut(), slice::from_ref(w));
+            vectors::split_commitment(P, w, slice::from_mut(hi), slice::from_mut(q));
+            w1_encode(P.gamma2, hi, hi_bytes, |a| a);
+            pack_signed::<20>(q, q_bytes);
         }
         declassify_in_place(&mut bytes, "the published commitment");
         Self {
@@ -275,28 +302,20 @@ fn answer(
     mut y: Secret<Box<[Poly]>>,
     s1_hat: &[NttPoly],
 ) -> Result<Response, RoundError> {
-    let (round, y) = (challenge.round(), y.expose_mut());
-    vectors::respond(round.matrix().backend(), &challenge.c_hat, s1_hat, y);
-    let response = Response::pack(round, y)?;
-    let c_hat = challenge_polynomial(round, &challenge.c_tilde);
+    let (matrix, y) = (challenge.round().matrix(), y.expose_mut());
+    vectors::respond(matrix.backend(), &challenge.value.c_hat, s1_hat, y);
+    let response = Response::pack(y)?;
+    let c_hat = challenge_polynomial(matrix, challenge.c_tilde());
     challenge
         .is_answered_by(at, &c_hat, y)
         .then_some(response)
         .ok_or(RoundError::Fault)
 }
 
-/// The nonce of a member for `round`. Rounds with open commitments exist only with their
-/// feature.
+/// The nonce of a member for `round`.
 fn nonce(member: &Member, round: &Round) -> Secret<Box<[Poly]>> {
-    let label = round.attempt_label();
-    match round.mode() {
-        #[cfg(feature = "insecure-open-commitments")]
-        CommitmentMode::Open => derive_nonce(&member.seed, label, SIGMA_BASE),
-        mode => {
-            let mu = round.mu().as_bytes();
-            derive_nonce_bound(&member.seed, label, mu, mode.sigma() as u32)
-        }
-    }
+    let (label, mu) = (round.attempt_label(), round.mu().as_bytes());
+    derive_nonce_bound(&member.seed, label, mu, SIGMA_OFFSET)
 }
 
 impl fmt::Debug for PendingResponse {
@@ -307,42 +326,26 @@ impl fmt::Debug for PendingResponse {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
-
     use mldsa_core::Randomness;
 
     use super::*;
-    use crate::epoch::pinned::PinnedRoots;
-    use crate::epoch::plan::EpochPlan;
-    use crate::epoch::quorum::Threshold;
-    use crate::epoch::registry::Registry;
-    use crate::epoch::write_once::MemoryWriteOnceStore;
     use crate::keys::matrix::L;
     use crate::keys::seed::MasterSeed;
-    use crate::wire::task::{SigningTask, TaskId};
+    use crate::round::task::SigningTask;
 
     /// The only member of a committee, its journal and a round.
     fn single_signer() -> (Member, OneTimeKeyJournal, Arc<Round>) {
         let id = MemberId::new(b"member").unwrap();
-        let member = Member::new(id, MasterSeed::from_bytes(&[1; 32]), &[2; 32]);
+        let epoch = Epoch::new(b"domain", 1, 1, 4).unwrap();
+        let member = Member::new(id, MasterSeed::from_bytes(&[1; 32]), &epoch).unwrap();
         let mut journal = OneTimeKeyJournal::in_memory(&member.seed).unwrap();
         let entry = member.register(Randomness::Deterministic).unwrap();
-        let registry = Registry::new(&[3; 32], [entry], &Threshold::TwoThirds).unwrap();
-        let id = TaskId::new(b"x").unwrap();
-        let plan = EpochPlan::new(1, vec![id.clone()]).unwrap();
-        let tree = member.epoch_tree(&registry, &plan).unwrap();
-        let root = member.announce(&tree, &mut journal, Randomness::Deterministic);
-        let mut store = MemoryWriteOnceStore::default();
-        let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &[root.unwrap()]).unwrap();
-        let acknowledgement = member.acknowledge(&pinned, &mut journal, Randomness::Deterministic);
-        let agreed =
-            AgreedRoots::from_pin(&registry.identity(1), &pinned, &[acknowledgement.unwrap()])
-                .unwrap();
-        let attempt = id.attempt(0).unwrap();
-        let opening = member.open(&agreed, &tree, &attempt, &journal).unwrap();
-        let key = agreed.authenticate(&opening).unwrap();
-        let task = SigningTask::decision(id, b"", b"payload").unwrap();
-        let round = Round::new(&agreed, &task, 0, [key]).unwrap();
+        let committee = Committee::new(&epoch, [(entry, 1)], 1).unwrap();
+        let attempt = AttemptId { slot: 0, number: 0 };
+        let opening = member.open(&committee, attempt, &mut journal).unwrap();
+        let key = committee.authenticate(&opening).unwrap();
+        let task = SigningTask::decision(0, b"payload");
+        let round = Round::new(committee.view(), &task, 0, [key]).unwrap();
         (member, journal, round)
     }
 
@@ -361,13 +364,13 @@ mod tests {
         journal: &mut OneTimeKeyJournal,
     ) -> CommitmentSet {
         let round = &pending.round;
-        let task = round.task().digest();
+        let task = round.task().digest(round.epoch().domain());
         let recorded = journal.commit(&pending.attempt, &pending.digest(), &task);
         recorded.unwrap();
-        let (subject, mu) = (round.subject().clone(), round.mu().as_bytes());
+        let (subject, mu) = (round.subject(), round.mu().as_bytes());
         let hash = member.message(MessageKind::CommitmentHash, subject, mu, pending.hash);
         let mut set = CommitmentSet::new(round);
-        set.add(&hash).unwrap();
+        set.add(&hash.unwrap()).unwrap();
         let commitment = member.reveal(pending, &set, journal).unwrap();
         set.add(&commitment).unwrap();
         set
@@ -389,7 +392,7 @@ mod tests {
         assert_eq!(answer(&challenge, y(), s1_hat()), Ok(()));
         let fault = Err(RoundError::Fault);
         let mut faulty = set.challenge().unwrap();
-        Arc::get_mut(&mut faulty).unwrap().c_hat.0[77] ^= 1;
+        Arc::get_mut(&mut faulty).unwrap().value.c_hat.0[77] ^= 1;
         assert_eq!(answer(&faulty, y(), s1_hat()), fault);
         let mut changed = y();
         changed.expose_mut()[3].0[77] ^= 1;

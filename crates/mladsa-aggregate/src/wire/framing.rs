@@ -6,6 +6,7 @@ use mldsa_core::internals::Shake256;
 use mldsa_core::{Backend, MlDsa87, ParameterSet, Signature};
 
 use crate::error::EncodingError;
+use crate::member_id::MemberId;
 
 /// `BE32(len) || part` for each part.
 pub(crate) fn lp(parts: &[&[u8]]) -> Vec<u8> {
@@ -49,6 +50,16 @@ pub(crate) fn hash_lp<const L: usize>(prefix: &[u8], parts: &[&[u8]]) -> [u8; L]
     let mut out = [0; L];
     sponge.squeeze(&mut out);
     out
+}
+
+impl MemberId {
+    /// A name of 1 to 64 bytes.
+    ///
+    /// # Errors
+    /// [`EncodingError::Length`].
+    pub fn new(id: &[u8]) -> Result<Self, EncodingError> {
+        Self::from_slice(id).ok_or(EncodingError::Length)
+    }
 }
 
 /// Strict reader of an encoding. Missing and trailing bytes are
@@ -108,6 +119,20 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_have_bounded_lengths_and_a_total_order() {
+        assert_eq!(MemberId::new(b""), Err(EncodingError::Length));
+        assert_eq!(MemberId::new(&[1; 65]), Err(EncodingError::Length));
+        assert!(MemberId::new(&[1; 64]).is_ok());
+        let mut ids =
+            [&b"b"[..], b"a\xff", b"ab", b"a", b"a\x00"].map(|id| MemberId::new(id).unwrap());
+        ids.sort();
+        assert_eq!(
+            ids.map(|id| id.as_bytes().to_vec()),
+            [&b"a"[..], b"a\x00", b"ab", b"a\xff", b"b"].map(<[u8]>::to_vec)
+        );
+    }
 
     #[test]
     fn reader_returns_the_framed_parts_and_rejects_other_input() {

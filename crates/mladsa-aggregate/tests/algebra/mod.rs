@@ -1,7 +1,7 @@
 //! Computations of an attacker on published polynomials.
 #![allow(unreachable_pub, dead_code, reason = "a module of several programs")]
 
-use mladsa_aggregate::steps::SignedMessage;
+use mladsa_aggregate::steps::Message;
 use mldsa_core::internals::ntt::{inv_ntt, ntt};
 use mldsa_core::internals::pack::{FULL_POLY_LEN, unpack_full, unpack_signed};
 use mldsa_core::internals::sample::Challenge as Ball;
@@ -185,7 +185,7 @@ pub fn write_vec(polys: &[Poly]) -> Vec<u8> {
         .collect()
 }
 
-pub fn read_response(response: &SignedMessage) -> Vec<Poly> {
+pub fn read_response(response: &Message) -> Vec<Poly> {
     let mut out = polys(L);
     for (bytes, poly) in response.body().chunks(384).zip(&mut out) {
         unpack_signed::<12>(bytes, poly);

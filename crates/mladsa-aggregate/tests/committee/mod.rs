@@ -1,20 +1,15 @@
-//! A committee in memory, up to the agreement on the roots.
+//! A committee in memory.
 #![allow(unreachable_pub, reason = "a module of several test programs")]
 
 use std::sync::Arc;
 
-use mladsa_aggregate::errors::{RootsError, RoundError, VerifyError};
+use mladsa_aggregate::errors::RoundError;
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
-use mldsa_core::Randomness;
+use mldsa_core::Randomness::Deterministic;
 
-pub const RHO: [u8; 32] = *b"rho of a committee for the tests";
 pub const EPOCH: u64 = 5;
-
-/// A decision in the domain of the tests.
-pub fn task(name: &str, payload: &[u8]) -> SigningTask {
-    SigningTask::decision(task_id(name), b"TEST", payload).unwrap()
-}
+pub const DOMAIN: &[u8] = b"TEST";
 
 /// 32 bytes determined by `label` and `n`.
 pub fn bytes32(label: &str, n: usize) -> [u8; 32] {
@@ -22,142 +17,110 @@ pub fn bytes32(label: &str, n: usize) -> [u8; 32] {
     Sha256::digest(format!("{label}/{n}")).into()
 }
 
+/// Epoch with this number, of 4 slots with 4 attempts each.
+pub fn epoch(number: u64) -> Arc<Epoch> {
+    Epoch::new(DOMAIN, number, 4, 4).unwrap()
+}
+
 pub fn id(n: usize) -> MemberId {
     MemberId::new(format!("member-{n:04}").as_bytes()).unwrap()
 }
 
-pub fn member(n: usize) -> Member {
-    let seed = MasterSeed::from_bytes(&bytes32("seed", n));
-    Member::new(id(n), seed, &bytes32("xi", n))
+pub fn seed(n: usize) -> MasterSeed {
+    MasterSeed::from_bytes(&bytes32("seed", n))
 }
 
-/// A registry in which every member is a quorum.
-pub fn registry(members: &[Member]) -> Arc<Registry> {
-    registry_with(members, &Threshold::Count(1))
+pub fn member(n: usize, epoch: &Arc<Epoch>) -> Member {
+    Member::new(id(n), seed(n), epoch).unwrap()
 }
 
-pub fn registry_with(members: &[Member], threshold: &Threshold) -> Arc<Registry> {
-    let entries = members
-        .iter()
-        .map(|member| member.register(Randomness::Deterministic).unwrap());
-    Registry::new(&RHO, entries, threshold).unwrap()
-}
-
-pub fn task_id(name: &str) -> TaskId {
-    TaskId::new(name.as_bytes()).unwrap()
-}
-
-pub fn attempt_id(name: &str, attempt: u8) -> AttemptId {
-    task_id(name).attempt(attempt).unwrap()
-}
-
-pub fn plan(names: &[&str]) -> EpochPlan {
-    EpochPlan::new(EPOCH, names.iter().map(|name| task_id(name)).collect()).unwrap()
-}
-
-/// All steps up to the agreement on a list of roots.
-pub fn agree(
-    members: &[Member],
-    journals: &mut [OneTimeKeyJournal],
-    registry: &Arc<Registry>,
-    plan: &EpochPlan,
-) -> (Vec<EpochTree>, AgreedRoots) {
-    let (mut trees, mut roots) = (Vec::new(), Vec::new());
-    for (member, journal) in members.iter().zip(&mut *journals) {
-        let tree = member.epoch_tree(registry, plan).unwrap();
-        roots.push(
-            member
-                .announce(&tree, journal, Randomness::Deterministic)
-                .unwrap(),
-        );
-        trees.push(tree);
-    }
-    let mut store = MemoryWriteOnceStore::default();
-    let pinned = PinnedRoots::pin(&mut store, registry, plan, &roots).unwrap();
-    (trees, acknowledge(members, journals, &pinned))
-}
-
-/// The agreement on a list of roots of a committee that the caller trusts.
-pub fn agreed(pinned: &PinnedRoots, all: &[Acknowledgement]) -> Result<AgreedRoots, RootsError> {
-    let identity = pinned.registry().identity(pinned.plan().epoch());
-    AgreedRoots::from_pin(&identity, pinned, all)
-}
-
-/// The agreement of all members on a list of roots.
-pub fn acknowledge(
-    members: &[Member],
-    journals: &mut [OneTimeKeyJournal],
-    pinned: &PinnedRoots,
-) -> AgreedRoots {
-    let acknowledge = |(member, journal): (&Member, &mut OneTimeKeyJournal)| {
-        let acknowledgement = member.acknowledge(pinned, journal, Randomness::Deterministic);
-        acknowledgement.unwrap()
-    };
-    let all: Vec<_> = members.iter().zip(journals).map(acknowledge).collect();
-    agreed(pinned, &all).unwrap()
-}
-
-/// A set that contains these hashes of commitments.
-pub fn hashed(round: &Arc<Round>, hashes: &[SignedMessage]) -> CommitmentSet {
-    let mut set = CommitmentSet::new(round);
-    hashes.iter().for_each(|hash| set.add(hash).unwrap());
-    set
+pub fn at(slot: u32, number: u8) -> AttemptId {
+    AttemptId { slot, number }
 }
 
 pub fn journal(member: &Member) -> OneTimeKeyJournal {
     OneTimeKeyJournal::in_memory(member.seed()).unwrap()
 }
 
-/// Members with their trees and journals, and the list of roots that all have acknowledged.
-pub struct Committee {
-    pub members: Vec<Member>,
-    pub trees: Vec<EpochTree>,
-    pub agreed: AgreedRoots,
+/// The committee of these members with these weights.
+pub fn committee_of<'a>(
+    members: impl IntoIterator<Item = &'a Member>,
+    weights: &[u64],
+    threshold: u64,
+    epoch: &Arc<Epoch>,
+) -> Arc<Committee> {
+    let members = members.into_iter().zip(weights);
+    let members =
+        members.map(|(member, weight)| (member.register(Deterministic).unwrap(), *weight));
+    Committee::new(epoch, members, threshold).unwrap()
+}
+
+/// A set that contains these hashes of commitments.
+pub fn hashed(round: &Arc<Round>, hashes: &[Message]) -> CommitmentSet {
+    let mut set = CommitmentSet::new(round);
+    hashes.iter().for_each(|hash| set.add(hash).unwrap());
+    set
+}
+
+/// Members with their committee and their journals.
+pub struct Group {
+    pub members: Vec<Arc<Member>>,
+    pub committee: Arc<Committee>,
     pub journals: Vec<OneTimeKeyJournal>,
 }
 
-impl Committee {
-    pub fn new(n: usize, names: &[&str]) -> Self {
-        Self::of((0..n).map(member).collect(), names)
+impl Group {
+    /// Members of equal weight, each of which reaches the threshold.
+    pub fn new(n: usize) -> Self {
+        Self::with(&epoch(EPOCH), &vec![1; n], 1)
     }
 
-    pub fn of(members: Vec<Member>, names: &[&str]) -> Self {
-        Self::with_threshold(members, names, &Threshold::Count(1))
+    pub fn with(epoch: &Arc<Epoch>, weights: &[u64], threshold: u64) -> Self {
+        let members = (0..weights.len()).map(|n| Arc::new(member(n, epoch)));
+        Self::of(members.collect(), weights, threshold, epoch)
     }
 
-    pub fn with_threshold(members: Vec<Member>, names: &[&str], threshold: &Threshold) -> Self {
-        let registry = registry_with(&members, threshold);
-        let mut journals: Vec<_> = members.iter().map(journal).collect();
-        let (trees, agreed) = agree(&members, &mut journals, &registry, &plan(names));
+    pub fn of(
+        members: Vec<Arc<Member>>,
+        weights: &[u64],
+        threshold: u64,
+        epoch: &Arc<Epoch>,
+    ) -> Self {
+        let all = members.iter().map(Arc::as_ref);
         Self {
+            committee: committee_of(all, weights, threshold, epoch),
+            journals: members.iter().map(|member| journal(member)).collect(),
             members,
-            trees,
-            agreed,
-            journals,
         }
     }
 
+    pub fn all(&self) -> Vec<usize> {
+        (0..self.members.len()).collect()
+    }
+
+    pub fn receive(&self, message: &Message) -> Message {
+        Message::receive(&message.to_bytes(), &self.committee).unwrap()
+    }
+
     /// The opening of member `n`, encoded and received.
-    pub fn open(&self, n: usize, attempt: &AttemptId) -> SignedMessage {
-        let (member, tree) = (&self.members[n], &self.trees[n]);
-        let message = member
-            .open(&self.agreed, tree, attempt, &self.journals[n])
-            .unwrap();
-        self.agreed.receive(&message.to_bytes()).unwrap()
+    pub fn open(&mut self, n: usize, attempt: AttemptId) -> Message {
+        let message = self.members[n].open(&self.committee, attempt, &mut self.journals[n]);
+        self.receive(&message.unwrap())
     }
 
     /// The authenticated keys of `signers` for `attempt`.
-    pub fn keys(&self, signers: &[usize], attempt: &AttemptId) -> Vec<AuthenticatedKey> {
-        let messages: Vec<_> = signers.iter().map(|&n| self.open(n, attempt)).collect();
-        let keys = self.agreed.authenticate_each(&messages);
-        keys.into_iter().map(Result::unwrap).collect()
+    pub fn keys(&mut self, signers: &[usize], attempt: AttemptId) -> Vec<AuthenticatedKey> {
+        let key = |&n: &usize| {
+            let message = self.open(n, attempt);
+            self.committee.authenticate(&message).unwrap()
+        };
+        signers.iter().map(key).collect()
     }
 
-    pub fn round(&self, signers: &[usize], attempt: &AttemptId, payload: &[u8]) -> Arc<Round> {
-        let id = TaskId::new(attempt.task()).unwrap();
-        let task = SigningTask::decision(id, b"TEST", payload).unwrap();
+    pub fn round(&mut self, signers: &[usize], attempt: AttemptId, payload: &[u8]) -> Arc<Round> {
+        let task = SigningTask::decision(attempt.slot, payload);
         let keys = self.keys(signers, attempt);
-        Round::new(&self.agreed, &task, attempt.attempt(), keys).unwrap()
+        Round::new(self.committee.view(), &task, attempt.number, keys).unwrap()
     }
 
     /// The hashes of the commitments of all signers, with their pending responses.
@@ -165,7 +128,7 @@ impl Committee {
         &mut self,
         round: &Arc<Round>,
         signers: &[usize],
-    ) -> (Vec<PendingResponse>, Vec<SignedMessage>) {
+    ) -> (Vec<PendingResponse>, Vec<Message>) {
         let commit = |&n: &usize| {
             let commitment = self.members[n].commit(round, &mut self.journals[n]);
             commitment.unwrap()
@@ -180,8 +143,8 @@ impl Committee {
         signers: &[usize],
         pending: &[PendingResponse],
         round: &Arc<Round>,
-        hashes: &[SignedMessage],
-    ) -> (CommitmentSet, Vec<SignedMessage>) {
+        hashes: &[Message],
+    ) -> (CommitmentSet, Vec<Message>) {
         let set = hashed(round, hashes);
         let reveal = signers.iter().zip(pending).map(|(&n, pending)| {
             let message = self.members[n].reveal(pending, &set, &mut self.journals[n]);
@@ -189,20 +152,6 @@ impl Committee {
         });
         let commitments = reveal.collect();
         (set, commitments)
-    }
-
-    /// Verifies `aggregate` with the threshold of the registry.
-    pub fn verify(
-        &self,
-        aggregate: &Aggregate,
-        keys: &[AuthenticatedKey],
-        task: &SigningTask,
-    ) -> Result<Arc<Round>, VerifyError> {
-        aggregate.verify(&self.agreed, keys, task)
-    }
-
-    pub fn all(&self) -> Vec<usize> {
-        (0..self.members.len()).collect()
     }
 
     /// One attempt, with all messages encoded and received.
@@ -215,18 +164,18 @@ impl Committee {
         let mut pending = Vec::new();
         for &n in signers {
             let (response, hash) = self.members[n].commit(round, &mut self.journals[n])?;
-            set.add(&self.agreed.receive(&hash.to_bytes())?)?;
+            set.add(&self.receive(&hash))?;
             pending.push(response);
         }
         for (&n, pending) in signers.iter().zip(&pending) {
             let message = self.members[n].reveal(pending, &set, &mut self.journals[n])?;
-            set.add(&self.agreed.receive(&message.to_bytes())?)?;
+            set.add(&self.receive(&message))?;
         }
         let challenge = set.challenge()?;
         let mut combiner = Combiner::new(&challenge);
         for (&n, response) in signers.iter().zip(pending) {
             let message = self.members[n].respond(response, &challenge, &mut self.journals[n])?;
-            combiner.add(&self.agreed.receive(&message.to_bytes())?)?;
+            combiner.add(&self.receive(&message))?;
         }
         combiner.finish()
     }
@@ -235,10 +184,10 @@ impl Committee {
     pub fn sign(
         &mut self,
         signers: &[usize],
-        name: &str,
+        slot: u32,
         payload: &[u8],
     ) -> (Aggregate, Arc<Round>) {
-        self.sign_from(signers, attempt_id(name, 0), payload)
+        self.sign_from(signers, at(slot, 0), payload)
     }
 
     /// [`Self::sign`] from a later attempt on.
@@ -249,16 +198,15 @@ impl Committee {
         payload: &[u8],
     ) -> (Aggregate, Arc<Round>) {
         loop {
-            let round = self.round(signers, &attempt, payload);
+            let round = self.round(signers, attempt, payload);
             match self.run_attempt(signers, &round) {
                 Ok(aggregate) => return (aggregate, round),
                 Err(error) if error.is_miss() => {
                     for &n in signers {
                         let journal = &mut self.journals[n];
-                        let retired = self.members[n].retire(&self.agreed, &attempt, journal);
-                        retired.unwrap();
+                        self.members[n].retire(attempt, journal).unwrap();
                     }
-                    attempt = attempt.next().unwrap();
+                    attempt.number += 1;
                 }
                 Err(error) => panic!("{error}"),
             }

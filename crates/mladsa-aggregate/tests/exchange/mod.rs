@@ -8,7 +8,7 @@ use std::path::Path;
 use std::thread;
 
 use mladsa_aggregate::errors::RoundError;
-use mladsa_aggregate::{Certificate, OneTimeKeyJournal, Session, SessionEvent};
+use mladsa_aggregate::{Certificate, MemberId, OneTimeKeyJournal, Session, SessionEvent};
 
 use crate::committee::bytes32;
 
@@ -19,6 +19,7 @@ pub const TIMEOUT: u64 = 300_000;
 /// Runs a session until the task is signed. `staged` is a file of this member alone.
 pub fn run(
     mut session: Session,
+    own: &MemberId,
     journal: &mut OneTimeKeyJournal,
     directory: &Path,
     staged: &Path,
@@ -31,14 +32,17 @@ pub fn run(
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if seen.insert(path.clone()) {
-                events.extend(session.receive(&fs::read(path).unwrap(), now, journal)?);
+                // The name of a file begins with that of its sender.
+                let name = path.file_name().unwrap().to_str().unwrap();
+                let from = MemberId::new(name.split_once('.').unwrap().0.as_bytes()).unwrap();
+                events.extend(session.receive(&from, &fs::read(path).unwrap(), now, journal)?);
             }
         }
         for event in events {
             match event {
-                SessionEvent::Send(message) => {
+                SessionEvent::Send { message, .. } => {
                     let digest = bytes32(&hex::encode(&message), 0);
-                    let path = directory.join(hex::encode(digest));
+                    let path = directory.join(format!("{own}.{}", hex::encode(digest)));
                     if seen.insert(path.clone()) {
                         kill();
                         fs::write(staged, &message).unwrap();

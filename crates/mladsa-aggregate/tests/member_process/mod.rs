@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mladsa_aggregate::errors::{JournalError, RoundError, StorageError};
+use mladsa_aggregate::errors::{JournalError, StorageError};
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::storage::{FileLog, FileMark};
 use mladsa_aggregate::*;
@@ -67,18 +67,17 @@ impl Place {
 
     pub fn file(&self, n: usize, name: &str) -> PathBuf {
         match name {
-            "registration" => self.path.join(format!("{name}.{n}")),
             _ => self.path.join(format!("{}-{name}.{n}", self.epoch)),
         }
     }
 
-    fn plan(&self) -> EpochPlan {
-        EpochPlan::new(self.epoch, vec![task_id("decision")]).unwrap()
+    fn member(&self, n: usize) -> Member {
+        member(n, &epoch(self.epoch))
     }
 
     /// One step of a member, in a process of its own.
     pub fn step(&self, n: usize, step: &str, challenge: &str, kill_at: usize) -> Result<(), Error> {
-        let member = member(n);
+        let member = self.member(n);
         let (log, mark) = (self.own(n, "log"), self.own(n, "mark"));
         let kill_mark = || -> Result<KillingMark, StorageError> {
             Ok(KillingMark(FileMark::open(&mark)?, mark.clone(), kill_at))
@@ -94,31 +93,21 @@ impl Place {
                 if OneTimeKeyJournal::create(log, kill_mark()?, member.seed()).is_err() {
                     open()?;
                 }
+            }
+            "register" => {
                 let registration = member.register(Randomness::Deterministic)?;
-                self.publish(n, "registration", &registration.to_bytes());
-            }
-            "root" => {
-                let tree = member.epoch_tree(&self.registry()?, &self.plan())?;
-                let root = member.announce(&tree, &mut open()?, Randomness::Deterministic)?;
-                self.publish(n, "root", &root.to_bytes());
-            }
-            "agree" => {
-                let pinned = self.pinned(n)?;
-                let own = member.acknowledge(&pinned, &mut open()?, Randomness::Deterministic)?;
-                self.publish(n, "agree", &own.to_bytes());
+                self.publish(n, "register", &registration.to_bytes());
             }
             "open" => {
-                let agreed = self.agreed(n)?;
-                let tree = member.epoch_tree(agreed.registry(), agreed.plan())?;
-                let opening = member.open(&agreed, &tree, &attempt(), &open()?)?;
-                self.publish(n, "opening", &opening.to_bytes());
+                let opening = member.open(&*self.committee()?, at(0, 0), &mut open()?)?;
+                self.publish(n, "open", &opening.to_bytes());
             }
             "commit" => {
-                let (_, hash) = member.commit(&self.round(n)?, &mut open()?)?;
+                let (_, hash) = member.commit(&self.round()?, &mut open()?)?;
                 self.publish(n, "hash", &hash.to_bytes());
             }
             "reveal" => {
-                let round = self.round(n)?;
+                let round = self.round()?;
                 let mut journal = open()?;
                 let pending = member.resume(&round, &journal)?;
                 let hashes = self.hashes(&round, challenge)?;
@@ -126,7 +115,7 @@ impl Place {
                 self.publish(n, "commitment", &commitment.to_bytes());
             }
             "respond" => {
-                let round = self.round(n)?;
+                let round = self.round()?;
                 let mut journal = open()?;
                 let challenge_set = self.challenge(&round)?;
                 let pending = member.resume(&round, &journal)?;
@@ -134,18 +123,17 @@ impl Place {
                 self.publish(n, "response", &response.to_bytes());
             }
             "session" => {
-                let agreed = self.agreed(n)?;
-                let tree = Arc::new(member.epoch_tree(agreed.registry(), agreed.plan())?);
                 let (mut journal, member) = (open()?, Arc::new(member));
-                let task = task("decision", b"payload");
-                let session = Session::new(member, tree, agreed, task, exchange::TIMEOUT);
+                let (own, task) = (*member.id(), task());
+                let session = Session::new(member, self.committee()?, task, exchange::TIMEOUT);
                 let (shared, staged) = (self.file(n, "session"), self.own(n, "next"));
                 let shared = shared.with_extension("messages");
                 let kill = || killing::step(kill_at);
-                let certificate = exchange::run(session, &mut journal, &shared, &staged, kill)?;
+                let certificate =
+                    exchange::run(session, &own, &mut journal, &shared, &staged, kill)?;
                 self.publish(n, "certificate", &certificate.to_bytes());
             }
-            "retire" => member.retire(&self.agreed(n)?, &attempt(), &mut open()?)?,
+            "retire" => member.retire(at(0, 0), &mut open()?)?,
             "close" => open()?.close_epoch(self.epoch - 1)?,
             "hold" => {
                 let _journal = open()?;
@@ -169,56 +157,34 @@ impl Place {
         fs::read(self.file(n, name)).unwrap()
     }
 
-    fn registry(&self) -> Result<Arc<Registry>, Error> {
+    pub fn committee(&self) -> Result<Arc<Committee>, Error> {
         let entries: Result<Vec<_>, _> = ids(self.epoch)
             .into_iter()
-            .map(|n| Registration::from_bytes(&self.read(n, "registration")))
+            .map(|n| Ok::<_, Error>((Registration::from_bytes(&self.read(n, "register"))?, 1)))
             .collect();
-        Ok(Registry::new(&RHO, entries?, &Threshold::TwoThirds)?)
+        Ok(Committee::new(&epoch(self.epoch), entries?, 3)?)
     }
 
-    fn pinned(&self, n: usize) -> Result<PinnedRoots, Error> {
-        let roots: Result<Vec<_>, _> = ids(self.epoch)
-            .into_iter()
-            .map(|n| RootAnnouncement::from_bytes(&self.read(n, "root")))
-            .collect();
-        let mut store = FileWriteOnceStore::new(&self.path.join(format!("{n}")));
-        let (registry, plan) = (self.registry()?, self.plan());
-        Ok(PinnedRoots::pin(&mut store, &registry, &plan, &roots?)?)
+    fn message(&self, n: usize, name: &str) -> Result<Message, Error> {
+        Ok(Message::receive(&self.read(n, name), &*self.committee()?)?)
     }
 
-    pub fn agreed(&self, n: usize) -> Result<AgreedRoots, Error> {
-        let all: Result<Vec<_>, _> = ids(self.epoch)
+    pub fn round(&self) -> Result<Arc<Round>, Error> {
+        let committee = self.committee()?;
+        let keys: Result<Vec<_>, Error> = ids(self.epoch)
             .into_iter()
-            .map(|n| Acknowledgement::from_bytes(&self.read(n, "agree")))
+            .map(|n| Ok(committee.authenticate(&self.message(n, "open")?)?))
             .collect();
-        let pinned = self.pinned(n)?;
-        let identity = pinned.registry().identity(self.epoch);
-        Ok(AgreedRoots::from_pin(&identity, &pinned, &all?)?)
-    }
-
-    pub fn round(&self, n: usize) -> Result<Arc<Round>, Error> {
-        let agreed = self.agreed(n)?;
-        let keys: Result<Vec<_>, RoundError> = ids(self.epoch)
-            .into_iter()
-            .map(|n| agreed.authenticate(&agreed.receive(&self.read(n, "opening"))?))
-            .collect();
-        Ok(Round::new(
-            &agreed,
-            &task("decision", b"payload"),
-            0,
-            keys?,
-        )?)
+        Ok(Round::new(committee.view(), &task(), 0, keys?)?)
     }
 
     /// The hashes of all commitments, or a set in which the last member has changed its own.
     fn hashes(&self, round: &Arc<Round>, which: &str) -> Result<CommitmentSet, Error> {
-        let agreed = self.agreed(0)?;
         let mut set = CommitmentSet::new(round);
         for n in ids(self.epoch) {
-            let mut message = agreed.receive(&self.read(n, "hash"))?;
+            let mut message = self.message(n, "hash")?;
             if which == "split" && n == ids(self.epoch)[2] {
-                message = hostile::other_commitment(&member(n), &message, &agreed);
+                message = hostile::changed(&message, &*self.committee()?);
             }
             set.add(&message)?;
         }
@@ -226,13 +192,26 @@ impl Place {
     }
 
     pub fn challenge(&self, round: &Arc<Round>) -> Result<Arc<Challenge>, Error> {
-        let agreed = self.agreed(0)?;
         let mut set = self.hashes(round, "whole")?;
         for n in ids(self.epoch) {
-            set.add(&agreed.receive(&self.read(n, "commitment"))?)?;
+            set.add(&self.message(n, "commitment")?)?;
         }
         Ok(set.challenge()?)
     }
+
+    pub fn combine(&self) -> Result<Aggregate, Error> {
+        let challenge = self.challenge(&self.round()?)?;
+        let mut combiner = Combiner::new(&challenge);
+        for n in ids(self.epoch) {
+            combiner.add(&self.message(n, "response")?)?;
+        }
+        Ok(combiner.finish()?)
+    }
+}
+
+/// The task of all members.
+pub fn task() -> SigningTask {
+    SigningTask::decision(0, b"payload")
 }
 
 impl Drop for Place {
@@ -242,8 +221,4 @@ impl Drop for Place {
             let _ = fs::remove_dir_all(&self.path);
         }
     }
-}
-
-fn attempt() -> AttemptId {
-    attempt_id("decision", 0)
 }

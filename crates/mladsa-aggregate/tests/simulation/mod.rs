@@ -1,8 +1,8 @@
-//! Simulation of sessions over a network that loses, delays and reorders messages, with silent,
-//! partial, equivocating, slow, grinding, withholding and crashing members.
+//! Simulation of sessions over a network in which messages are lost, repeated, delayed and reordered,
+//! and in which faulty members choose the receivers of each message.
 #![allow(unreachable_pub, dead_code, reason = "a module of several programs")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mladsa_aggregate::steps::*;
@@ -13,29 +13,42 @@ use crate::hostile;
 
 pub const TIMEOUT: u64 = 400;
 
+/// What a member does with its messages. A faulty member runs the honest code otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     Honest,
-    /// Loses its session at the first time and starts another one at the second, with its journal.
+    /// Honest; loses its session at the first time and starts another one at the second, with its
+    /// journal.
     Crash(u64, u64),
+    /// Sends nothing.
     Silent,
-    /// Sends to one member only.
-    Partial,
-    /// Shows another hash of its commitment to half of the members.
+    /// Sends its messages to the leader of the attempt only; as a leader it is silent.
+    LeaderOnly,
+    /// Sends every message to all but the leader.
+    NotLeader,
+    /// Sends every message to all but one member.
+    AllButOne,
+    /// Sends every message to a half that it draws for each.
+    RandomHalf,
+    /// Sends every message to one member that it draws for each.
+    RandomOne,
+    /// Shows its opening to the leader only, and everything else to nobody.
+    OpeningToLeader,
+    /// Signs another hash of its commitment for half of the members.
     TwoHashes,
-    /// Every message takes more than an attempt.
-    Slow,
-    /// Does not commit before it has seen the commitments of the others.
-    Grinding,
-    /// Sees the commitments of the others and does not reveal its own one.
-    Withholding,
     /// Announces other signers to half of the members.
     TwoAnnouncements,
-    /// Signs wrong responses.
+    /// Every message takes more than an attempt.
+    Slow,
+    /// Does not commit, so that it could see the commitments of the others before.
+    Grinding,
+    /// Does not reveal its commitment.
+    Withholding,
+    /// Sends wrong responses.
     WrongResponse,
     /// Opens its keys of all attempts at once, and does nothing else.
     Ahead,
-    /// Sends the hash of its commitment at the last moment, when the others cannot reveal theirs in time.
+    /// Sends the hash of its commitment at the last moment.
     LastHash,
     /// The same with its commitment.
     LastCommitment,
@@ -43,82 +56,83 @@ pub enum Fault {
     SplitHash,
 }
 
-use Fault::{
-    Ahead, Crash, Grinding, Honest, LastCommitment, LastHash, Partial, Silent, Slow, SplitHash,
-    TwoAnnouncements, TwoHashes, Withholding, WrongResponse,
-};
+use Fault::*;
 
 impl Fault {
-    fn name(self) -> &'static str {
-        match self {
-            Honest => "honest",
-            Crash(..) => "restarted",
-            Silent => "silent",
-            Partial => "partial",
-            TwoHashes => "equivocating",
-            Slow => "slow",
-            Grinding => "grinding",
-            Withholding => "withholding",
-            TwoAnnouncements => "with two announcements",
-            WrongResponse => "with wrong responses",
-            Ahead => "ahead",
-            LastHash => "with hashes at the last moment",
-            LastCommitment => "with commitments at the last moment",
-            SplitHash => "with hashes at the last moment to half",
-        }
-    }
+    pub const KINDS: [Self; 17] = [
+        Silent,
+        LeaderOnly,
+        NotLeader,
+        AllButOne,
+        RandomHalf,
+        RandomOne,
+        OpeningToLeader,
+        TwoHashes,
+        TwoAnnouncements,
+        Slow,
+        Grinding,
+        Withholding,
+        WrongResponse,
+        Ahead,
+        LastHash,
+        LastCommitment,
+        SplitHash,
+    ];
 
     pub fn is_honest(self) -> bool {
         matches!(self, Honest | Crash(..))
     }
 }
 
+/// A network, and the committee that decides over it.
 pub struct Simulation {
     pub faults: Vec<Fault>,
-    task: SigningTask,
-    pub agreed: AgreedRoots,
-    pub trees: Vec<Arc<EpochTree>>,
-    pub members: Vec<Arc<Member>>,
-    pub journals: Vec<OneTimeKeyJournal>,
+    pub task: SigningTask,
+    pub group: Group,
     pub sessions: Vec<Option<Session>>,
-    pub in_transit: BTreeMap<(u64, u64), (usize, Vec<u8>)>,
-    // of 1,000 messages
-    loss: u64,
+    // by arrival: receiver, sender, bytes
+    pub in_transit: BTreeMap<(u64, u64), (usize, usize, Arc<[u8]>)>,
+    /// Lost and repeated messages of 1,000.
+    pub loss: u64,
+    pub repeated: u64,
     pub random: u64,
     pub now: u64,
     // attempt of each member, and the start of its timeout
     started: Vec<(u8, Option<u64>)>,
-    /// Sends changed copies of all messages that have no signature.
+    /// Sends changed copies of all messages that are not signed.
     pub forging: bool,
     pub completed: Vec<Option<Certificate>>,
     pub events: Vec<(usize, SessionEvent)>,
     pub messages: u64,
-    pub bytes: u64,
+    pub sent: Vec<u64>,
+    pub received: Vec<u64>,
+    // attempts that honest members have abandoned without a missing member: misses
+    missed: BTreeSet<u8>,
 }
 
 impl Simulation {
     pub fn new(faults: &[Fault], loss: u64) -> Self {
-        Self::for_payload(faults, loss, b"payload")
+        let weights = vec![1; faults.len()];
+        let group = group(&weights, Epoch::attempts_for(faults.len()));
+        Self::of(group, faults, loss, b"payload")
     }
 
-    pub fn for_payload(faults: &[Fault], loss: u64, payload: &[u8]) -> Self {
+    pub fn honest(n: usize) -> Self {
+        Self::new(&vec![Honest; n], 0)
+    }
+
+    /// A decision with new journals.
+    pub fn of(mut group: Group, faults: &[Fault], loss: u64, payload: &[u8]) -> Self {
         let n = faults.len();
-        let members: Vec<_> = (0..n).map(member).collect();
-        let registry = registry_with(&members, &Threshold::TwoThirds);
-        let attempts = EpochPlan::attempts_for(n);
-        let plan = EpochPlan::with_attempts(EPOCH, vec![task_id("x")], attempts).unwrap();
-        let mut journals: Vec<_> = members.iter().map(journal).collect();
-        let (trees, agreed) = agree(&members, &mut journals, &registry, &plan);
+        group.journals = group.members.iter().map(|member| journal(member)).collect();
         let mut simulation = Self {
             faults: faults.to_vec(),
-            task: task("x", payload),
-            agreed,
-            trees: trees.into_iter().map(Arc::new).collect(),
-            members: members.into_iter().map(Arc::new).collect(),
-            journals,
+            task: SigningTask::decision(0, payload),
+            group,
             sessions: Vec::new(),
             in_transit: BTreeMap::new(),
             loss,
+            repeated: 0,
             random: 0x9e37_79b9_7f4a_7c15,
             now: 1,
             started: vec![(0, None); n],
@@ -126,140 +140,177 @@ impl Simulation {
             completed: vec![None; n],
             events: Vec::new(),
             messages: 0,
-            bytes: 0,
+            sent: vec![0; n],
+            received: vec![0; n],
+            missed: BTreeSet::new(),
         };
         simulation.sessions = (0..n).map(|n| Some(simulation.session(n))).collect();
         simulation
     }
 
-    pub fn honest(n: usize) -> Self {
-        Self::new(&vec![Honest; n], 0)
-    }
-
     pub fn session(&self, n: usize) -> Session {
-        let (member, tree) = (self.members[n].clone(), self.trees[n].clone());
-        let (agreed, task) = (self.agreed.clone(), self.task.clone());
-        Session::new(member, tree, agreed, task, TIMEOUT)
+        let (member, committee) = (&self.group.members[n], &self.group.committee);
+        Session::new(
+            Arc::clone(member),
+            Arc::clone(committee),
+            self.task.clone(),
+            TIMEOUT,
+        )
     }
 
     /// A number below `bound`.
     pub fn draw(&mut self, bound: u64) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random % bound
+        draw(&mut self.random, bound)
+    }
+
+    fn n(&self) -> usize {
+        self.faults.len()
+    }
+
+    /// The leader of an attempt.
+    pub fn leader(&self, attempt: u8) -> Option<usize> {
+        let session = self.sessions.iter().flatten().next()?;
+        let id = session.leader_of(attempt)?;
+        (0..self.n()).find(|n| self::id(*n) == id)
     }
 
     /// The bytes that `from` sends to `to` instead of `bytes`.
-    fn as_sent(&self, from: usize, to: usize, bytes: &[u8]) -> Option<Vec<u8>> {
-        let kind = || {
-            self.agreed
-                .receive(bytes)
-                .ok()
-                .map(|message| message.kind())
-        };
-        match self.faults[from] {
+    fn as_sent(&mut self, from: usize, to: usize, bytes: &Arc<[u8]>) -> Option<Arc<[u8]>> {
+        let fault = self.faults[from];
+        if fault.is_honest() || fault == Slow {
+            return Some(Arc::clone(bytes));
+        }
+        let committee = Arc::clone(&self.group.committee);
+        let message = Message::receive(bytes, &committee).ok();
+        let kind = message.as_ref().map(Message::kind);
+        let is_own = message
+            .as_ref()
+            .is_some_and(|message| *message.id() == id(from));
+        let attempt = self.sessions[from].as_ref().map_or(0, Session::attempt);
+        let leader = self.leader(attempt);
+        let n = self.n() as u64;
+        let unchanged = Some(Arc::clone(bytes));
+        match fault {
             Silent => None,
-            Partial if to != (from + 1) % self.faults.len() => None,
-            Withholding if matches!(kind(), Some(MessageKind::Commitment)) => None,
-            // The commitments of the others answer its hash, so it never sees them.
-            Grinding if matches!(kind(), Some(MessageKind::CommitmentHash)) => None,
-            Ahead if !matches!(kind(), Some(MessageKind::Opening)) => None,
-            TwoHashes if to % 2 == 1 && kind() == Some(MessageKind::CommitmentHash) => {
-                let message = self.agreed.receive(bytes).unwrap();
-                let member = &self.members[from];
-                let other = hostile::other_commitment(member, &message, &self.agreed);
-                Some(other.to_bytes())
+            LeaderOnly if leader == Some(from) || leader != Some(to) => None,
+            OpeningToLeader => unchanged
+                .filter(|_| leader == Some(to) && kind == Some(MessageKind::Opening) && is_own),
+            NotLeader if leader == Some(to) => None,
+            AllButOne if self.draw(n) == to as u64 => None,
+            RandomHalf if self.draw(2) == 0 => None,
+            RandomOne if self.draw(n) > 0 => None,
+            Withholding if kind == Some(MessageKind::Commitment) && is_own => None,
+            Grinding if kind == Some(MessageKind::CommitmentHash) && is_own => None,
+            Ahead if kind != Some(MessageKind::Opening) => None,
+            TwoHashes if to % 2 == 1 && kind == Some(MessageKind::CommitmentHash) && is_own => {
+                Some(hostile::changed(&message?, &committee).to_bytes().into())
             }
-            TwoAnnouncements if to % 2 == 1 && kind() == Some(MessageKind::Signers) => {
-                let message = self.agreed.receive(bytes).unwrap();
-                let (member, mut signers) = (&self.members[from], message.body().to_vec());
-                let other = if from == 0 { 1 } else { 0 };
-                signers[0] ^= 1 << other;
-                let other = hostile::with_body(member, &message, &signers, &self.agreed);
-                Some(other.to_bytes())
+            TwoAnnouncements if to % 2 == 1 && kind == Some(MessageKind::Signers) && is_own => {
+                let message = message?;
+                let mut signers = message.body().to_vec();
+                signers[0] ^= if from == 0 { 2 } else { 1 };
+                let other = hostile::with_body(&message, &signers, &committee);
+                Some(other.to_bytes().into())
             }
-            WrongResponse if kind() == Some(MessageKind::Response) => {
-                let message = self.agreed.receive(bytes).unwrap();
-                let member = &self.members[from];
-                let wrong = hostile::other_commitment(member, &message, &self.agreed);
-                Some(wrong.to_bytes())
+            WrongResponse if kind == Some(MessageKind::Response) && is_own => {
+                Some(hostile::changed(&message?, &committee).to_bytes().into())
             }
-            _ => Some(bytes.to_vec()),
+            _ => unchanged,
         }
     }
 
     /// The openings of all attempts.
     fn open_all(&mut self, n: usize) {
-        let attempts = 0..self.agreed.plan().attempts();
-        let opening = |attempt| {
-            let (member, attempt) = (&self.members[n], attempt_id("x", attempt));
-            let opening = member.open(&self.agreed, &self.trees[n], &attempt, &self.journals[n]);
-            SessionEvent::Send(opening.unwrap().to_bytes())
-        };
-        let events = attempts.map(opening).collect();
-        self.handle(n, events);
+        let committee = Arc::clone(&self.group.committee);
+        for attempt in 0..committee.epoch().attempts() {
+            let opening = self.group.open(n, at(0, attempt));
+            let event = SessionEvent::Send {
+                to: Recipient::All,
+                message: opening.to_bytes(),
+            };
+            self.handle(n, vec![event]);
+        }
     }
 
     fn handle(&mut self, from: usize, events: Vec<SessionEvent>) {
         for event in events {
             match event {
-                SessionEvent::Send(bytes) => {
-                    for to in (0..self.faults.len()).filter(|to| *to != from) {
-                        let Some(bytes) = self.as_sent(from, to, &bytes) else {
-                            continue;
-                        };
-                        self.messages += 1;
-                        self.bytes += bytes.len() as u64;
-                        if self.draw(1000) < self.loss {
+                SessionEvent::Send { to, message } => {
+                    let bytes: Arc<[u8]> = message.into();
+                    for receiver in (0..self.n()).filter(|receiver| *receiver != from) {
+                        if matches!(to, Recipient::Member(one) if one != id(receiver)) {
                             continue;
                         }
-                        let at = self.arrival(from, to, &bytes);
-                        self.forge(to, &bytes);
-                        self.in_transit.insert((at, self.messages), (to, bytes));
+                        if let Some(bytes) = self.as_sent(from, receiver, &bytes) {
+                            self.transmit(from, receiver, bytes);
+                        }
                     }
                 }
                 SessionEvent::Completed(certificate) => {
                     self.completed[from] = Some(*certificate);
                 }
-                other => self.events.push((from, other)),
+                other => {
+                    if let SessionEvent::AttemptAbandoned(missing) = &other
+                        && missing.is_empty()
+                        && self.faults[from] == Honest
+                    {
+                        let session = self.sessions[from].as_ref();
+                        self.missed
+                            .extend(session.map(|session| session.attempt() - 1));
+                    }
+                    self.events.push((from, other));
+                }
             }
+        }
+    }
+
+    fn transmit(&mut self, from: usize, to: usize, bytes: Arc<[u8]>) {
+        self.sent[from] += bytes.len() as u64;
+        for _ in 0..1 + u64::from(self.draw(1000) < self.repeated) {
+            self.messages += 1;
+            if self.draw(1000) < self.loss {
+                continue;
+            }
+            let arrival = self.arrival(from, to, &bytes);
+            if self.forging {
+                self.forge(from, to, &bytes);
+            }
+            let message = (to, from, Arc::clone(&bytes));
+            self.in_transit.insert((arrival, self.messages), message);
         }
     }
 
     /// When a message arrives.
     fn arrival(&mut self, from: usize, to: usize, bytes: &[u8]) -> u64 {
-        let at = self.now + 1 + self.draw(10);
+        let arrival = self.now + 1 + self.draw(10);
         let last = match self.faults[from] {
-            Slow => return at + TIMEOUT,
+            Slow => return arrival + TIMEOUT,
             LastHash | SplitHash => MessageKind::CommitmentHash,
             LastCommitment => MessageKind::Commitment,
-            _ => return at,
+            _ => return arrival,
         };
-        let message = self.agreed.receive(bytes);
-        match message {
+        match Message::receive(bytes, &self.group.committee) {
             Ok(message) if message.kind() == last && *message.id() == id(from) => {
                 let is_in_time = self.faults[from] == SplitHash && to.is_multiple_of(2);
                 let after = if is_in_time { TIMEOUT / 2 } else { TIMEOUT };
-                at.max(self.started[to].1.unwrap_or(self.now) + after - 5)
+                arrival.max(self.started[to].1.unwrap_or(self.now) + after - 5)
             }
-            _ => at,
+            _ => arrival,
         }
     }
 
     /// A changed copy that arrives before the message.
-    fn forge(&mut self, to: usize, bytes: &[u8]) {
-        let message = self.agreed.receive(bytes);
-        if self.forging
-            && let Ok(message) = message
+    fn forge(&mut self, from: usize, to: usize, bytes: &[u8]) {
+        let committee = &self.group.committee;
+        if let Ok(message) = Message::receive(bytes, committee)
             && matches!(
                 message.kind(),
                 MessageKind::Opening | MessageKind::Commitment | MessageKind::Response
             )
         {
-            let forged = hostile::without_signature(&message, &self.agreed);
+            let forged = hostile::changed(&message, committee).to_bytes();
             let key = (self.now, 1 << 32 | self.messages);
-            self.in_transit.insert(key, (to, forged.to_bytes()));
+            self.in_transit.insert(key, (to, from, forged.into()));
         }
     }
 
@@ -275,7 +326,7 @@ impl Simulation {
             self.open_all(n);
         }
         if let Some(session) = &mut self.sessions[n] {
-            let events = session.tick(self.now, &mut self.journals[n]);
+            let events = session.tick(self.now, &mut self.group.journals[n]);
             let (attempt, started) = &mut self.started[n];
             if *attempt != session.attempt() {
                 (*attempt, *started) = (session.attempt(), None);
@@ -293,9 +344,11 @@ impl Simulation {
             if entry.key().0 > self.now {
                 return;
             }
-            let (to, bytes) = entry.remove();
+            let (to, from, bytes) = entry.remove();
+            self.received[to] += bytes.len() as u64;
             if let Some(session) = &mut self.sessions[to] {
-                let events = session.receive(&bytes, self.now, &mut self.journals[to]);
+                let journal = &mut self.group.journals[to];
+                let events = session.receive(&id(from), &bytes, self.now, journal);
                 self.handle(to, events.unwrap());
             }
         }
@@ -306,14 +359,27 @@ impl Simulation {
         all.all(|(fault, completed)| !fault.is_honest() || completed.is_some())
     }
 
-    /// Runs until every honest member has a certificate, at most for the attempts of the plan.
-    /// Checks all certificates, and that no honest member is blamed. Returns the number of
-    /// attempts.
+    /// The number of attempts that the claim admits: up to the one that is led by an honest member for
+    /// the (d + 1 + m)-th time, for d faulty members and m attempts that have missed.
+    pub fn bound(&self) -> u64 {
+        let faulty = self.faults.iter().filter(|fault| **fault != Honest).count();
+        let attempts = self.group.committee.epoch().attempts();
+        let honest = |attempt: &u8| {
+            let leader = self.leader(*attempt);
+            leader.is_none_or(|leader| self.faults[leader] == Honest)
+        };
+        let mut led = (0..attempts).filter(honest);
+        led.nth(faulty + self.missed.len())
+            .map_or(u64::from(attempts), |last| u64::from(last) + 1)
+    }
+
+    /// Runs until every honest member has a certificate. Checks all certificates, that no honest member
+    /// is blamed, and the bound of the claim. Returns the number of attempts.
     pub fn run(&mut self) -> u64 {
-        let (n, faults) = (self.faults.len(), self.faults.clone());
-        let bound = u64::from(EpochPlan::attempts_for(n)) * TIMEOUT;
+        let (n, faults) = (self.n(), self.faults.clone());
+        let limit = u64::from(self.group.committee.epoch().attempts()) * TIMEOUT;
         while !self.is_done() {
-            assert!(self.now <= bound, "{faults:?}, loss {}", self.loss);
+            assert!(self.now <= limit, "{faults:?}, loss {}", self.loss);
             (0..n).for_each(|n| self.tick(n));
             self.deliver();
             self.now += 5;
@@ -332,13 +398,28 @@ impl Simulation {
         for (fault, certificate) in faults.iter().zip(&self.completed) {
             if fault.is_honest() {
                 let certificate = certificate.as_ref().unwrap();
-                certificate.verify(&self.agreed, &self.task).unwrap();
-                let number = certificate.aggregate().attempt_id().attempt();
+                let view = self.group.committee.view();
+                certificate.verify(view, &self.task).unwrap();
+                let number = certificate.aggregate().attempt_id().number;
                 attempts = attempts.max(u64::from(number) + 1);
             }
         }
         attempts
     }
+}
+
+pub fn draw(random: &mut u64, bound: u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    *random % bound
+}
+
+/// A committee for simulations: one slot, and a threshold of two thirds of the weight.
+pub fn group(weights: &[u64], attempts: u8) -> Group {
+    let epoch = Epoch::new(DOMAIN, EPOCH, 1, attempts).unwrap();
+    let threshold = Committee::two_thirds(weights.iter().sum());
+    Group::with(&epoch, weights, threshold)
 }
 
 /// `n` members; the last ones have these faults, repeated up to fewer than a third.
@@ -351,105 +432,114 @@ pub fn with_faults(n: usize, faults: &[Fault]) -> Vec<Fault> {
 
 /// Header of the rows of [`row`].
 pub const HEADER: &str = "\
-| n | faulty members | loss | attempts | time / timeout | messages of one member | bytes of one member |
-|---|---|---|---|---|---|---|";
+| n | faulty members | loss | attempts | bound | time / timeout | kB sent, mean | kB received, mean |
+|---|---|---|---|---|---|---|---|";
 
 /// Runs a decision of `n` members with these faults, and lost messages of 1,000. Returns a row of
-/// the table: messages and bytes are summed over all receivers.
+/// the table, with the bytes of honest members.
 pub fn row(n: usize, faults: &[Fault], loss: u64) -> String {
-    let mut all = with_faults(n, faults);
-    if faults.len() > 1 {
-        all[0] = Crash(30, 90);
-    }
+    let all = with_faults(n, faults);
     let mut simulation = Simulation::new(&all, loss);
     let attempts = simulation.run();
-    let faulty = all.iter().filter(|fault| !fault.is_honest()).count();
+    let bound = simulation.bound();
+    assert!(attempts <= bound, "{attempts} of {bound} attempts: {all:?}");
+    let honest: Vec<usize> = (0..n).filter(|n| all[*n].is_honest()).collect();
+    let mean = |bytes: &[u64]| {
+        let sum: u64 = honest.iter().map(|n| bytes[*n]).sum();
+        sum / honest.len() as u64 / 1000
+    };
+    let faulty = n - honest.len();
     let kinds = match faults {
         [Honest] => "none".into(),
-        [fault] => format!("{faulty} {}", fault.name()),
-        _ => format!("{faulty} of all kinds, 1 restart"),
+        [fault] => format!("{faulty} {fault:?}"),
+        _ => format!("{faulty} of {} kinds", faults.len()),
     };
     format!(
-        "| {n} | {} | {} % | {attempts} | {:.1} | {} | {} |",
-        kinds,
+        "| {n} | {kinds} | {} % | {attempts} | {bound} | {:.1} | {} | {} |",
         loss / 10,
         simulation.now as f64 / TIMEOUT as f64,
-        simulation.messages / n as u64,
-        simulation.bytes / n as u64,
+        mean(&simulation.sent),
+        mean(&simulation.received),
     )
 }
 
-/// All kinds of faults. Members with [`Crash`] are honest.
-pub const MIXED: [Fault; 7] = [
-    Withholding,
-    Partial,
-    TwoHashes,
-    Silent,
-    Slow,
-    Grinding,
-    Partial,
-];
+/// Committees of the random patterns, which are made once: number of members and weights.
+pub struct Patterns(Vec<(Vec<u64>, Group)>, pub bool);
 
-/// All kinds of faults and two honest members that restart; the seed determines number, positions and
-/// times. Returns a description with the number of attempts.
-pub fn random(seed: u64) -> String {
-    const KINDS: [Fault; 12] = [
-        Silent,
-        Partial,
-        TwoHashes,
-        Slow,
-        Grinding,
-        Withholding,
-        TwoAnnouncements,
-        WrongResponse,
-        Ahead,
-        LastHash,
-        LastCommitment,
-        SplitHash,
-    ];
-    let mut simulation = Simulation::honest(1);
-    simulation.random ^= seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1 << 63;
-    let mut draw = |bound: u64| {
-        simulation.draw(1 << 20);
-        simulation.draw(bound)
-    };
-    let n = [4, 4, 5, 7, 7, 10, 13, 16, 22, 31][draw(10) as usize];
-    let mut faults = vec![Honest; n];
-    let most = (n as u64 - 1) / 3;
-    let mut left = most - draw(2) * draw(most + 1);
-    // Of one kind, or of all.
-    let one = (draw(3) == 0).then(|| KINDS[draw(12) as usize]);
-    while left > 0 {
-        let at = draw(n as u64) as usize;
-        if faults[at] == Honest {
-            faults[at] = one.unwrap_or(KINDS[draw(12) as usize]);
-            left -= 1;
-        }
+impl Patterns {
+    pub fn new() -> Self {
+        let mut weights: Vec<Vec<u64>> = [4, 4, 4, 5, 7].map(|n| vec![1; n]).to_vec();
+        weights.push(vec![5, 4, 3, 2, 1]);
+        weights.push(vec![3, 3, 1, 1, 1, 1]);
+        weights.push(vec![2, 1, 1, 1]);
+        weights.push(vec![6, 5, 4, 1, 1]);
+        let groups = weights.into_iter().map(|weights| {
+            // Enough for the bound, also with misses.
+            let group = group(&weights, 32);
+            (weights, group)
+        });
+        Self(groups.collect(), false)
     }
-    // An honest member is absent for longer only if it could be faulty too.
-    let faulty = faults.iter().filter(|fault| **fault != Honest).count() as u64;
-    for number in 0..draw(3) {
-        let at = draw(n as u64) as usize;
-        let most = if faulty + number < most {
-            2 * TIMEOUT
-        } else {
-            TIMEOUT / 2
+
+    /// A random pattern of faults, loss, repetition and forged messages. Returns the attempts, the
+    /// bound, and a description.
+    pub fn run(&mut self, seed: u64) -> (u64, u64, String) {
+        let mut random = seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1 << 63;
+        let mut draw = |bound: u64| {
+            draw(&mut random, 1 << 20);
+            self::draw(&mut random, bound)
         };
-        if faults[at] == Honest {
-            let lost = 1 + draw(2 * TIMEOUT);
-            faults[at] = Crash(lost, lost + 1 + draw(most));
+        let which = draw(self.0.len() as u64) as usize;
+        let (weights, group) = &self.0[which];
+        let n = weights.len();
+        let total: u64 = weights.iter().sum();
+        let mut left = (total - 1) / 3;
+        let mut faults = vec![Honest; n];
+        // Of one kind, or of all.
+        let one = (draw(3) == 0).then(|| Fault::KINDS[draw(17) as usize]);
+        for _ in 0..1 + draw(2 * n as u64) {
+            let at = draw(n as u64) as usize;
+            if faults[at] == Honest && weights[at] <= left {
+                faults[at] = one.unwrap_or(Fault::KINDS[draw(17) as usize]);
+                left -= weights[at];
+            }
         }
+        // A member that restarts counts among the faulty ones.
+        let at = draw(n as u64) as usize;
+        if draw(4) == 0 && faults[at] == Honest && weights[at] <= left {
+            let lost = 1 + draw(2 * TIMEOUT);
+            faults[at] = Crash(lost, lost + 1 + draw(2 * TIMEOUT));
+        }
+        let loss = [0, 0, 10, 50, 100, 200][draw(6) as usize];
+        let (repeated, forging) = (100 * draw(3), draw(4) == 0);
+        let state = draw(1 << 40) | 1;
+        let text = format!("seed {seed}: {weights:?} {faults:?}, loss {loss}, forging {forging}");
+        let group = Group {
+            members: group.members.clone(),
+            committee: Arc::clone(&group.committee),
+            journals: Vec::new(),
+        };
+        let mut simulation = Simulation::of(group, &faults, loss, &seed.to_be_bytes());
+        (simulation.random, simulation.forging) = (state, forging);
+        simulation.repeated = repeated;
+        let attempts = simulation.run();
+        if self.1 {
+            for e in &simulation.events {
+                println!(
+                    "{} {:?}",
+                    e.0,
+                    format!("{:?}", e.1).chars().take(150).collect::<String>()
+                );
+            }
+            for a in 0..4 {
+                println!("leader {a} {:?}", simulation.leader(a));
+            }
+            println!(
+                "bound {} missed {:?}",
+                simulation.bound(),
+                simulation.missed
+            );
+        }
+        (attempts, simulation.bound(), text)
     }
-    let loss = [0, 10, 50, 100, 200][draw(5) as usize];
-    let forging = draw(4) == 0;
-    let state = draw(1 << 40) | 1;
-    let text = format!("seed {seed}: {faults:?}, loss {loss}, forging {forging}");
-    println!("{text}");
-    let mut simulation = Simulation::for_payload(&faults, loss, &seed.to_be_bytes());
-    (simulation.random, simulation.forging) = (state, forging);
-    format!(
-        "seed {seed}: {} of {} attempts",
-        simulation.run(),
-        EpochPlan::attempts_for(n)
-    )
 }

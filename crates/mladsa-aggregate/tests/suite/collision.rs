@@ -6,7 +6,6 @@ use mldsa_core::internals::{NttPoly, Poly, Shake256, vectors};
 use mldsa_core::{Backend, Context, Mu, MuBuilder};
 
 use crate::algebra::*;
-use crate::committee::RHO;
 
 /// Width of the offsets of two signers.
 const WIDTH: i32 = 4096;
@@ -71,7 +70,7 @@ fn times(c_hat: &NttPoly, polys: &[Poly]) -> Vec<Poly> {
 /// another message with the challenge of one of them, and checks that the answer of the honest
 /// member signs that message too. Returns the number of trials.
 fn forge(choices: usize, trials: u32) -> Option<u32> {
-    let a_hat = matrix(&RHO);
+    let a_hat = matrix(b"rho of a committee for the tests");
     let secret = |label| (small(label, L, 2), small(&format!("{label} 2"), K, 2));
     let (honest, mallory) = (secret("honest"), secret("mallory"));
     let t = sum(

@@ -1,11 +1,13 @@
 //! Strictness of all encodings.
 
-use mladsa_aggregate::errors::{EncodingError, RootsError, RoundError, VerifyError};
+use mladsa_aggregate::errors::{CommitteeError, EncodingError, RoundError, VerifyError};
+use mladsa_aggregate::steps::*;
 use mladsa_aggregate::test_util::{Commitment, Opening, Response};
 use mladsa_aggregate::*;
 use mldsa_core::Randomness;
 
 use crate::committee::*;
+use crate::simulation::draw;
 
 /// Lists of names separate them by spaces: the name of one member read as those of two.
 #[test]
@@ -25,8 +27,8 @@ const WIDTH: i32 = 4096;
 
 #[test]
 fn contributions_have_bounded_coefficients() {
-    let mut committee = Committee::new(2, &["wire"]);
-    let round = committee.round(&[0, 1], &attempt_id("wire", 0), b"payload");
+    let mut committee = Group::new(2);
+    let round = committee.round(&[0, 1], at(0, 0), b"payload");
     let (pending, hashes) = committee.commit(&round, &[0, 1]);
     let commitment = committee
         .reveal(&[0], &pending, &round, &hashes)
@@ -57,7 +59,7 @@ fn contributions_have_bounded_coefficients() {
         let word = (z + 2048) as u32;
         bytes[2685] = word as u8;
         bytes[2686] = (bytes[2686] & 0xf0) | (word >> 8) as u8;
-        Response::from_bytes(&round, &bytes).map(drop)
+        Response::from_bytes(&bytes).map(drop)
     };
     type Read<'a> = &'a dyn Fn(i32) -> Result<(), EncodingError>;
     let readers: [(i32, Read<'_>); 2] = [(261_888 + WIDTH, &with_q), (480, &with_z)];
@@ -68,16 +70,16 @@ fn contributions_have_bounded_coefficients() {
         }
     }
     for len in [0, Response::LEN - 1, Response::LEN + 1] {
-        let result = Response::from_bytes(&round, &vec![0; len]);
+        let result = Response::from_bytes(&vec![0; len]);
         assert_eq!(result, Err(EncodingError::Length));
     }
 }
 
 #[test]
 fn openings_are_strict() {
-    let committee = Committee::new(2, &["wire"]);
-    let bytes = committee.open(0, &attempt_id("wire", 0)).body().to_vec();
-    assert_eq!(bytes.len(), committee.agreed.plan().opening_len());
+    let bytes = Group::new(2).open(0, at(0, 0)).body().to_vec();
+    // A tree of 16 leaves.
+    assert_eq!(bytes.len(), 6_148 + 32 * 4);
     for bad in [
         &bytes[..bytes.len() - 1],
         &[&bytes[..], &[0]].concat(),
@@ -91,36 +93,22 @@ fn openings_are_strict() {
     assert_eq!(Opening::from_bytes(&changed), Err(EncodingError::Range));
 }
 
-/// Changes, cuts and extends every signed or checksummed object.
+/// Changes, cuts and extends every signed object.
 #[test]
 fn signed_objects_are_strict() {
-    let mut committee = Committee::new(2, &["wire"]);
-    let round = committee.round(&[0, 1], &attempt_id("wire", 0), b"payload");
-    let message = committee.commit(&round, &[0]).1.remove(0).to_bytes();
-    let hedge = Randomness::Deterministic;
-    let (member, journal) = (&committee.members[0], &mut committee.journals[0]);
-    let (agreed, pinned) = (&committee.agreed, committee.agreed.pinned());
-    let (registry, plan) = (agreed.registry(), agreed.plan());
-    let registration = member.register(hedge).unwrap().to_bytes();
-    let tree = &committee.trees[0];
-    let announcement = member.announce(tree, journal, hedge).unwrap().to_bytes();
-    let acknowledgement = member.acknowledge(pinned, journal, hedge).unwrap();
-    let (acknowledgement, tree) = (acknowledgement.to_bytes(), tree.to_bytes());
+    let mut group = Group::new(2);
+    let round = group.round(&[0, 1], at(0, 0), b"payload");
+    let message = group.commit(&round, &[0]).1.remove(0).to_bytes();
+    let registration = group.members[0].register(Randomness::Deterministic);
+    let registration = registration.unwrap().to_bytes();
+    let committee = &group.committee;
     type Read<'a> = &'a dyn Fn(&[u8]) -> Result<(), Error>;
-    let readers: [(&[u8], Read<'_>); 5] = [
+    let readers: [(&[u8], Read<'_>); 2] = [
         (&registration, &|bytes| {
-            let registration = Registration::from_bytes(bytes)?;
-            Ok(Registry::new(&RHO, [registration], &Threshold::TwoThirds).map(drop)?)
+            Ok(Registration::from_bytes(bytes)?.verify(committee.epoch())?)
         }),
-        (&announcement, &|bytes| {
-            Ok(RootAnnouncement::from_bytes(bytes)?.verify(registry, plan)?)
-        }),
-        (&acknowledgement, &|bytes| {
-            Ok(Acknowledgement::from_bytes(bytes)?.verify(pinned)?)
-        }),
-        (&message, &|bytes| Ok(agreed.receive(bytes).map(drop)?)),
-        (&tree, &|bytes| {
-            Ok(EpochTree::from_bytes(registry, plan, bytes).map(drop)?)
+        (&message, &|bytes| {
+            Ok(Message::receive(bytes, committee).map(drop)?)
         }),
     ];
     for (bytes, read) in readers {
@@ -137,39 +125,29 @@ fn signed_objects_are_strict() {
 
 #[test]
 fn aggregates_are_strict() {
-    let mut committee = Committee::new(2, &["object"]);
-    let (aggregate, round) = committee.sign(&[0, 1], "object", b"payload");
+    let mut group = Group::new(2);
+    let (aggregate, round) = group.sign(&[0, 1], 1, b"payload");
     let bytes = aggregate.to_bytes();
-    let keys = committee.keys(&[0, 1], round.attempt_id());
+    let keys = group.keys(&[0, 1], round.attempt_id());
     for len in 0..bytes.len() {
         assert!(Aggregate::from_bytes(&bytes[..len]).is_err());
     }
-    // magic, mode, kind, lp("TEST"), lp("object"), attempt
-    let attempt = 10 + 8 + 10;
-    assert_eq!(bytes[attempt], round.attempt_id().attempt());
+    // magic, kind, slot, attempt, epoch, lp(payload), lp(signer set)
+    let attempt = 8 + 1 + 4;
+    assert_eq!(bytes[attempt], round.attempt_id().number);
     type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
     let change = |change: Change<'_>| {
         let mut changed = bytes.clone();
         change(&mut changed);
         Aggregate::from_bytes(&changed)
     };
-    let malformed: [(EncodingError, Change<'_>); 10] = [
+    let malformed: [(EncodingError, Change<'_>); 7] = [
         (EncodingError::Length, &|b| b.push(0)),
         (EncodingError::Length, &|b| b[0] ^= 1),
-        // The magic of the earlier derivation.
         (EncodingError::OtherVersion, &|b| b[7] = b'1'),
         (EncodingError::Range, &|b| b[8] = 2),
-        (EncodingError::Range, &|b| b[9] = 2),
         (EncodingError::Range, &|b| b[attempt] = 64),
-        (EncodingError::Length, &|b| b[10..14].fill(0xff)),
-        // A domain of 256 bytes, an empty task id.
-        (EncodingError::Length, &|b| {
-            let long = [&256u32.to_be_bytes()[..], &[0; 256]].concat();
-            b.splice(10..18, long);
-        }),
-        (EncodingError::Length, &|b| {
-            b.splice(18..28, [0; 4]);
-        }),
+        (EncodingError::Length, &|b| b[22..26].fill(0xff)),
         // A malformed hint.
         (EncodingError::Signature, &|b| *b.last_mut().unwrap() = 80),
     ];
@@ -178,69 +156,87 @@ fn aggregates_are_strict() {
     }
     // Well formed, but other claims than the signed ones.
     let signature = bytes.len() - 4627;
-    let claims: [(VerifyError, Change<'_>); 8] = [
-        (VerifyError::OpenCommitments, &|b| b[8] = 0),
-        (VerifyError::OtherTask, &|b| b[9] = 1),
-        (VerifyError::OtherTask, &|b| b[14] ^= 1),
-        (VerifyError::OtherTask, &|b| b[22] ^= 1),
+    let claims: [(VerifyError, Change<'_>); 6] = [
+        (VerifyError::OtherTask, &|b| b[8] = 1),
+        (VerifyError::OtherTask, &|b| b[12] ^= 1),
         (VerifyError::MissingKey, &|b| b[attempt] ^= 1),
         (VerifyError::OtherEpoch, &|b| b[attempt + 8] ^= 1),
         (VerifyError::OtherTask, &|b| b[attempt + 13] ^= 1),
         (VerifyError::InvalidSignature, &|b| b[signature] ^= 1),
     ];
-    let task = task("object", b"payload");
-    committee.verify(&aggregate, &keys, &task).unwrap();
+    let task = SigningTask::decision(1, b"payload");
+    let view = group.committee.view();
+    aggregate.verify(view, &keys, &task).unwrap();
     for (n, (error, edit)) in claims.into_iter().enumerate() {
         let changed = change(edit).unwrap();
-        let result = committee.verify(&changed, &keys, &task);
+        let result = changed.verify(view, &keys, &task);
         assert_eq!(result.unwrap_err(), error, "change {n}");
+    }
+}
+
+/// Random changes to a certificate: none is accepted.
+#[test]
+fn changed_certificates_are_rejected() {
+    let mut group = Group::new(3);
+    let all = group.all();
+    let (aggregate, round) = group.sign(&all, 0, b"payload");
+    let openings: Vec<_> = all
+        .iter()
+        .map(|n| group.open(*n, round.attempt_id()))
+        .collect();
+    let bytes = Certificate::new(aggregate, &openings).to_bytes();
+    let task = SigningTask::decision(0, b"payload");
+    let accepts = |bytes: &[u8]| {
+        let read = Certificate::from_bytes(bytes);
+        read.is_ok_and(|read| read.verify(group.committee.view(), &task).is_ok())
+    };
+    assert!(accepts(&bytes));
+    let mut random = 0x9e37_79b9_7f4a_7c15;
+    for _ in 0..1_000 {
+        let mut changed = bytes.clone();
+        let at = draw(&mut random, bytes.len() as u64) as usize;
+        changed[at] ^= 1 << draw(&mut random, 8);
+        assert!(!accepts(&changed), "byte {at}");
     }
 }
 
 #[test]
 fn objects_of_other_versions_are_named() {
-    let committee = Committee::new(2, &["wire"]);
-    let agreed = &committee.agreed;
+    let group = Group::new(2);
+    let committee = &group.committee;
+    let encoding = |error: CommitteeError| match error {
+        CommitteeError::Encoding(error) => Error::Encoding(error),
+        other => other.into(),
+    };
+    let round = |error: RoundError| match error {
+        RoundError::Encoding(error) => Error::Encoding(error),
+        other => other.into(),
+    };
     type Read<'a> = &'a dyn Fn(&[u8]) -> Result<(), Error>;
-    let readers: [(&[u8; 7], u8, Read<'_>); 9] = [
-        (b"MLADSAF", b'2', &|bytes| {
+    let readers: [(&[u8; 7], u8, Read<'_>); 7] = [
+        (b"MLADSAF", b'3', &|bytes| {
             Ok(Aggregate::from_bytes(bytes).map(drop)?)
         }),
-        (b"MLADSAR", b'1', &|bytes| {
+        (b"MLADSAR", b'2', &|bytes| {
             Ok(Registration::from_bytes(bytes).map(drop)?)
         }),
-        (b"MLADSAT", b'2', &|bytes| {
-            Ok(RootAnnouncement::from_bytes(bytes).map(drop)?)
+        (b"MLADSAC", b'2', &|bytes| {
+            Committee::from_bytes(bytes).map(drop).map_err(encoding)
         }),
-        (b"MLADSAA", b'1', &|bytes| {
-            Ok(Acknowledgement::from_bytes(bytes).map(drop)?)
+        (b"MLADSAV", b'1', &|bytes| {
+            let view = CommitteeView::from_bytes(bytes, &[0; 32]);
+            view.map(drop).map_err(encoding)
         }),
-        (b"MLADSAC", b'1', &|bytes| {
-            Ok(Endorsement::from_bytes(bytes).map(drop)?)
-        }),
-        (b"MLADSAO", b'1', &|bytes| {
+        (b"MLADSAO", b'2', &|bytes| {
             Ok(Certificate::from_bytes(bytes).map(drop)?)
         }),
-        (b"MLADSAM", b'4', &|bytes| match agreed.receive(bytes) {
-            Err(RoundError::Encoding(error)) => Err(error.into()),
-            other => Ok(other.map(drop)?),
+        (b"MLADSAM", b'5', &|bytes| {
+            Message::receive(bytes, committee).map(drop).map_err(round)
         }),
-        (
-            b"MLADSAE",
-            b'1',
-            &|bytes| match steps::Equivocation::from_bytes(bytes, agreed.registry()) {
-                Err(RoundError::Encoding(error)) => Err(error.into()),
-                other => Ok(other.map(drop)?),
-            },
-        ),
-        (
-            b"MLADSAE",
-            b'2',
-            &|bytes| match EpochEquivocation::from_bytes(bytes, agreed.registry(), agreed.plan()) {
-                Err(RootsError::Encoding(error)) => Err(error.into()),
-                other => Ok(other.map(drop)?),
-            },
-        ),
+        (b"MLADSAE", b'3', &|bytes| {
+            let evidence = Equivocation::from_bytes(bytes, committee);
+            evidence.map(drop).map_err(round)
+        }),
     ];
     for (name, present, read) in readers {
         for version in b'0'..=b'9' {

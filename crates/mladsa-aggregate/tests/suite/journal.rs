@@ -4,11 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mladsa_aggregate::errors::{JournalError, RootsError, RoundError, StorageError};
+use mladsa_aggregate::errors::{JournalError, RoundError, StorageError};
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::storage::LogStorage;
 use mladsa_aggregate::*;
-use mldsa_core::Randomness;
 
 use crate::committee::*;
 use crate::contributions::KEY_REUSED;
@@ -61,9 +60,8 @@ impl Drop for TempDir {
 
 /// Steps of member 0 of a committee, with a journal of the caller.
 pub(crate) struct Steps {
-    pub(crate) member: Member,
-    pub(crate) agreed: AgreedRoots,
-    tree: EpochTree,
+    pub(crate) member: Arc<Member>,
+    pub(crate) committee: Arc<Committee>,
 }
 
 impl Steps {
@@ -71,16 +69,11 @@ impl Steps {
         Self::of(EPOCH, 1)
     }
 
-    fn of(epoch: u64, members: usize) -> Self {
-        let members: Vec<Member> = (0..members).map(member).collect();
-        let mut journals: Vec<_> = members.iter().map(journal).collect();
-        let tasks = ["a", "b", "c", "d"].map(task_id).to_vec();
-        let plan = EpochPlan::new(epoch, tasks).unwrap();
-        let (mut trees, agreed) = agree(&members, &mut journals, &registry(&members), &plan);
+    fn of(number: u64, members: usize) -> Self {
+        let mut group = Group::with(&epoch(number), &vec![1; members], 1);
         Self {
-            member: member(0),
-            tree: trees.remove(0),
-            agreed,
+            member: group.members.remove(0),
+            committee: group.committee,
         }
     }
 
@@ -88,47 +81,40 @@ impl Steps {
         self.member.seed()
     }
 
-    /// Announcement and acknowledgement: two records.
+    /// The first opening, which binds the seed to the committee: one record.
     pub(crate) fn begin(&self, journal: &mut OneTimeKeyJournal) -> Result<(), RoundError> {
-        let hedge = Randomness::Deterministic;
-        let _ = self.member.announce(&self.tree, journal, hedge)?;
-        let pinned = self.agreed.pinned();
-        let _ = self.member.acknowledge(pinned, journal, hedge)?;
-        Ok(())
+        self.member
+            .open(&self.committee, at(0, 0), journal)
+            .map(drop)
     }
 
     fn round(
         &self,
-        name: &str,
-        attempt: u8,
+        attempt: AttemptId,
         payload: &[u8],
-        journal: &OneTimeKeyJournal,
+        journal: &mut OneTimeKeyJournal,
     ) -> Result<Arc<Round>, RoundError> {
-        let id = attempt_id(name, attempt);
-        let opening = self.member.open(&self.agreed, &self.tree, &id, journal)?;
-        let key = self.agreed.authenticate(&opening)?;
-        Round::new(&self.agreed, &task(name, payload), attempt, [key])
+        let opening = self.member.open(&self.committee, attempt, journal)?;
+        let key = self.committee.authenticate(&opening)?;
+        let task = SigningTask::decision(attempt.slot, payload);
+        Round::new(self.committee.view(), &task, attempt.number, [key])
     }
 
     pub(crate) fn commit(
         &self,
-        name: &str,
+        slot: u32,
         attempt: u8,
         payload: &[u8],
         journal: &mut OneTimeKeyJournal,
-    ) -> Result<SignedMessage, RoundError> {
-        let round = self.round(name, attempt, payload, journal)?;
+    ) -> Result<Message, RoundError> {
+        let round = self.round(at(slot, attempt), payload, journal)?;
         self.member
             .commit(&round, journal)
             .map(|(_, message)| message)
     }
 
-    fn respond(
-        &self,
-        name: &str,
-        journal: &mut OneTimeKeyJournal,
-    ) -> Result<SignedMessage, RoundError> {
-        let round = self.round(name, 0, b"payload", journal)?;
+    fn respond(&self, slot: u32, journal: &mut OneTimeKeyJournal) -> Result<Message, RoundError> {
+        let round = self.round(at(slot, 0), b"payload", journal)?;
         let (pending, message) = self.member.commit(&round, journal)?;
         let mut set = CommitmentSet::new(&round);
         set.add(&message)?;
@@ -138,22 +124,21 @@ impl Steps {
 
     pub(crate) fn retire(
         &self,
-        name: &str,
+        slot: u32,
         journal: &mut OneTimeKeyJournal,
     ) -> Result<(), RoundError> {
-        let attempt = attempt_id(name, 0);
-        self.member.retire(&self.agreed, &attempt, journal)
+        self.member.retire(at(slot, 0), journal)
     }
 }
 
-/// A log of seven records, one of them a response, with its mark.
+/// A log of six records, one of them a response, with its mark.
 fn written(name: &str) -> (TempDir, Steps) {
     let (dir, steps) = (TempDir::new(name), Steps::new());
     let mut journal = dir.create(steps.seed()).unwrap();
     steps.begin(&mut journal).unwrap();
-    steps.respond("a", &mut journal).unwrap();
-    steps.commit("b", 0, b"payload", &mut journal).unwrap();
-    steps.retire("c", &mut journal).unwrap();
+    steps.respond(0, &mut journal).unwrap();
+    steps.commit(1, 0, b"payload", &mut journal).unwrap();
+    steps.retire(2, &mut journal).unwrap();
     (dir, steps)
 }
 
@@ -164,8 +149,8 @@ fn states_survive_a_restart() {
     assert_eq!(dir.open(seed).unwrap_err(), FAILED);
     let mut journal = dir.create(seed).unwrap();
     steps.begin(&mut journal).unwrap();
-    for name in ["a", "b", "c"] {
-        steps.retire(name, &mut journal).unwrap();
+    for slot in [0, 1, 2] {
+        steps.retire(slot, &mut journal).unwrap();
     }
     // One process at a time.
     assert_eq!(dir.open(seed).unwrap_err(), IN_USE);
@@ -173,16 +158,16 @@ fn states_survive_a_restart() {
     drop(journal);
     // Neither created again nor opened for another seed.
     assert_eq!(dir.create(seed).unwrap_err(), JournalError::Damaged);
-    let other = member(1);
-    assert_eq!(dir.open(other.seed()).unwrap_err(), JournalError::Damaged);
+    let other = crate::committee::seed(1);
+    assert_eq!(dir.open(&other).unwrap_err(), JournalError::Damaged);
     let len = fs::metadata(dir.log()).unwrap().len() as usize;
-    assert_eq!(len, HEADER + 5 * RECORD);
+    assert_eq!(len, HEADER + 4 * RECORD);
     let mut journal = dir.open(seed).unwrap();
-    let roots = Some(*steps.agreed.digest());
-    assert_eq!(journal.acknowledged_roots(EPOCH), roots);
+    let identity = Some(*steps.committee.identity());
+    assert_eq!(journal.committee(EPOCH), identity);
     steps.begin(&mut journal).unwrap();
-    for name in ["a", "b", "c"] {
-        steps.retire(name, &mut journal).unwrap();
+    for slot in [0, 1, 2] {
+        steps.retire(slot, &mut journal).unwrap();
     }
     // Recorded entries are not written again.
     assert_eq!(fs::metadata(dir.log()).unwrap().len() as usize, len);
@@ -192,12 +177,12 @@ fn states_survive_a_restart() {
 fn log_older_than_its_mark_is_rejected() {
     let (dir, steps) = written("rollback");
     let whole = fs::read(dir.log()).unwrap();
-    assert_eq!(whole.len(), HEADER + 7 * RECORD);
-    for records in 0..7 {
+    assert_eq!(whole.len(), HEADER + 6 * RECORD);
+    for records in 0..6 {
         dir.assert_damaged(steps.seed(), &whole[..HEADER + records * RECORD]);
     }
     // Torn before the marked position.
-    for len in [0, 20, HEADER + 6 * RECORD + 1, HEADER + 7 * RECORD - 1] {
+    for len in [0, 20, HEADER + 5 * RECORD + 1, HEADER + 6 * RECORD - 1] {
         dir.assert_damaged(steps.seed(), &whole[..len]);
     }
     fs::write(dir.log(), &whole).unwrap();
@@ -216,7 +201,7 @@ fn torn_last_record_is_truncated_before_the_next_append() {
         let mut journal = dir.open(steps.seed()).unwrap();
         assert_eq!(fs::read(dir.log()).unwrap(), whole);
         if torn == RECORD {
-            steps.retire("d", &mut journal).unwrap();
+            steps.retire(3, &mut journal).unwrap();
             drop(journal);
             dir.open(steps.seed()).unwrap();
         }
@@ -268,29 +253,27 @@ fn failed_write_disables_the_journal_until_it_is_opened_again() {
     };
     let (disk, mut journal) = begun();
     let before = disk.steps();
-    steps.retire("a", &mut journal).unwrap();
+    steps.retire(0, &mut journal).unwrap();
     // Append, flush, mark.
     let each = disk.steps() - before;
     assert_eq!(each, 3);
     // The entries of one step share a flush.
     let before = disk.steps();
-    let fourth = attempt_id("b", 3);
-    let retired = steps.member.retire(&steps.agreed, &fourth, &mut journal);
-    retired.unwrap();
+    steps.member.retire(at(1, 3), &mut journal).unwrap();
     assert_eq!(disk.steps() - before, each);
     for fail_at in 0..each {
         let (disk, mut journal) = begun();
         disk.fail_at(disk.steps() + fail_at);
-        assert_eq!(steps.retire("a", &mut journal), failed);
+        assert_eq!(steps.retire(0, &mut journal), failed);
         // Also for recorded entries.
-        assert_eq!(steps.retire("a", &mut journal), failed);
+        assert_eq!(steps.retire(0, &mut journal), failed);
         assert!(steps.begin(&mut journal).is_err());
         drop(journal);
         disk.repair();
         let journal = OneTimeKeyJournal::open(disk.clone(), disk.clone(), steps.seed());
         let mut journal = journal.unwrap();
-        steps.retire("a", &mut journal).unwrap();
-        steps.retire("b", &mut journal).unwrap();
+        steps.retire(0, &mut journal).unwrap();
+        steps.retire(1, &mut journal).unwrap();
     }
 }
 
@@ -302,17 +285,17 @@ fn power_cut_loses_nothing_that_was_released() {
     type Step<'a> = &'a dyn Fn(&mut OneTimeKeyJournal) -> Result<(), RoundError>;
     let script: [Step<'_>; 9] = [
         &|journal| steps.begin(journal),
-        &|journal| steps.respond("a", journal).map(drop),
-        &|journal| steps.commit("b", 0, b"payload", journal).map(drop),
-        &|journal| steps.retire("b", journal),
-        &|journal| steps.commit("b", 1, b"payload", journal).map(drop),
+        &|journal| steps.respond(0, journal).map(drop),
+        &|journal| steps.commit(1, 0, b"payload", journal).map(drop),
+        &|journal| steps.retire(1, journal),
+        &|journal| steps.commit(1, 1, b"payload", journal).map(drop),
         &|journal| Ok(journal.close_epoch(EPOCH - 1)?),
         // The next epoch, with one more member.
         &|journal| next.begin(journal),
         &|journal| Ok(journal.close_epoch(EPOCH)?),
-        &|journal| next.commit("a", 0, b"payload", journal).map(drop),
+        &|journal| next.commit(0, 0, b"payload", journal).map(drop),
     ];
-    let conflict = RootsError::Journal(JournalError::EpochConflict);
+    let conflict = RoundError::Journal(JournalError::EpochConflict);
     let mut cuts = 0;
     for keep in [0, 77, usize::MAX] {
         for cut_at in 0.. {
@@ -336,43 +319,43 @@ fn power_cut_loses_nothing_that_was_released() {
                 create().unwrap()
             });
             if done >= 7 {
-                let roots = journal.acknowledged_roots(EPOCH + 1);
-                assert_eq!(roots, Some(*next.agreed.digest()));
+                let identity = Some(*next.committee.identity());
+                assert_eq!(journal.committee(EPOCH + 1), identity);
             }
             if done >= 8 {
                 assert_eq!(journal.closed_epoch(), Some(EPOCH));
             }
             if journal.closed_epoch() == Some(EPOCH) {
                 assert!(done >= 7);
-                assert_eq!(steps.begin(&mut journal), Err(conflict.into()));
-                next.commit("a", 0, b"payload", &mut journal).unwrap();
-                let other = next.commit("a", 0, b"another", &mut journal);
+                assert_eq!(steps.begin(&mut journal), Err(conflict));
+                next.commit(0, 0, b"payload", &mut journal).unwrap();
+                let other = next.commit(0, 0, b"another", &mut journal);
                 assert_eq!(other.unwrap_err(), KEY_REUSED);
                 continue;
             }
             if done >= 1 {
-                let roots = journal.acknowledged_roots(EPOCH);
-                assert_eq!(roots, Some(*steps.agreed.digest()));
+                let identity = Some(*steps.committee.identity());
+                assert_eq!(journal.committee(EPOCH), identity);
             } else {
                 steps.begin(&mut journal).unwrap();
             }
             // Entry of the script, and a step that it excludes.
-            let excluded: [(usize, &str, u8, &[u8]); 4] = [
-                (2, "a", 0, b"another"),
-                (3, "b", 0, b"another"),
-                (4, "b", 0, b"payload"),
-                (5, "b", 1, b"another"),
+            let excluded: [(usize, u32, u8, &[u8]); 4] = [
+                (2, 0, 0, b"another"),
+                (3, 1, 0, b"another"),
+                (4, 1, 0, b"payload"),
+                (5, 1, 1, b"another"),
             ];
-            for (after, name, attempt, payload) in excluded {
+            for (after, slot, attempt, payload) in excluded {
                 if done >= after {
-                    let result = steps.commit(name, attempt, payload, &mut journal);
+                    let result = steps.commit(slot, attempt, payload, &mut journal);
                     assert_eq!(result.unwrap_err(), KEY_REUSED);
                 }
             }
             if done >= 2 {
-                steps.respond("a", &mut journal).unwrap();
+                steps.respond(0, &mut journal).unwrap();
             }
-            steps.retire("d", &mut journal).unwrap();
+            steps.retire(3, &mut journal).unwrap();
         }
     }
     assert!(cuts > 100, "{cuts}");
@@ -395,28 +378,28 @@ fn second_writer_without_a_lock_is_detected() {
     // Both check before either writes.
     let (disk, mut one, other) = two();
     disk.write_between(other);
-    let result = steps.commit("a", 0, b"block A", &mut one);
+    let result = steps.commit(0, 0, b"block A", &mut one);
     assert_eq!(result.unwrap_err(), failed);
     // One after the other.
     let (_, mut one, mut other) = two();
-    steps.commit("a", 0, b"block A", &mut one).unwrap();
-    let result = steps.commit("a", 0, b"block B", &mut other);
+    steps.commit(0, 0, b"block A", &mut one).unwrap();
+    let result = steps.commit(0, 0, b"block B", &mut other);
     assert_eq!(result.unwrap_err(), failed);
-    assert_eq!(steps.retire("b", &mut other).unwrap_err(), failed);
+    assert_eq!(steps.retire(1, &mut other).unwrap_err(), failed);
     // The other has written a record and no mark.
     let (disk, mut one, mut other) = two();
     disk.fail_at(disk.steps() + 2);
-    let result = steps.commit("a", 0, b"block A", &mut other);
+    let result = steps.commit(0, 0, b"block A", &mut other);
     assert_eq!(result.unwrap_err(), failed);
     disk.repair();
-    let result = steps.commit("a", 0, b"block B", &mut one);
+    let result = steps.commit(0, 0, b"block B", &mut one);
     assert_eq!(result.unwrap_err(), failed);
     // The other has written a mark, and its log was restored.
     let (mut disk, mut one, mut other) = two();
     let before = LogStorage::size(&mut disk).unwrap();
-    steps.commit("a", 0, b"block A", &mut other).unwrap();
+    steps.commit(0, 0, b"block A", &mut other).unwrap();
     LogStorage::truncate(&mut disk, before).unwrap();
-    let result = steps.commit("a", 0, b"block B", &mut one);
+    let result = steps.commit(0, 0, b"block B", &mut one);
     assert_eq!(result.unwrap_err(), failed);
     // Another file under the name of the log.
     let (dir, steps) = written("moved");
@@ -424,33 +407,33 @@ fn second_writer_without_a_lock_is_detected() {
     let copy = dir.0.join("copy");
     fs::copy(dir.log(), &copy).unwrap();
     fs::rename(&copy, dir.log()).unwrap();
-    assert_eq!(steps.retire("d", &mut journal).unwrap_err(), failed);
+    assert_eq!(steps.retire(3, &mut journal).unwrap_err(), failed);
 }
 
 #[test]
 fn interrupted_creation_is_completed() {
-    let member = member(0);
+    let seed = &crate::committee::seed(0);
     let reference = TempDir::new("whole");
-    drop(reference.create(member.seed()).unwrap());
+    drop(reference.create(seed).unwrap());
     let header = fs::read(reference.log()).unwrap();
     for len in [0, 7, HEADER - 1, HEADER] {
         let dir = TempDir::new(&format!("creation-{len}"));
         fs::write(dir.log(), &header[..len]).unwrap();
-        let error = dir.open(member.seed()).unwrap_err();
+        let error = dir.open(seed).unwrap_err();
         assert_eq!(error, JournalError::Damaged);
-        drop(dir.create(member.seed()).unwrap());
-        dir.open(member.seed()).unwrap();
+        drop(dir.create(seed).unwrap());
+        dir.open(seed).unwrap();
     }
     let dir = TempDir::new("foreign");
     fs::write(dir.log(), b"something else").unwrap();
-    let error = dir.create(member.seed()).unwrap_err();
+    let error = dir.create(seed).unwrap_err();
     assert_eq!(error, JournalError::Damaged);
     assert_eq!(fs::read(dir.log()).unwrap(), b"something else");
     // The magic of an earlier version.
     let mut old = header;
     old[7] = b'1';
     fs::copy(reference.mark(), dir.mark()).unwrap();
-    dir.assert_damaged(member.seed(), &old);
+    dir.assert_damaged(seed, &old);
 }
 
 #[test]
@@ -458,15 +441,12 @@ fn closed_epoch_leaves_the_log_and_stays_closed() {
     let (dir, steps) = written("closed");
     let len = |dir: &TempDir| fs::metadata(dir.log()).unwrap().len() as usize;
     // The next epoch has begun when this one is closed.
-    let registry = Arc::clone(steps.agreed.registry());
-    let next = EpochPlan::new(EPOCH + 1, vec![task_id("a")]).unwrap();
-    let mut journals = [dir.open(steps.seed()).unwrap()];
-    let members = [member(0)];
-    let (trees, agreed) = agree(&members, &mut journals, &registry, &next);
-    let [mut journal] = journals;
-    assert_eq!(len(&dir), HEADER + 9 * RECORD);
+    let next = Steps::of(EPOCH + 1, 1);
+    let mut journal = dir.open(steps.seed()).unwrap();
+    next.begin(&mut journal).unwrap();
+    assert_eq!(len(&dir), HEADER + 7 * RECORD);
     journal.close_epoch(EPOCH).unwrap();
-    assert_eq!(len(&dir), HEADER + 3 * RECORD);
+    assert_eq!(len(&dir), HEADER + 2 * RECORD);
     assert_eq!(journal.closed_epoch(), Some(EPOCH));
     // Locked across the replacement of the log.
     assert_eq!(dir.open(steps.seed()).unwrap_err(), IN_USE);
@@ -475,17 +455,11 @@ fn closed_epoch_leaves_the_log_and_stays_closed() {
             drop(journal);
             journal = dir.open(steps.seed()).unwrap();
         }
-        let conflict = RootsError::Journal(JournalError::EpochConflict);
-        assert_eq!(steps.begin(&mut journal), Err(conflict.into()));
-        let result = steps.commit("d", 0, b"payload", &mut journal);
-        assert_eq!(
-            result.unwrap_err(),
-            JournalError::RootsNotAcknowledged.into()
-        );
-        let opening = steps
-            .member
-            .open(&agreed, &trees[0], &attempt_id("a", 0), &journal);
-        opening.unwrap();
+        let conflict = RoundError::Journal(JournalError::EpochConflict);
+        assert_eq!(steps.begin(&mut journal), Err(conflict));
+        let result = steps.commit(3, 0, b"payload", &mut journal);
+        assert_eq!(result.unwrap_err(), conflict);
+        next.begin(&mut journal).unwrap();
     }
     journal.close_epoch(EPOCH).unwrap();
     journal.close_epoch(EPOCH - 1).unwrap();

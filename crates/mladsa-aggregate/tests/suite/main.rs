@@ -16,12 +16,11 @@ mod encodings;
 mod hostile;
 mod journal;
 mod mark;
+mod members;
 #[path = "../peer/mod.rs"]
 mod peer;
-mod roots;
 mod session;
 mod signing;
 #[path = "../simulation/mod.rs"]
 mod simulation;
 mod structure;
-mod trust;

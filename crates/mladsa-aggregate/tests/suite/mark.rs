@@ -1,4 +1,4 @@
-//! Files next to the log: high-water mark and write-once store, with concurrent processes.
+//! The high-water mark in a file, with concurrent processes.
 
 use std::fs;
 use std::sync::{Arc, Barrier, Mutex};
@@ -50,7 +50,7 @@ fn link_to_a_mark_stays() {
 /// A pipe blocked the reader, and a file without end filled its memory.
 #[cfg(unix)]
 #[test]
-fn pins_and_marks_are_regular_files() {
+fn marks_are_regular_files() {
     let dir = TempDir::new("regular");
     let pipe = || {
         let made = std::process::Command::new("mkfifo")
@@ -68,9 +68,6 @@ fn pins_and_marks_are_regular_files() {
         make();
         let mut mark = FileMark::open(&dir.mark()).unwrap();
         assert_eq!(mark.read(), Err(StorageError::Failed));
-        let mut store = FileWriteOnceStore::new(&dir.0);
-        assert_eq!(store.read("guard.mark"), Err(StorageError::Failed));
-        assert_eq!(store.write("guard.mark", b"x"), Err(StorageError::Failed));
         fs::remove_file(dir.mark()).unwrap();
     }
 }
@@ -220,54 +217,4 @@ fn mark_belongs_to_one_journal() {
     }
     // Two logs, a mark and its lock each round.
     assert_eq!(fs::read_dir(&dir.0).unwrap().count(), 200);
-}
-
-#[test]
-fn written_values_are_never_replaced() {
-    let dir = TempDir::new("write-once");
-    let mut store = FileWriteOnceStore::new(&dir.0);
-    store.write("seven", b"list").unwrap();
-    let mut restarted = FileWriteOnceStore::new(&dir.0);
-    restarted.write("seven", b"list").unwrap();
-    let other_value = Err(StorageError::OtherValue);
-    assert_eq!(restarted.write("seven", b"another"), other_value);
-    restarted.write("eight", b"another").unwrap();
-    assert_eq!(store.read("seven"), Ok(Some(b"list".to_vec())));
-    assert_eq!(store.read("nine"), Ok(None));
-    // The remainder of a killed process with the same id is no value.
-    let torn = format!("nine.{}-0.next", std::process::id());
-    fs::write(dir.0.join(torn), b"lis").unwrap();
-    restarted.write("nine", b"list").unwrap();
-    assert_eq!(restarted.write("nine", b"lis"), other_value);
-    let file = dir.0.join("seven");
-    let mut bytes = fs::read(&file).unwrap();
-    bytes[0] ^= 1;
-    fs::write(&file, bytes).unwrap();
-    assert_eq!(store.write("seven", b"list"), other_value);
-    assert_eq!(store.read("seven"), Err(StorageError::Failed));
-    let mut missing = FileWriteOnceStore::new(&dir.0.join("missing"));
-    assert_eq!(missing.write("seven", b"list"), Err(StorageError::Failed));
-}
-
-/// Threads stand for processes with equal ids, as in containers.
-#[test]
-fn concurrent_writes_have_one_winner() {
-    let dir = TempDir::new("race");
-    for round in 0..200 {
-        let name = format!("list-{round}");
-        let write = |n: u8| {
-            let mut store = FileWriteOnceStore::new(&dir.0);
-            store.write(&name, &[n; 9000]).is_ok().then_some(n)
-        };
-        let write = &write;
-        let winners = std::thread::scope(|scope| {
-            let threads = [0, 1].map(|n| scope.spawn(move || write(n)));
-            threads.map(|thread| thread.join().unwrap())
-        });
-        let ([Some(winner), None] | [None, Some(winner)]) = winners else {
-            panic!("{winners:?} have written {name}");
-        };
-        let stored = FileWriteOnceStore::new(&dir.0).read(&name);
-        assert_eq!(stored, Ok(Some(vec![winner; 9000])));
-    }
 }

@@ -3,23 +3,20 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use mldsa_core::Backend;
 use mldsa_core::internals::pack::{pack_signed, w1_encode};
 use mldsa_core::internals::vectors;
 use mldsa_core::internals::{Poly, Sponge, shake256_lanes};
-use mldsa_core::{Backend, Randomness};
 
-use crate::epoch::merkle::{Levels, Node, leaf, verify_path};
-use crate::epoch::tree::leaf_parts;
-use crate::errors::RoundError;
+use crate::committee::merkle::{Levels, Node, leaf, verify_path};
+use crate::committee::tree::leaf_parts;
 use crate::journal::record::task_key;
 use crate::keys::matrix::{K, L, Matrix, P, vector};
 use crate::keys::nonce::{SIGMA_BASE, derive_nonce, derive_nonce_bound, derive_offset};
 use crate::keys::one_time_key::OneTimePublicKey;
-use crate::keys::scope::EpochLabel;
 use crate::round::definition::offset_width;
 use crate::wire::framing::{absorb_lp, hash_lp, lp};
 use crate::wire::signer_set::SignerSet;
-use crate::*;
 
 use super::*;
 
@@ -29,7 +26,7 @@ pub(super) fn primitives() {
     let matrix = Matrix::expand(&array(file.bytes("rho")));
     let seed = MasterSeed::from_bytes(&array(file.bytes("master_seed")));
     let content = file.text("content").as_bytes();
-    let label = &published(content);
+    let label = &Label::new(content);
 
     let parts: Vec<Vec<u8>> = file["lp"]
         .list("parts_hex")
@@ -118,130 +115,73 @@ pub(super) fn primitives() {
 }
 
 #[test]
-pub(super) fn labels_trees_and_registration() {
+pub(super) fn labels_and_trees() {
     let file = load("primitives.json");
     let rho = array(file.bytes("rho"));
     let seed = MasterSeed::from_bytes(&array(file.bytes("master_seed")));
 
+    // The formula of `Epoch::slot_label`, which has committee 0.
     let slot = &file["labels"]["slot"];
-    let label = TaskId::for_slot(
-        slot.text("ctx").as_bytes(),
-        slot.number("epoch"),
-        slot.number("slot"),
-        slot.number("committee") as u32,
+    let label = |committee: u32| -> [u8; 32] {
+        let (epoch, slot) = (slot.number("epoch"), slot.number("slot"));
+        let ctx = file["labels"]["slot"].text("ctx").as_bytes();
+        let parts: [&[u8]; 5] = [
+            b"F.label",
+            ctx,
+            &epoch.to_be_bytes(),
+            &slot.to_be_bytes(),
+            &committee.to_be_bytes(),
+        ];
+        hash_lp(&[], &parts)
+    };
+    assert_eq!(
+        label(slot.number("committee") as u32).to_vec(),
+        slot.bytes("out")
     );
-    assert_eq!(label.as_bytes(), slot.bytes("out"));
-    let bound = &file["labels"]["bound"];
-    let label = TaskId::new(bound.text("base").as_bytes()).unwrap().bound(
-        bound.text("ctx").as_bytes(),
-        bound.text("payload").as_bytes(),
-        &array(bound.bytes("reg_root")),
-        bound.number("epoch"),
+    let epoch = Epoch::new(slot.text("ctx").as_bytes(), slot.number("epoch"), 10, 1).unwrap();
+    assert_eq!(
+        epoch.slot_label(slot.number("slot") as u32).as_bytes(),
+        label(0)
     );
-    assert_eq!(label.as_bytes(), bound.bytes("out"));
 
     let onetime = &file["onetime"];
-    let label = AttemptId::from_bytes(&onetime.bytes("content_hex")).unwrap();
-    let key = task_key(&seed.fingerprint(), label.as_bytes());
+    let key = task_key(&seed.fingerprint(), &onetime.bytes("content_hex"));
     assert_eq!(
         seed.fingerprint().to_vec(),
         onetime.bytes("seed_fingerprint")
     );
     assert_eq!(key.to_vec(), onetime.bytes("key"));
 
-    let registration = &file["registration"];
     let tree = &file["epoch_tree"];
-    let member = Member::new(
-        MemberId::new(registration.text("id").as_bytes()).unwrap(),
+    let id = MemberId::new(file["registration"].text("id").as_bytes()).unwrap();
+    let (matrix, seed) = (
+        Matrix::expand(&rho),
         MasterSeed::from_bytes(&array(tree.bytes("seed"))),
-        &array(registration.bytes("xi")),
     );
-    let entry = member.register(Randomness::Deterministic).unwrap();
-    let regpk = member.registration_key.verifying_key();
-    registration.is_digest_of("regpk_sha256", regpk.as_bytes());
-    let message: [u8; 64] = hash_lp(&[], &[b"F.pop", member.id.as_bytes(), regpk.as_bytes()]);
-    assert_eq!(message.to_vec(), registration.bytes("pop_msg"));
-    let proof = &entry.to_bytes()[entry.to_bytes().len() - 4627..];
-    registration.is_digest_of("pop_deterministic_sha256", proof);
-    let registry = Registry::new(&rho, [entry], &Threshold::TwoThirds).unwrap();
-    assert_eq!(registry.root().to_vec(), registration.bytes("reg_leaf"));
-
-    let labels: Vec<AttemptId> = tree
-        .list("contents_hex")
-        .iter()
-        .map(|c| AttemptId::from_bytes(&hex::decode(c.as_str().unwrap()).unwrap()).unwrap())
+    let contents = tree.list("contents_hex").iter();
+    let leaves: Vec<Node> = contents
+        .map(|content| {
+            let label = Label::new(&hex::decode(content.as_str().unwrap()).unwrap());
+            let public_key = OneTimePublicKey::derive(&matrix, &seed, &label);
+            leaf(&leaf_parts(&id, &label, &public_key))
+        })
         .collect();
-    let epoch_labels: Vec<EpochLabel> = labels
-        .iter()
-        .map(|label| published(label.as_bytes()))
-        .collect();
-    let public_keys: Vec<OneTimePublicKey> = epoch_labels
-        .iter()
-        .map(|label| OneTimePublicKey::derive(registry.matrix(), &member.seed, label))
-        .collect();
-    let leaves: Vec<Node> = epoch_labels
-        .iter()
-        .zip(&public_keys)
-        .map(|(label, public_key)| leaf(&leaf_parts(&member.id, label, public_key)))
-        .collect();
-    let expected: Vec<String> = tree
-        .list("leaves")
-        .iter()
-        .map(|leaf| leaf.as_str().unwrap().into())
-        .collect();
-    assert_eq!(leaves.iter().map(hex::encode).collect::<Vec<_>>(), expected);
+    let hex_list = |name: &str| -> Vec<String> {
+        let list = tree.list(name).iter();
+        list.map(|node| node.as_str().unwrap().into()).collect()
+    };
+    assert_eq!(
+        leaves.iter().map(hex::encode).collect::<Vec<_>>(),
+        hex_list("leaves")
+    );
     let levels = Levels::new(&leaves).unwrap();
-    let kt_root = *levels.root();
-    assert_eq!(kt_root.to_vec(), tree.bytes("root"));
-    let epoch = tree.number("epoch").to_be_bytes();
-    let message: [u8; 64] = hash_lp(&[], &[b"F.kt", &epoch, &kt_root]);
-    assert_eq!(message.to_vec(), tree.bytes("msg"));
-    let signature = member
-        .sign(b"F.kt", &message, Randomness::Deterministic)
-        .unwrap();
-    tree.is_digest_of("sig_deterministic_sha256", signature.as_ref());
+    let root = *levels.root();
+    assert_eq!(root.to_vec(), tree.bytes("root"));
     let index = tree.number("path_index") as usize;
     let path = levels.path(index).unwrap();
-    let expected: Vec<String> = tree
-        .list("path")
-        .iter()
-        .map(|leaf| leaf.as_str().unwrap().into())
-        .collect();
-    assert_eq!(path.iter().map(hex::encode).collect::<Vec<_>>(), expected);
-    assert!(verify_path(
-        &leaves[index],
-        index as u32,
-        &path,
-        2,
-        &kt_root
-    ));
-
-    let proof = &file["content_proof"];
-    let label = AttemptId::from_bytes(&proof.bytes("content_hex")).unwrap();
-    assert_eq!(label, labels[2]);
-    let message = crate::epoch::proof::message(&member.id, &epoch_labels[2], &public_keys[2]);
-    assert_eq!(message.to_vec(), proof.bytes("cpop_msg"));
-    #[cfg(feature = "insecure-open-commitments")]
-    {
-        let message =
-            crate::open_commitments::scope::message(&member.id, &epoch_labels[2], &public_keys[2]);
-        assert_eq!(message.to_vec(), proof.bytes("ck_msg"));
-    }
-    let matrix = registry.matrix();
-    let label = &epoch_labels[2];
-    let proof = member.prove(matrix, label, &[7; 64]).unwrap();
-    let verify = |public_key, proof: &[u8]| {
-        crate::epoch::proof::verify(matrix, &member.id, label, public_key, proof)
-    };
-    assert_eq!(verify(&public_keys[2], proof.as_ref()), Ok(()));
     assert_eq!(
-        verify(&public_keys[1], proof.as_ref()),
-        Err(RoundError::InvalidKeyProof)
+        path.iter().map(hex::encode).collect::<Vec<_>>(),
+        hex_list("path")
     );
-    let mut bad = *proof.as_bytes();
-    bad[2000] ^= 1;
-    assert_eq!(
-        verify(&public_keys[2], &bad),
-        Err(RoundError::InvalidKeyProof)
-    );
+    assert!(verify_path(&leaves[index], index as u32, &path, 2, &root));
 }

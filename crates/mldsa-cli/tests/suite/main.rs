@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod aggregate;
 mod backends;
 mod batch_sign;
 mod batch_verify;

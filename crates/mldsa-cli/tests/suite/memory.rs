@@ -161,23 +161,6 @@ fn no_command_leaves_a_private_key_in_memory() {
         &lines
     ]);
 
-    // The committee's directory for roots is a file: the step fails after it has used the seed.
-    let (committee, store) = (folder.at("committee"), folder.at("store"));
-    let init = args!["--committee", &committee, "--store", &store, "--id m"];
-    good(&args!["aggregate step init", ..init], b"");
-    let plan = args!["--committee", &committee, "--content c --members m"];
-    good(&args!["aggregate step plan", ..plan], b"");
-    folder.put("committee/epoch-1/roots", b"");
-    needles.extend(pieces(
-        folder.get("store/secret").last_chunk::<64>().unwrap(),
-    ));
-    command(&args![
-        "aggregate step root --committee",
-        &committee,
-        "--store",
-        &store
-    ]);
-
     for args in &commands {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         // The arguments are in memory: the search finds what is there.

@@ -4,19 +4,73 @@ use alloc::vec::Vec;
 
 use super::progress::Step;
 use super::{Session, SessionEvent};
-use crate::epoch::message::MessageKind;
-use crate::epoch::quorum::two_thirds;
+use crate::committee::full::Committee;
 use crate::error::RoundError;
 use crate::journal::one_time::OneTimeKeyJournal;
 use crate::member_id::MemberId;
 use crate::round::commitment::CommitmentSet;
 use crate::round::definition::Round;
+use crate::round::message::MessageKind;
+use crate::wire::framing::hash_lp;
 use crate::wire::signer_set::SignerSet;
+
+/// Positions of the leaders of all attempts at a slot: each member leads in proportion to its
+/// weight, as evenly as possible. Of equal weights, each leads once before any leads again. The
+/// order of members with equal turns depends on the slot.
+pub(super) fn rotation(committee: &Committee, slot: u32) -> Vec<usize> {
+    let n = committee.len();
+    let hash: [u8; 8] = hash_lp(
+        b"MLADSA leader",
+        &[committee.identity(), &slot.to_be_bytes()],
+    );
+    let first = (u64::from_be_bytes(hash) % n as u64) as usize;
+    let weights: Vec<i128> = committee
+        .members()
+        .map(|(_, weight)| i128::from(weight))
+        .collect();
+    let total: i128 = weights.iter().sum();
+    let mut credits = alloc::vec![0i128; n];
+    let attempts = 0..committee.epoch().attempts();
+    let leaders = attempts.filter_map(|_| {
+        for (credit, weight) in credits.iter_mut().zip(&weights) {
+            *credit += weight;
+        }
+        let order = (0..n).map(|at| (first + at) % n);
+        let credit = |at: &usize| credits.get(*at).copied().unwrap_or_default();
+        // The first of those with the greatest credit.
+        let leader = order.rev().max_by_key(credit)?;
+        *credits.get_mut(leader)? -= total;
+        Some(leader)
+    });
+    leaders.collect()
+}
 
 impl Session {
     pub(super) fn leader(&self) -> Option<MemberId> {
-        let at = self.rotation + usize::from(self.attempt);
-        self.ids.get(at % self.ids.len().max(1)).copied()
+        self.leader_of(self.attempt)
+    }
+
+    /// The announced signers whose openings this member lacks.
+    pub(super) fn lacking_openings(&self) -> Vec<MemberId> {
+        let announced = self.leader().and_then(|leader| {
+            let key = (self.attempt, MessageKind::Signers, leader);
+            let message = self.inbox.get(&key)?;
+            self.decode_signers(message.body())
+        });
+        let mut announced = announced.unwrap_or_default();
+        announced.retain(|id| !self.keys.contains_key(id));
+        announced
+    }
+
+    fn decode_signers(&self, body: &[u8]) -> Option<Vec<MemberId>> {
+        let n = self.ids.len();
+        let set = SignerSet::from_bytes(body, n).ok()?;
+        let positions = set.positions(n);
+        Some(
+            positions
+                .filter_map(|at| self.ids.get(at).copied())
+                .collect(),
+        )
     }
 
     /// Fixes the signers of the attempt: as the leader, or as the leader has announced. `false`
@@ -49,7 +103,11 @@ impl Session {
         if !is_leader {
             self.note_time(MessageKind::Signers, leader, now);
         }
-        let round = Round::new(&self.agreed, &self.task, self.attempt, keys)?;
+        let round = Round::new(self.committee.view(), &self.task, self.attempt, keys)?;
+        // An announcement is a sign of a quorum that has begun the attempt.
+        self.started.get_or_insert(now);
+        self.schedule_requests(now);
+        self.waits = 0;
         let set = CommitmentSet::new(&round);
         if !signers.contains(self.member.id()) {
             self.step = Step::Committing(set, None);
@@ -61,10 +119,10 @@ impl Session {
             Ok((pending, hash)) => {
                 self.step = Step::Committing(set, Some(pending));
                 if is_leader {
-                    let (subject, body) = (round.subject().clone(), round.signer_set().as_bytes());
+                    let (subject, body) = (round.subject(), round.signer_set().as_bytes());
                     let kind = MessageKind::Signers;
                     let signers = self.member.message(kind, subject, &[0; 64], body.to_vec());
-                    self.send(self.member.seal_for_channel(signers)?, events);
+                    self.send(signers?, events);
                 }
                 self.send(hash, events);
             }
@@ -73,7 +131,7 @@ impl Session {
         Ok(true)
     }
 
-    /// The members among those that can sign which a leader takes: without provably faulty ones, and
+    /// The members among those with `has_opened` which a leader takes: without provably faulty ones, and
     /// without those that were silent, as far as the others are a quorum.
     fn candidates(&self, has_opened: impl Fn(&MemberId) -> bool) -> Vec<MemberId> {
         let own = self.member.id();
@@ -81,12 +139,11 @@ impl Session {
             Some(count) if id != own => *count,
             _ => 0,
         };
-        let mut ids: Vec<_> = self.agreed.ids().copied().collect();
+        let mut ids: Vec<_> = self.ids.clone();
         ids.retain(|id| has_opened(id) && (id == own || !self.faulty.contains(id)));
         ids.sort_by_key(|id| (count(id), *id));
         let mut enough = ids.iter().take_while(|id| count(id) == 0).count();
-        let registry = self.agreed.registry();
-        while enough < ids.len() && !registry.is_quorum(ids.iter().take(enough)) {
+        while enough < ids.len() && !self.committee.is_quorum(ids.iter().take(enough)) {
             enough += 1;
         }
         ids.truncate(enough);
@@ -97,8 +154,7 @@ impl Session {
     /// The signers that this member chooses as the leader: all candidates, or those of them that have
     /// opened after a quarter of the timeout.
     fn own_choice(&self, now: u64) -> Option<Vec<MemberId>> {
-        let registry = self.agreed.registry();
-        let is_enough = |ids: &Vec<MemberId>| registry.is_quorum(ids);
+        let is_enough = |ids: &Vec<MemberId>| self.committee.is_quorum(ids);
         let has_opened = |id: &MemberId| self.keys.contains_key(id);
         let mut ids = self.candidates(|_| true);
         if !ids.iter().all(has_opened) {
@@ -114,11 +170,10 @@ impl Session {
         // After a miss, a smaller quorum of other members: the cause of a miss is not known.
         if self.misses > 0 {
             let own = self.member.id();
-            let enough = two_thirds(self.ids.len());
             let turn = self.misses + usize::from(self.attempt);
             let n = ids.len();
             ids.rotate_left(turn % n);
-            while ids.len() > enough {
+            for _ in 0..n {
                 let last = ids.iter().rposition(|id| id != own);
                 let removed = ids.remove(last?);
                 if !is_enough(&ids) {
@@ -142,21 +197,66 @@ impl Session {
         if self.rejected.contains(&(kind, leader)) {
             return None;
         }
-        let registry = self.agreed.registry();
-        let signers = SignerSet::from_bytes(message.body(), registry.len()).map(|set| {
-            let mut positions = set.positions(registry.len()).peekable();
-            let ids = registry.ids().enumerate();
-            ids.filter_map(|(at, id)| positions.next_if_eq(&at).map(|_| *id))
-                .collect::<Vec<_>>()
+        let signers = self.decode_signers(message.body());
+        let valid = signers
+            .filter(|signers| signers.contains(&leader) && self.committee.is_quorum(signers));
+        if valid.is_none() {
+            self.rejected.insert((kind, leader));
+            self.invalid(leader, events);
+        }
+        valid
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use mldsa_core::Randomness;
+
+    use super::*;
+    use crate::committee::epoch::Epoch;
+    use crate::committee::member::Member;
+    use crate::keys::seed::MasterSeed;
+
+    fn committee(weights: &[u64]) -> alloc::sync::Arc<Committee> {
+        let epoch = Epoch::new(b"", 1, 1, 64).unwrap();
+        let members = weights.iter().enumerate().map(|(n, weight)| {
+            let id = MemberId::new(&[b'a', n as u8]).unwrap();
+            let seed = MasterSeed::from_bytes(&[n as u8; 32]);
+            let member = Member::new(id, seed, &epoch).unwrap();
+            (member.register(Randomness::Deterministic).unwrap(), *weight)
         });
-        match signers {
-            Ok(signers) if signers.contains(&leader) && registry.is_quorum(&signers) => {
-                Some(signers)
+        Committee::new(&epoch, members, 1).unwrap()
+    }
+
+    /// In every prefix of the rotation, members lead in proportion to their weights: at most one turn
+    /// more than their share for a member, and equal members lead once before any leads again.
+    #[test]
+    fn members_lead_in_proportion_to_their_weights() {
+        for weights in [
+            &[1, 1, 1, 1][..],
+            &[7; 7],
+            &[100, 1, 1, 1, 1, 1, 1],
+            &[5, 3, 2],
+            &[u64::MAX / 2, u64::MAX / 4, 1],
+        ] {
+            let leaders = rotation(&committee(weights), 0);
+            let total: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+            for k in 1..=leaders.len() {
+                for (at, weight) in weights.iter().enumerate() {
+                    let led = leaders[..k].iter().filter(|leader| **leader == at).count();
+                    let share = k as u128 * u128::from(*weight);
+                    assert!(
+                        (led as u128) * total <= share + total,
+                        "{weights:?} {k} {at}"
+                    );
+                }
             }
-            _ => {
-                self.rejected.insert((kind, leader));
-                self.invalid(leader, events);
-                None
+            if weights.iter().all(|weight| *weight == weights[0]) {
+                let mut first: Vec<_> = leaders[..weights.len()].to_vec();
+                first.sort_unstable();
+                assert!(first.iter().copied().eq(0..weights.len()));
             }
         }
     }

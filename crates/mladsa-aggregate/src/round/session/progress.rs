@@ -6,15 +6,15 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::{Session, SessionEvent};
-use crate::epoch::message::MessageKind;
-use crate::error::{JournalError, RootsError, RoundError};
+use crate::committee::epoch::AttemptId;
+use crate::error::{CommitteeError, JournalError, RoundError};
 use crate::journal::one_time::OneTimeKeyJournal;
 use crate::member_id::MemberId;
 use crate::round::certificate::Certificate;
 use crate::round::combine::Combiner;
 use crate::round::commitment::CommitmentSet;
+use crate::round::message::MessageKind;
 use crate::round::signer::PendingResponse;
-use crate::wire::task::AttemptId;
 
 pub(super) enum Step {
     Opening,
@@ -25,13 +25,10 @@ pub(super) enum Step {
 }
 
 impl Session {
-    fn attempt_id(&self) -> Result<AttemptId, RoundError> {
-        let attempt = self.task.id().attempt(self.attempt);
-        let attempt = attempt.map_err(|_| RoundError::AttemptsExhausted)?;
-        match self.agreed.plan().index(&attempt) {
-            Err(RootsError::AttemptsExhausted) => Err(RoundError::AttemptsExhausted),
-            Err(error) => Err(error.into()),
-            Ok(_) => Ok(attempt),
+    pub(super) fn attempt_id(&self) -> AttemptId {
+        AttemptId {
+            slot: self.task.slot(),
+            number: self.attempt,
         }
     }
 
@@ -39,7 +36,7 @@ impl Session {
     pub(super) fn begin(
         &mut self,
         now: u64,
-        journal: &OneTimeKeyJournal,
+        journal: &mut OneTimeKeyJournal,
         events: &mut Vec<SessionEvent>,
     ) -> Result<(), RoundError> {
         self.has_begun = true;
@@ -50,25 +47,24 @@ impl Session {
         self.keys.clear();
         self.rejected.clear();
         loop {
-            let attempt = match self.attempt_id() {
-                Ok(attempt) => attempt,
-                Err(RoundError::AttemptsExhausted) => {
+            let attempt = self.attempt_id();
+            match self.committee.epoch().index(attempt) {
+                Err(error @ CommitteeError::AttemptsExhausted) => {
                     self.step = Step::Ended;
-                    events.push(SessionEvent::Failed(RoundError::AttemptsExhausted));
+                    events.push(SessionEvent::Failed(error.into()));
                     return Ok(());
                 }
-                Err(error) => return Err(error),
-            };
-            if self.member.is_retired(&self.agreed, &attempt, journal) {
+                index => drop(index?),
+            }
+            if self.member.is_retired(attempt, journal) {
                 self.attempt += 1;
                 continue;
             }
             let present = self.attempt;
             self.inbox.retain(|(of, ..), _| *of >= present);
-            self.schedule_resend(now);
-            let opening = self
-                .member
-                .open(&self.agreed, &self.tree, &attempt, journal)?;
+            self.schedule_requests(now);
+            self.waits = 0;
+            let opening = self.member.open(&self.committee, attempt, journal)?;
             self.send(opening, events);
             return Ok(());
         }
@@ -90,19 +86,34 @@ impl Session {
         attempt: u8,
         journal: &mut OneTimeKeyJournal,
     ) -> Result<(), RoundError> {
-        let attempt = self.task.id().attempt(attempt)?;
-        self.member.retire(&self.agreed, &attempt, journal)
+        let slot = self.task.slot();
+        let attempt = AttemptId {
+            slot,
+            number: attempt,
+        };
+        self.member.retire(attempt, journal)
     }
 
     /// Retires the attempt and begins the next one.
     pub(super) fn abandon(
         &mut self,
-        mut missing: Vec<MemberId>,
+        missing: Vec<MemberId>,
         now: u64,
         journal: &mut OneTimeKeyJournal,
         events: &mut Vec<SessionEvent>,
     ) -> Result<(), RoundError> {
         self.retire(self.attempt, journal)?;
+        self.note_missing(missing, events);
+        self.attempt += 1;
+        self.begin(now, journal, events)
+    }
+
+    /// Counts the members that have delayed the attempt, which ends.
+    pub(super) fn note_missing(
+        &mut self,
+        mut missing: Vec<MemberId>,
+        events: &mut Vec<SessionEvent>,
+    ) {
         missing.retain(|id| id != self.member.id());
         if !self.is_disputed {
             for id in self.causes(&missing) {
@@ -110,17 +121,15 @@ impl Session {
             }
         }
         events.push(SessionEvent::AttemptAbandoned(missing));
-        self.attempt += 1;
-        self.begin(now, journal, events)
     }
 
-    /// The members that can have delayed the attempt: silent and late ones. More members than can be
-    /// faulty are no cause: they waited for messages themselves.
+    /// The members that can have delayed the attempt: silent and late ones. Members with more weight
+    /// than can be faulty are no cause: they waited for messages themselves.
     fn causes(&mut self, missing: &[MemberId]) -> BTreeSet<MemberId> {
         let missing: BTreeSet<_> = missing.iter().copied().collect();
         let late = self.late.take().map(|(_, late)| late).unwrap_or_default();
         let sets = [&missing | &late, late, missing];
-        let few = |set: &BTreeSet<_>| set.len() <= self.max_faulty();
+        let few = |set: &BTreeSet<_>| self.committee.weight(set) <= self.committee.max_faulty();
         let causes = sets.into_iter().find(few);
         causes.unwrap_or_default()
     }
@@ -186,6 +195,8 @@ impl Session {
             if self.has_ended() || !self.missing().is_empty() {
                 return Ok(());
             }
+            self.schedule_requests(now);
+            self.waits = 0;
             match mem::replace(&mut self.step, Step::Ended) {
                 Step::Committing(set, pending) => {
                     let own = pending.as_ref();
@@ -216,7 +227,7 @@ impl Session {
                             self.inbox.get(&key)
                         });
                         let certificate = Certificate::new(aggregate, openings);
-                        events.push(SessionEvent::Send(certificate.to_bytes()));
+
                         self.complete(certificate, events);
                     }
                     Err(error) if error.is_miss() => {
@@ -251,30 +262,28 @@ impl Session {
                 continue;
             }
             let taken = match &mut self.step {
-                Step::Opening => self.agreed.authenticate(message).map(|key| {
+                Step::Opening => self.committee.authenticate(message).map(|key| {
                     self.keys.insert(id, key);
                 }),
                 Step::Committing(set, _) | Step::Revealing(set, _) => set.add(message),
                 Step::Responding(combiner) => combiner.add(message),
                 Step::Ended => Ok(()),
             };
-            let is_signed = message.is_signed();
             let Err(error) = taken else {
                 if kind != MessageKind::Opening {
                     self.note_time(kind, id, now);
                 }
                 continue;
             };
-            if !is_signed {
-                // Another one can be the message of this member.
-                self.inbox.remove(&(self.attempt, kind, id));
-                continue;
-            }
-            self.rejected.insert((kind, id));
-            // Neither a message for another round nor a member that has not acknowledged the roots, as
-            // far as this one knows, proves a fault: it counts as silent.
-            if !matches!(error, RoundError::OtherRound | RoundError::Roots(_)) {
-                self.invalid(id, events);
+            match (kind, error) {
+                (_, RoundError::InvalidContribution(_) | RoundError::Equivocation(_)) => {
+                    self.rejected.insert((kind, id));
+                    self.invalid(id, events);
+                }
+                // A hash for another round does not prove a fault: it counts as missing.
+                (MessageKind::CommitmentHash, _) => drop(self.rejected.insert((kind, id))),
+                // Another message can be the one of this member.
+                _ => drop(self.inbox.remove(&(self.attempt, kind, id))),
             }
         }
     }

@@ -36,7 +36,7 @@ fn leaf_head<const N: usize>((first, last): &LeafParts<'_, N>) -> Vec<u8> {
 }
 
 /// `Leaf(bytes)`, without framing.
-fn raw_leaf(bytes: &[u8]) -> Node {
+pub(crate) fn raw_leaf(bytes: &[u8]) -> Node {
     hash_one([b"F.mt\x00", bytes])
 }
 
@@ -91,12 +91,6 @@ impl Levels {
     pub(crate) fn root(&self) -> &Node {
         let top = self.0.last().and_then(|level| level.first());
         top.unwrap_or(&[0; 32])
-    }
-
-    /// The first `n` leaves, without the padding.
-    pub(crate) fn leaves(&self, n: usize) -> &[Node] {
-        let leaves = self.0.first().and_then(|leaves| leaves.get(..n));
-        leaves.unwrap_or_default()
     }
 
     pub(crate) fn leaf(&self, index: u32) -> Option<&Node> {
@@ -154,7 +148,6 @@ mod tests {
             let levels = Levels::new(&leaves).unwrap();
             let root = *levels.root();
             let depth = depth(n);
-            assert_eq!(levels.leaves(n), leaves);
             if n > 1 {
                 assert_eq!(levels.path(n.next_power_of_two()), None);
             }

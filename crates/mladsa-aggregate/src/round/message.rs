@@ -1,0 +1,320 @@
+//! Messages between members, and evidence of equivocation.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use mldsa_core::{MlDsa87, Signature};
+
+use crate::committee::epoch::AttemptId;
+use crate::committee::full::Committee;
+use crate::committee::member::{Member, is_signed};
+use crate::committee::merkle::Node;
+use crate::error::RoundError;
+use crate::member_id::MemberId;
+use crate::wire::framing::{Reader, hash_lp, lp};
+
+/// Content type of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MessageKind {
+    /// An opening of a one-time key.
+    Opening,
+    /// The signers of an attempt, announced by its leader. Signed.
+    Signers,
+    /// The hash of a commitment. Signed.
+    CommitmentHash,
+    /// A commitment, revealed after the hashes of all commitments are known.
+    Commitment,
+    /// A response to a challenge.
+    Response,
+    /// The kind and the senders of messages that the sender of the request asks for.
+    Request,
+}
+
+impl MessageKind {
+    const ALL: [Self; 6] = [
+        Self::Opening,
+        Self::Signers,
+        Self::CommitmentHash,
+        Self::Commitment,
+        Self::Response,
+        Self::Request,
+    ];
+
+    /// Whether messages of this kind are signed. Openings, commitments and responses need no
+    /// signature: the step that uses them verifies the Merkle path, the signed hash, or the
+    /// response against commitment and key.
+    fn is_signed(self) -> bool {
+        matches!(self, Self::CommitmentHash | Self::Signers)
+    }
+
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Opening => 1,
+            Self::Signers => 2,
+            Self::CommitmentHash => 3,
+            Self::Commitment => 4,
+            Self::Response => 5,
+            Self::Request => 6,
+        }
+    }
+
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.code() == code)
+    }
+}
+
+/// Fields that all messages of one attempt have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Subject {
+    /// Identity of the committee.
+    pub(crate) committee: Node,
+    pub(crate) attempt: AttemptId,
+}
+
+/// A message of a member. It names sender, committee, attempt and what it answers. Cheap to clone.
+///
+/// The signature of a value of this type is verified, if its kind is signed. A message of another
+/// kind proves no fault of the named sender.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Message(Arc<Content>);
+
+#[derive(PartialEq, Eq)]
+struct Content {
+    kind: MessageKind,
+    id: MemberId,
+    subject: Subject,
+    about: [u8; 64],
+    body: Arc<[u8]>,
+    signature: Option<Signature<MlDsa87>>,
+}
+
+const MESSAGE: &[u8; 8] = b"MLADSAM5";
+
+impl Message {
+    /// Decodes a message and verifies its signature, if its kind is signed.
+    ///
+    /// # Errors
+    /// [`RoundError::Encoding`], [`RoundError::UnknownMember`], [`RoundError::InvalidMessage`];
+    /// [`RoundError::OtherRound`] for another committee.
+    pub fn receive(bytes: &[u8], committee: &Committee) -> Result<Self, RoundError> {
+        Unverified::from_bytes(bytes)?.verify(committee)
+    }
+
+    /// The content type.
+    #[must_use]
+    pub fn kind(&self) -> MessageKind {
+        self.0.kind
+    }
+
+    /// The sender.
+    #[must_use]
+    pub fn id(&self) -> &MemberId {
+        &self.0.id
+    }
+
+    /// The attempt.
+    #[must_use]
+    pub fn attempt_id(&self) -> AttemptId {
+        self.0.subject.attempt
+    }
+
+    /// The value that the message answers: `mu` for the hash of a commitment, the digest of all
+    /// hashes for a commitment, `c_tilde` for a response, zeros for other kinds.
+    #[must_use]
+    pub fn about(&self) -> &[u8; 64] {
+        &self.0.about
+    }
+
+    /// The encoded content.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
+        &self.0.body
+    }
+
+    /// [`Self::body`], which a decoded value shares.
+    pub(crate) fn shared_body(&self) -> &Arc<[u8]> {
+        &self.0.body
+    }
+
+    pub(crate) fn subject(&self) -> &Subject {
+        &self.0.subject
+    }
+
+    /// Encodes as `"MLADSAM5" || kind || lp(id) || BE32(slot) || attempt || committee || about ||
+    /// lp(body)`, followed by the signature if the kind is signed.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = self.0.unsigned_bytes();
+        if let Some(signature) = &self.0.signature {
+            out.extend_from_slice(signature.as_bytes());
+        }
+        out
+    }
+}
+
+impl Content {
+    fn unsigned_bytes(&self) -> Vec<u8> {
+        let mut out = MESSAGE.to_vec();
+        out.push(self.kind.code());
+        out.extend(lp(&[self.id.as_bytes()]));
+        out.extend_from_slice(&self.subject.attempt.to_bytes());
+        out.extend_from_slice(&self.subject.committee);
+        out.extend_from_slice(&self.about);
+        out.extend(lp(&[&self.body]));
+        out
+    }
+
+    /// The signed value.
+    fn digest(&self) -> [u8; 64] {
+        hash_lp(&[], &[b"F.msg", &self.unsigned_bytes()])
+    }
+}
+
+/// A decoded message whose signature is not verified.
+pub(crate) struct Unverified(Message);
+
+impl Unverified {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, RoundError> {
+        let mut reader = Reader::new(bytes, MESSAGE)?;
+        let [code] = reader.array()?;
+        let kind = MessageKind::from_code(code).ok_or(RoundError::InvalidMessage)?;
+        let id = MemberId::new(reader.part()?)?;
+        let attempt = AttemptId::read(&mut reader)?;
+        let content = Content {
+            kind,
+            id,
+            subject: Subject {
+                committee: reader.array()?,
+                attempt,
+            },
+            about: reader.array()?,
+            body: reader.part()?.into(),
+            signature: match kind.is_signed() {
+                true => Some(reader.signature()?),
+                false => None,
+            },
+        };
+        reader.end()?;
+        Ok(Self(Message(Arc::new(content))))
+    }
+
+    /// Whether a verified message has the same bytes.
+    pub(crate) fn is_copy_of(&self, verified: &Message) -> bool {
+        self.0 == *verified
+    }
+
+    /// The content. Nothing in it is authenticated.
+    pub(crate) fn content(&self) -> &Message {
+        &self.0
+    }
+
+    /// Verifies committee and signature.
+    pub(crate) fn verify(self, committee: &Committee) -> Result<Message, RoundError> {
+        let content = &*self.0.0;
+        if content.subject.committee != *committee.identity() {
+            return Err(RoundError::OtherRound);
+        }
+        let key = committee
+            .key(&content.id)
+            .ok_or(RoundError::UnknownMember)?;
+        let signature = content.signature.as_ref();
+        let valid = signature.is_none_or(|signature| {
+            is_signed(key, b"F.msg", &content.digest(), signature.as_ref())
+        });
+        valid.then_some(self.0).ok_or(RoundError::InvalidMessage)
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Message({:?} of {})", self.0.kind, self.0.id)
+    }
+}
+
+impl Member {
+    /// A message of this member. A signature is deterministic, because a message that is sent again
+    /// must have the same bytes, and is verified before release, against faults.
+    pub(crate) fn message(
+        &self,
+        kind: MessageKind,
+        subject: &Subject,
+        about: &[u8; 64],
+        body: impl Into<Arc<[u8]>>,
+    ) -> Result<Message, RoundError> {
+        let mut content = Content {
+            kind,
+            id: self.id,
+            subject: *subject,
+            about: *about,
+            body: body.into(),
+            signature: None,
+        };
+        if kind.is_signed() {
+            let signature = self.sign_verified(b"F.msg", &content.digest());
+            content.signature = Some(signature.ok_or(RoundError::Fault)?);
+        }
+        Ok(Message(Arc::new(content)))
+    }
+}
+
+/// Evidence of equivocation: two different messages that one member has signed where it may
+/// sign one. Any holder of the committee can verify it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Equivocation {
+    first: Message,
+    second: Message,
+}
+
+const EQUIVOCATION: &[u8; 8] = b"MLADSAE3";
+
+impl Equivocation {
+    /// Evidence from two signed messages with the same sender, kind, committee and attempt, but
+    /// another body or another answer. `None` for other messages.
+    #[must_use]
+    pub fn new(first: &Message, second: &Message) -> Option<Self> {
+        let (a, b) = (&*first.0, &*second.0);
+        let conflict = a.signature.is_some()
+            && a.kind == b.kind
+            && a.id == b.id
+            && a.subject == b.subject
+            && (a.body != b.body || a.about != b.about);
+        conflict.then(|| Self {
+            first: first.clone(),
+            second: second.clone(),
+        })
+    }
+
+    /// The sender.
+    #[must_use]
+    pub fn id(&self) -> &MemberId {
+        self.first.id()
+    }
+
+    /// The attempt.
+    #[must_use]
+    pub fn attempt_id(&self) -> AttemptId {
+        self.first.attempt_id()
+    }
+
+    /// Encodes as `"MLADSAE3" || lp(message, message)`.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = EQUIVOCATION.to_vec();
+        out.extend(lp(&[&self.first.to_bytes(), &self.second.to_bytes()]));
+        out
+    }
+
+    /// Decodes evidence and verifies both signatures.
+    ///
+    /// # Errors
+    /// [`RoundError::Encoding`], [`RoundError::UnknownMember`], [`RoundError::InvalidMessage`],
+    /// [`RoundError::OtherRound`], [`RoundError::NotConflicting`].
+    pub fn from_bytes(bytes: &[u8], committee: &Committee) -> Result<Self, RoundError> {
+        let mut reader = Reader::new(bytes, EQUIVOCATION)?;
+        let first = Message::receive(reader.part()?, committee)?;
+        let second = Message::receive(reader.part()?, committee)?;
+        reader.end()?;
+        Self::new(&first, &second).ok_or(RoundError::NotConflicting)
+    }
+}

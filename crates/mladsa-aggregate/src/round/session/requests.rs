@@ -1,0 +1,194 @@
+//! Requests for messages that a member lacks, and answers to them.
+
+use alloc::vec::Vec;
+
+use super::progress::Step;
+use super::{Recipient, Session, SessionEvent};
+use crate::error::RoundError;
+use crate::member_id::MemberId;
+use crate::round::message::{Message, MessageKind, Unverified};
+use crate::wire::signer_set::SignerSet;
+
+impl Session {
+    /// Number of intervals of an attempt, after each of which a member asks for what it lacks. It
+    /// grows with the committee: of many messages more are lost, and more members are asked in turn.
+    fn intervals(&self) -> usize {
+        16 + 4 * self.ids.len().ilog2() as usize
+    }
+
+    fn interval(&self) -> u64 {
+        (self.timeout / self.intervals() as u64).max(1)
+    }
+
+    pub(super) fn schedule_requests(&mut self, now: u64) {
+        self.resend_at = now.saturating_add(self.interval());
+    }
+
+    /// Sends the own opening to members that have not begun the attempt, and requests for what the
+    /// present step lacks to the leader, to the members that it waits for, and to others in turn: each
+    /// is asked at least once in an attempt, because it can have the certificate.
+    pub(super) fn ask(
+        &mut self,
+        now: u64,
+        events: &mut Vec<SessionEvent>,
+    ) -> Result<(), RoundError> {
+        self.schedule_requests(now);
+        self.resends += 1;
+        self.waits += 1;
+        let own = *self.member.id();
+        if let Some(opening) = self.inbox.get(&(self.attempt, MessageKind::Opening, own)) {
+            let absent = self.ids.iter().filter(|id| !self.is_present(id));
+            events.extend(absent.map(|id| to(*id, opening)));
+        }
+        let leader = self.leader();
+        let missing = self.missing();
+        let (kind, lacking) = match &self.step {
+            Step::Opening => match self.lacking_openings() {
+                // The leader announces; a follower may lack openings of announced signers.
+                lacking if !lacking.is_empty() => (MessageKind::Opening, lacking),
+                _ => (MessageKind::Signers, leader.into_iter().collect()),
+            },
+            Step::Committing(..) => (MessageKind::CommitmentHash, missing.clone()),
+            Step::Revealing(..) => (MessageKind::Commitment, missing.clone()),
+            Step::Responding(_) => (MessageKind::Response, missing.clone()),
+            Step::Ended => return Ok(()),
+        };
+        let request = self.request(kind, &lacking)?;
+        let per_interval = self.ids.len().div_ceil(self.intervals());
+        let first = self.position() + 1 + (self.resends - 1) * per_interval;
+        let turn = (first..first + per_interval).filter_map(|at| self.ids.get(at % self.ids.len()));
+        let mut asked: Vec<MemberId> = turn.copied().collect();
+        if self.is_disputed {
+            // Honest members may follow different messages: the attempt cannot be saved.
+            events.extend(
+                asked
+                    .iter()
+                    .filter(|id| **id != own)
+                    .map(|id| to(*id, &request)),
+            );
+            return Ok(());
+        }
+        asked.extend(leader);
+        asked.extend(&missing);
+        asked.sort_unstable();
+        asked.dedup();
+        asked.retain(|id| *id != own);
+        events.extend(asked.iter().map(|id| to(*id, &request)));
+        // Members that follow another announcement, or other hashes, show it.
+        let signers: Vec<MemberId> = match &self.step {
+            Step::Revealing(set, _) => set.round().ids().copied().collect(),
+            _ => Vec::new(),
+        };
+        for id in missing.iter().filter(|id| **id != own) {
+            if self.rejected.contains(&(MessageKind::CommitmentHash, *id)) {
+                let signers = self.request(MessageKind::Signers, leader.as_slice())?;
+                events.push(to(*id, &signers));
+            }
+            if !signers.is_empty() && self.waits > 1 && self.waits.is_power_of_two() {
+                events.push(to(
+                    *id,
+                    &self.request(MessageKind::CommitmentHash, &signers)?,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// A request for the messages of this kind of these members.
+    fn request(&self, kind: MessageKind, ids: &[MemberId]) -> Result<Message, RoundError> {
+        let positions = ids.iter().filter_map(|id| self.committee.position(id));
+        let positions: Vec<_> = positions.collect();
+        let set = SignerSet::new(self.ids.len(), &positions)?;
+        let body = [&[kind.code()], set.as_bytes()].concat();
+        let subject = self.committee.subject(self.attempt_id());
+        self.member
+            .message(MessageKind::Request, &subject, &[0; 64], body)
+    }
+
+    /// Whether a member has not been answered about this kind in this interval.
+    fn may_answer(&mut self, id: &MemberId, kind: MessageKind, now: u64) -> bool {
+        let interval = self.interval();
+        let key = (*id, kind);
+        match self.answered.get(&key) {
+            Some(last) if now < last.saturating_add(interval / 2) => false,
+            _ => {
+                self.answered.insert(key, now);
+                true
+            }
+        }
+    }
+
+    /// Sends the opening of the present attempt to a member that has not heard of it.
+    pub(super) fn send_opening(&mut self, id: &MemberId, now: u64, events: &mut Vec<SessionEvent>) {
+        let key = (self.attempt, MessageKind::Opening, *self.member.id());
+        if self.inbox.contains_key(&key)
+            && self.may_answer(id, MessageKind::Opening, now)
+            && let Some(opening) = self.inbox.get(&key)
+        {
+            events.push(to(*id, opening));
+        }
+    }
+
+    /// Answers a request: with the certificate, with the opening of a later attempt, or with the
+    /// messages that it names. Other messages are no request.
+    pub(super) fn answer(
+        &mut self,
+        from: &MemberId,
+        message: &[u8],
+        now: u64,
+        events: &mut Vec<SessionEvent>,
+    ) {
+        let Ok(request) = Unverified::from_bytes(message) else {
+            return;
+        };
+        let is_request = request.content().kind() == MessageKind::Request;
+        let Ok(request) = request.verify(&self.committee) else {
+            return;
+        };
+        let attempt = request.attempt_id();
+        if !is_request
+            || request.id() != from
+            || from == self.member.id()
+            || attempt.slot != self.task.slot()
+        {
+            return;
+        }
+        if self.outcome.is_some() {
+            if self.may_answer(from, MessageKind::Request, now)
+                && let Some(outcome) = self.outcome.clone()
+            {
+                events.push(SessionEvent::Send {
+                    to: Recipient::Member(*from),
+                    message: outcome,
+                });
+            }
+            return;
+        }
+        if attempt.number < self.attempt {
+            return self.send_opening(from, now, events);
+        }
+        let body = request.body().split_first();
+        let decoded = body.and_then(|(code, set)| {
+            let set = SignerSet::from_bytes(set, self.ids.len()).ok()?;
+            Some((MessageKind::from_code(*code)?, set))
+        });
+        let Some((kind, set)) = decoded.filter(|_| attempt.number == self.attempt) else {
+            return;
+        };
+        let positions: Vec<_> = set.positions(self.ids.len()).collect();
+        let ids = positions.iter().filter_map(|at| self.ids.get(*at));
+        let known = ids.filter_map(|id| self.inbox.get(&(self.attempt, kind, *id)));
+        let answers: Vec<_> = known.map(|known| to(*from, known)).collect();
+        if !answers.is_empty() && self.may_answer(from, kind, now) {
+            events.extend(answers);
+        }
+    }
+}
+
+/// The event that sends a message to one member.
+fn to(id: MemberId, message: &Message) -> SessionEvent {
+    SessionEvent::Send {
+        to: Recipient::Member(id),
+        message: message.to_bytes(),
+    }
+}
