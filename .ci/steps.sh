@@ -52,7 +52,7 @@ step_tests() { run cargo test --locked; }
 # Features that the command of the README leaves out.
 step_features() {
     run cargo test --locked -p mladsa-aggregate --features insecure-open-commitments \
-        --lib --test open_commitments --example aggregate_attacks
+        --lib --example published_digests
 }
 
 # Published vectors: with checks of overflows on a part of the inputs, then all of them.

@@ -5,7 +5,6 @@
 //! `Contender` in `mldsa.rs` or in the file of the competitor.
 
 mod clock;
-mod committee;
 mod competitors;
 mod contender;
 mod cpu;

@@ -1,6 +1,5 @@
 //! Sections of the report: text, tables and charts, written as Markdown, JSON lines and SVG.
 
-pub mod aggregates;
 pub mod batches;
 pub mod libraries;
 pub mod memory;

@@ -58,6 +58,7 @@ error_enum! {
     /// Error of a storage backend. After it, nothing was released.
     StorageError {
         InUse = "storage is in use by another process",
+        OtherOwner = "storage belongs to another user, or others can write it",
         Failed = "storage failed",
     }
     members {}

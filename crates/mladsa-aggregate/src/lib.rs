@@ -37,19 +37,10 @@ pub use crate::keys::seed::MasterSeed;
 pub use crate::member_id::MemberId;
 pub use crate::round::aggregate::Aggregate;
 pub use crate::round::certificate::Certificate;
+pub use crate::round::definition::Round;
+pub use crate::round::message::Equivocation;
 pub use crate::round::session::{Recipient, Session, SessionEvent};
 pub use crate::round::task::SigningTask;
-
-/// Single steps of a round, for applications that drive rounds without a
-/// [`Session`].
-pub mod steps {
-    pub use crate::keys::one_time_key::OneTimePublicKey;
-    pub use crate::round::combine::Combiner;
-    pub use crate::round::commitment::{Challenge, CommitmentSet};
-    pub use crate::round::definition::Round;
-    pub use crate::round::message::{Equivocation, Message, MessageKind};
-    pub use crate::round::signer::PendingResponse;
-}
 
 /// Storage of a journal, for applications with their own media.
 pub mod storage {
@@ -76,4 +67,16 @@ pub mod test_util {
     pub use crate::round::commitment::Commitment;
     pub use crate::round::definition::offset_width;
     pub use crate::wire::signer_set::SignerSet;
+}
+
+/// Single steps of a round, which [`Session`] takes. For tests and measurements only.
+#[cfg(feature = "test-util")]
+#[doc(hidden)]
+pub mod steps {
+    pub use crate::keys::one_time_key::OneTimePublicKey;
+    pub use crate::round::combine::Combiner;
+    pub use crate::round::commitment::{Challenge, CommitmentSet};
+    pub use crate::round::definition::Round;
+    pub use crate::round::message::{Equivocation, Message, MessageKind};
+    pub use crate::round::signer::PendingResponse;
 }

@@ -31,18 +31,8 @@ pub(crate) struct StagedFile {
 impl StagedFile {
     /// Writes and flushes `bytes` next to `target`.
     pub(crate) fn write(target: &Path, bytes: &[u8], access: Access) -> io::Result<Self> {
-        Self::write_as("mldsa-", target, bytes, access)
-    }
-
-    /// [`write`](Self::write) with a prefix of the temporary name.
-    pub(crate) fn write_as(
-        prefix: &str,
-        target: &Path,
-        bytes: &[u8],
-        access: Access,
-    ) -> io::Result<Self> {
         let mut builder = Builder::new();
-        builder.prefix(prefix).suffix(".tmp");
+        builder.prefix("mldsa-").suffix(".tmp");
         #[cfg(unix)]
         if access == Access::Umask {
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
@@ -59,11 +49,6 @@ impl StagedFile {
             target: target.into(),
             replaced: false,
         })
-    }
-
-    /// Takes the name of the target from the file that has it.
-    pub(crate) fn replace(self) -> io::Result<()> {
-        Ok(self.temporary.persist(&self.target)?)
     }
 
     /// Takes the name of the target unless a file has it ([`io::ErrorKind::AlreadyExists`]).
@@ -162,18 +147,6 @@ fn exchange_by_links(a: &Path, b: &Path) -> io::Result<()> {
         }
     })?;
     fs::rename(&aside, a)
-}
-
-/// Flushes the directory of `path`, and the one that contains it: both may be new.
-pub(crate) fn flush_directory(path: &Path) -> io::Result<()> {
-    // Only Unix opens directories.
-    if cfg!(unix) {
-        let directory = std::path::absolute(path)?;
-        for directory in directory.ancestors().skip(1).take(2) {
-            File::open(directory)?.sync_all()?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

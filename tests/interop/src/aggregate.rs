@@ -4,23 +4,19 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use mladsa_aggregate::errors::{JournalError, StorageError};
-use mladsa_aggregate::steps::{
-    AttemptId, CommitmentSet, Equivocation, OneTimePublicKey, Round, SignedMessage,
-};
+use mladsa_aggregate::steps::{CommitmentSet, Equivocation, Message, OneTimePublicKey, Round};
 use mladsa_aggregate::storage::{LogStorage, MarkStorage};
 use mladsa_aggregate::test_util::{Commitment, Opening, Response, SignerSet};
 use mladsa_aggregate::{
-    Acknowledgement, Aggregate, AgreedRoots, Certificate, EpochEquivocation, EpochPlan, EpochTree,
-    Error, MasterSeed, Member, MemberId, MemoryWriteOnceStore, OneTimeKeyJournal, PinnedRoots,
-    Registration, Registry, RootAnnouncement, SigningTask, TaskId, Threshold, WriteOnceStore,
+    Aggregate, AttemptId, Certificate, Committee as Members, CommitteeView, Epoch, Error,
+    MasterSeed, Member, MemberId, OneTimeKeyJournal, Registration, SigningTask,
 };
 use mldsa_core::Randomness;
 
 /// A committee of two, up to a round with a commitment.
 #[derive(Debug)]
 pub struct Committee {
-    registry: Arc<Registry>,
-    agreed: AgreedRoots,
+    members: Arc<Members>,
     round: Arc<Round>,
     task: SigningTask,
     /// An encoding for each parser, with the byte that selects the parser.
@@ -32,8 +28,12 @@ fn committee() -> &'static Committee {
     COMMITTEE.get_or_init(|| Committee::new().expect("a committee"))
 }
 
-fn seed(n: u8) -> MasterSeed {
-    MasterSeed::from_bytes(&[n; 32])
+const FIRST: AttemptId = AttemptId { slot: 0, number: 0 };
+
+fn member(n: u8) -> Result<Member, Error> {
+    let epoch = Epoch::new(b"FUZZ", 1, 1, 4)?;
+    let seed = MasterSeed::from_bytes(&[n; 32]);
+    Ok(Member::new(MemberId::new(&[b'a' + n])?, seed, &epoch)?)
 }
 
 impl Committee {
@@ -43,82 +43,59 @@ impl Committee {
     /// None.
     pub fn new() -> Result<Self, Error> {
         let hedge = Randomness::Deterministic;
-        let member = |n: u8| {
-            Ok::<_, Error>(Member::new(
-                MemberId::new(&[b'a' + n])?,
-                seed(n),
-                &[n + 9; 32],
-            ))
-        };
-        let members = [member(0)?, member(1)?];
-        let entries = [members[0].register(hedge)?, members[1].register(hedge)?];
+        let all = [member(0)?, member(1)?];
+        let entries = [all[0].register(hedge)?, all[1].register(hedge)?];
         let registration = entries[0].to_bytes();
-        let registry = Registry::new(&[7; 32], entries, &Threshold::TwoThirds)?;
-        let task = SigningTask::decision(TaskId::new(b"label")?, b"FUZZ", b"payload")?;
-        let plan = EpochPlan::new(1, vec![task.id().clone()])?;
+        let epoch = Epoch::new(b"FUZZ", 1, 1, 4)?;
+        let members = Members::new(&epoch, entries.map(|entry| (entry, 1)), 2)?;
+        let task = SigningTask::decision(0, b"payload");
         let mut journals = [
-            OneTimeKeyJournal::in_memory(members[0].seed())?,
-            OneTimeKeyJournal::in_memory(members[1].seed())?,
+            OneTimeKeyJournal::in_memory(all[0].seed())?,
+            OneTimeKeyJournal::in_memory(all[1].seed())?,
         ];
-        let (mut trees, mut roots, mut acknowledgements) = (Vec::new(), Vec::new(), Vec::new());
-        for (member, journal) in members.iter().zip(&mut journals) {
-            let tree = member.epoch_tree(&registry, &plan)?;
-            roots.push(member.announce(&tree, journal, hedge)?);
-            trees.push(tree);
-        }
-        let mut store = MemoryWriteOnceStore::default();
-        let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &roots)?;
-        for (member, journal) in members.iter().zip(&mut journals) {
-            acknowledgements.push(member.acknowledge(&pinned, journal, hedge)?);
-        }
-        let agreed = AgreedRoots::from_pin(&registry.identity(1), &pinned, &acknowledgements)?;
-        let attempt = task.id().attempt(0)?;
         let (mut openings, mut keys) = (Vec::new(), Vec::new());
-        for ((member, tree), journal) in members.iter().zip(&trees).zip(&journals) {
-            let opening = member.open(&agreed, tree, &attempt, journal)?;
-            keys.push(agreed.authenticate(&opening)?);
+        for (member, journal) in all.iter().zip(&mut journals) {
+            let opening = member.open(&members, FIRST, journal)?;
+            keys.push(members.authenticate(&opening)?);
             openings.push(opening);
         }
-        let round = Round::new(&agreed, &task, 0, keys)?;
+        let round = Round::new(members.view(), &task, 0, keys)?;
         let mut set = CommitmentSet::new(&round);
-        let mut pending = Vec::new();
-        for (member, journal) in members.iter().zip(&mut journals) {
+        let (mut pending, mut hashes) = (Vec::new(), Vec::new());
+        for (member, journal) in all.iter().zip(&mut journals) {
             let (response, hash) = member.commit(&round, journal)?;
             set.add(&hash)?;
             pending.push(response);
+            hashes.push(hash);
         }
-        let commitment = members[0].reveal(&pending[0], &set, &mut journals[0])?;
+        let commitment = all[0].reveal(&pending[0], &set, &mut journals[0])?;
         let aggregate = [
-            &b"MLADSAF2\x01\x00\0\0\0\x04FUZZ\0\0\0\x05label\0"[..],
+            &b"MLADSAF3\x00\0\0\0\0\0"[..],
             &[0, 0, 0, 0, 0, 0, 0, 1],
             b"\0\0\0\x07payload\0\0\0\x01\x07",
             &[0; 4627],
         ];
-        let list = store.read("epoch-1.roots")?.unwrap_or_default();
-        let disk = Disk::of(&members[0], &pinned)?;
+        let disk = Disk::of(&all[0], &members)?;
+        let opening = members.member_opening(all[0].id()).unwrap_or_default();
         let samples = vec![
             (0, registration),
-            (1, roots[0].to_bytes()),
-            (2, acknowledgements[0].to_bytes()),
+            (1, members.to_bytes()),
+            (2, members.view().to_bytes()),
             (3, openings[0].body().to_vec()),
             (4, commitment.body().to_vec()),
             (5, vec![0x80; 2688]),
             (6, aggregate.concat()),
             (7, openings[0].to_bytes()),
-            (7, commitment.to_bytes()),
-            (8, b"MLADSAE1".to_vec()),
-            (9, trees[0].to_bytes()),
+            (7, hashes[0].to_bytes()),
+            (8, b"MLADSAE3".to_vec()),
+            (9, opening),
             (10, vec![2, 0x07]),
-            (11, b"label\x03".to_vec()),
-            (12, list),
             (13, disk.log),
             (14, disk.mark.unwrap_or_default()),
-            (15, [&b"MLADSAE2"[..], &[0; 16]].concat()),
-            (16, b"MLADSAO1".to_vec()),
+            (16, b"MLADSAO2".to_vec()),
         ];
         Ok(Self {
-            registry,
-            agreed,
+            members,
             round,
             task,
             samples,
@@ -135,41 +112,40 @@ pub fn aggregate(data: &[u8]) {
         return;
     };
     let committee = committee();
-    let (registry, round) = (&committee.registry, &committee.round);
-    let (agreed, plan) = (&committee.agreed, committee.agreed.plan());
+    let (members, round) = (&committee.members, &committee.round);
     let written = match parser {
-        0 => Registration::from_bytes(bytes)
+        0 => Registration::from_bytes(bytes).ok().map(|read| {
+            let _ = read.verify(members.epoch());
+            read.to_bytes()
+        }),
+        1 => Members::from_bytes(bytes).ok().map(|read| read.to_bytes()),
+        2 => CommitteeView::from_bytes(bytes, members.identity())
             .ok()
             .map(|read| read.to_bytes()),
-        1 => RootAnnouncement::from_bytes(bytes).ok().map(|read| {
-            let _ = read.verify(registry, plan);
-            read.to_bytes()
-        }),
-        2 => Acknowledgement::from_bytes(bytes).ok().map(|read| {
-            let _ = read.verify(agreed.pinned());
-            read.to_bytes()
-        }),
         3 => Opening::from_bytes(bytes).ok().map(|read| read.to_bytes()),
         4 => Commitment::from_bytes(round, bytes)
             .ok()
             .map(|read| read.as_bytes().to_vec()),
-        5 => Response::from_bytes(round, bytes)
+        5 => Response::from_bytes(bytes)
             .ok()
             .map(|read| read.as_bytes().to_vec()),
         6 => Aggregate::from_bytes(bytes).ok().map(|read| {
             assert_invalid(committee, &read);
             read.to_bytes()
         }),
-        7 => agreed.receive(bytes).ok().map(|read: SignedMessage| {
-            let _ = agreed.authenticate(&read);
+        7 => Message::receive(bytes, members).ok().map(|read| {
+            let _ = members.authenticate(&read);
             read.to_bytes()
         }),
-        8 => Equivocation::from_bytes(bytes, registry)
+        8 => Equivocation::from_bytes(bytes, members)
             .ok()
             .map(|read| read.to_bytes()),
-        9 => EpochTree::from_bytes(registry, plan, bytes)
-            .ok()
-            .map(|read| read.to_bytes()),
+        9 => {
+            let mut view = members.view().clone();
+            let valid = view.add_member(bytes).is_ok();
+            let known = |id| members.member_opening(id).is_some_and(|own| own == bytes);
+            return assert!(!valid || members.members().any(|(id, _)| known(id)));
+        }
         10 => {
             let Some((&n, bytes)) = bytes.split_first() else {
                 return;
@@ -179,22 +155,9 @@ pub fn aggregate(data: &[u8]) {
                 Err(_) => assert!(bytes.len() <= 32 || usize::from(n) < 8 * bytes.len()),
             };
         }
-        11 => AttemptId::from_bytes(bytes)
-            .ok()
-            .map(|read| read.as_bytes().to_vec()),
-        12 => {
-            let mut store = MemoryWriteOnceStore::default();
-            if store.write("epoch-1.roots", bytes).is_ok() {
-                let _ = PinnedRoots::load(&store, registry, plan);
-            }
-            return;
-        }
         13 | 14 => return journal(parser, bytes),
-        15 => EpochEquivocation::from_bytes(bytes, registry, plan)
-            .ok()
-            .map(|read| read.to_bytes()),
         16 => Certificate::from_bytes(bytes).ok().map(|read| {
-            assert!(read.verify(agreed, &committee.task).is_err());
+            assert!(read.verify(members.view(), &committee.task).is_err());
             read.to_bytes()
         }),
         _ => OneTimePublicKey::from_bytes(bytes)
@@ -208,16 +171,16 @@ pub fn aggregate(data: &[u8]) {
 
 /// No input is a valid aggregate, because the committee has signed nothing.
 fn assert_invalid(committee: &Committee, aggregate: &Aggregate) {
-    let verdict = aggregate.verify(&committee.agreed, &[], &committee.task);
+    let verdict = aggregate.verify(committee.members.view(), &[], &committee.task);
     assert!(verdict.is_err());
 }
 
 /// A journal with the input as its log or mark: it opens only if it wrote the input itself.
 fn journal(parser: u8, bytes: &[u8]) {
-    let Ok(member) = MemberId::new(b"a").map(|id| Member::new(id, seed(0), &[9; 32])) else {
+    let Ok(member) = member(0) else {
         return;
     };
-    let Ok(good) = Disk::of(&member, committee().agreed.pinned()) else {
+    let Ok(good) = Disk::of(&member, &committee().members) else {
         return;
     };
     let mut disk = good.clone();
@@ -241,11 +204,11 @@ struct Disk {
 }
 
 impl Disk {
-    /// The journal of a member after it has acknowledged a list.
-    fn of(member: &Member, pinned: &PinnedRoots) -> Result<Self, Error> {
+    /// The journal of a member after its first opening.
+    fn of(member: &Member, members: &Members) -> Result<Self, Error> {
         let shared = Shared::default();
         let journal = OneTimeKeyJournal::create(shared.clone(), shared.clone(), member.seed());
-        let _ = member.acknowledge(pinned, &mut journal?, Randomness::Deterministic)?;
+        let _ = member.open(members, FIRST, &mut journal?)?;
         Ok(shared
             .with(|disk| disk.clone())
             .map_err(JournalError::from)?)

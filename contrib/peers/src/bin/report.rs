@@ -2,7 +2,7 @@
 //! charts, and JSON lines.
 //!
 //! `cargo run --release --manifest-path contrib/peers/Cargo.toml --bin report [-- --quick]`; with `MLDSA_BACKEND=avx2` (or
-//! `portable`) the sections `batches`, `memory` and `aggregates` run on that backend.
+//! `portable`) the sections `batches` and `memory` run on that backend.
 
 use core::error::Error;
 use core::iter::successors;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use std::{fs, thread};
 
-use benches::report::{Measure, Part, Run, aggregates, batches, libraries, memory};
+use benches::report::{Measure, Part, Run, batches, libraries, memory};
 use benches::{BenchFn, cpu_name, pin};
 use clap::Parser;
 use mldsa_core::Backend;
@@ -42,14 +42,12 @@ enum Name {
     Libraries,
     Batches,
     Memory,
-    Aggregates,
 }
 
-const SECTIONS: [(Name, Measure); 4] = [
+const SECTIONS: [(Name, Measure); 3] = [
     (Name::Libraries, libraries::section),
     (Name::Batches, batches::section),
     (Name::Memory, memory::section),
-    (Name::Aggregates, aggregates::section),
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

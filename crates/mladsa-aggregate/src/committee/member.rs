@@ -92,7 +92,9 @@ impl Member {
         hedge: Randomness<'_>,
     ) -> Option<Signature<MlDsa87>> {
         let ctx = Context::new(tag).ok()?;
-        self.registration_key.sign_with_context(digest, ctx, hedge).ok()
+        self.registration_key
+            .sign_with_context(digest, ctx, hedge)
+            .ok()
     }
 
     /// [`Self::sign`] without randomness. The signature is verified: a fault in a deterministic
@@ -103,9 +105,9 @@ impl Member {
         digest: &[u8; 64],
     ) -> Option<Signature<MlDsa87>> {
         let signature = self.sign(tag, digest, Randomness::Deterministic)?;
-        let verdict = self
-            .own_key
-            .verify_with_context(digest, Context::new(tag).ok()?, signature.as_ref());
+        let verdict =
+            self.own_key
+                .verify_with_context(digest, Context::new(tag).ok()?, signature.as_ref());
         verdict.is_ok().then_some(signature)
     }
 }

@@ -36,12 +36,6 @@ impl AuthenticatedKey {
     pub fn attempt_id(&self) -> AttemptId {
         self.attempt
     }
-
-    /// The key.
-    #[must_use]
-    pub fn public_key(&self) -> &OneTimePublicKey {
-        &self.public_key
-    }
 }
 
 impl CommitteeView {

@@ -11,7 +11,12 @@ use crate::journal::one_time::OneTimeKeyJournal;
 use crate::journal::storage::{LogStorage, MarkStorage};
 use crate::keys::seed::MasterSeed;
 
-/// Log in a file with an exclusive lock. A file system that grants a second lock is rejected.
+/// Log in a file with an exclusive lock. A file system that grants a second lock is rejected, and so
+/// is a file of another user or one that others can write.
+///
+/// The file system must be coherent: what one process has written and flushed, every other one reads,
+/// and locks hold across hosts. Network file systems that cache attributes or lock locally are not; two
+/// hosts on one of them are two copies of a journal, which only a mark elsewhere tells apart.
 #[derive(Debug)]
 pub struct FileLog {
     log: File,
@@ -80,7 +85,7 @@ impl LogStorage for FileLog {
 /// High-water mark in a file, on another device than the log if there is one: a restore of
 /// both from one backup cannot be detected.
 ///
-/// A lock on `FILE.lock` is held for the lifetime of the value, so that of several journals
+/// The file system must be coherent, as for [`FileLog`]. A lock on `FILE.lock` is held for the lifetime of the value, so that of several journals
 /// with one mark, also of copies of one journal, only one is open at a time.
 #[derive(Debug)]
 pub struct FileMark {
@@ -184,6 +189,7 @@ fn owner_only() -> OpenOptions {
 /// Opens a file with an exclusive lock.
 fn open_locked(path: &Path, create: bool) -> Result<File, StorageError> {
     let file = owner_only().create(create).open(path)?;
+    check_owner(&file)?;
     lock(&file)?;
     match owner_only().open(path)?.try_lock() {
         Err(TryLockError::WouldBlock) => Ok(file),
@@ -197,6 +203,22 @@ fn lock(file: &File) -> Result<(), StorageError> {
         Err(TryLockError::WouldBlock) => Err(StorageError::InUse),
         Err(TryLockError::Error(_)) => Err(StorageError::Failed),
     }
+}
+
+/// Rejects a file of another user, and one that others can write: it would decide what was signed.
+fn check_owner(file: &File) -> Result<(), StorageError> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = file.metadata()?;
+        let own = metadata.uid() == rustix::process::geteuid().as_raw();
+        if !own || metadata.mode() & 0o022 != 0 {
+            return Err(StorageError::OtherOwner);
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
 }
 
 /// Checks that `path` still refers to the open file.

@@ -23,6 +23,7 @@ const CERTIFICATE: &[u8; 8] = b"MLADSAO2";
 
 impl Certificate {
     /// A certificate of an aggregate, with the opening of each signer in id order.
+    #[doc(hidden)]
     #[must_use]
     pub fn new<'a>(aggregate: Aggregate, openings: impl IntoIterator<Item = &'a Message>) -> Self {
         let openings = openings.into_iter().map(|opening| opening.body().to_vec());

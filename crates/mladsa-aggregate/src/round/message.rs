@@ -114,6 +114,7 @@ impl Message {
     }
 
     /// The attempt.
+    #[doc(hidden)]
     #[must_use]
     pub fn attempt_id(&self) -> AttemptId {
         self.0.subject.attempt
@@ -271,6 +272,7 @@ const EQUIVOCATION: &[u8; 8] = b"MLADSAE3";
 impl Equivocation {
     /// Evidence from two signed messages with the same sender, kind, committee and attempt, but
     /// another body or another answer. `None` for other messages.
+    #[doc(hidden)]
     #[must_use]
     pub fn new(first: &Message, second: &Message) -> Option<Self> {
         let (a, b) = (&*first.0, &*second.0);

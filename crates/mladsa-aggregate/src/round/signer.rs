@@ -40,6 +40,7 @@ impl Committee {
     /// # Errors
     /// [`RoundError::OtherRound`] for another kind of message or another committee,
     /// [`RoundError::Committee`].
+    #[doc(hidden)]
     pub fn authenticate(&self, message: &Message) -> Result<AuthenticatedKey, RoundError> {
         let attempt = message.attempt_id();
         if message.kind() != MessageKind::Opening || *message.subject() != self.subject(attempt) {
@@ -60,6 +61,7 @@ impl Member {
     /// [`RoundError::Committee`] if the committee is of another epoch, has another key or root for
     /// this member, or if the epoch does not contain the attempt; [`RoundError::Journal`] if the
     /// seed serves another committee in this epoch; [`RoundError::Fault`].
+    #[doc(hidden)]
     pub fn open(
         &self,
         committee: &Committee,
@@ -94,6 +96,7 @@ impl Member {
     /// # Errors
     /// [`RoundError::UnknownMember`] if this member is no signer; [`RoundError::Journal`] if the
     /// seed does not serve the committee, the key was used, or the journal failed.
+    #[doc(hidden)]
     pub fn commit(
         &self,
         round: &Arc<Round>,
@@ -113,6 +116,7 @@ impl Member {
     /// # Errors
     /// [`RoundError::OtherRound`] if the set belongs to another round or does not contain this
     /// signer's own hash, [`RoundError::Incomplete`], [`RoundError::Journal`].
+    #[doc(hidden)]
     pub fn reveal(
         &self,
         pending: &PendingResponse,
@@ -138,6 +142,7 @@ impl Member {
     ///
     /// # Errors
     /// As [`Self::commit`].
+    #[doc(hidden)]
     pub fn resume(
         &self,
         round: &Arc<Round>,
@@ -161,6 +166,7 @@ impl Member {
     /// [`RoundError::OtherRound`] if the challenge belongs to another round or does not contain
     /// this signer's own commitment, [`RoundError::Journal`]; [`RoundError::Fault`], also if the
     /// round has another key under the name of this member.
+    #[doc(hidden)]
     pub fn respond(
         &self,
         pending: PendingResponse,
@@ -195,6 +201,7 @@ impl Member {
     ///
     /// # Errors
     /// [`RoundError::Journal`].
+    #[doc(hidden)]
     pub fn retire(
         &self,
         attempt: AttemptId,

@@ -38,7 +38,9 @@ pub fn registration_key(id: &MemberId, epoch: u64) -> SigningKey<MlDsa87> {
 pub fn sign(id: &MemberId, epoch: u64, ctx: &[u8], message: &[u8]) -> Vec<u8> {
     let ctx = Context::new(ctx).unwrap();
     let key = registration_key(id, epoch);
-    let signature = key.sign_with_context(message, ctx, Randomness::Deterministic).unwrap();
+    let signature = key
+        .sign_with_context(message, ctx, Randomness::Deterministic)
+        .unwrap();
     signature.as_ref().to_vec()
 }
 

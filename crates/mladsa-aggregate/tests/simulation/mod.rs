@@ -123,11 +123,16 @@ impl Simulation {
 
     /// A decision with new journals.
     pub fn of(mut group: Group, faults: &[Fault], loss: u64, payload: &[u8]) -> Self {
-        let n = faults.len();
         group.journals = group.members.iter().map(|member| journal(member)).collect();
+        Self::with(group, faults, loss, SigningTask::decision(0, payload))
+    }
+
+    /// A decision with the journals of the group.
+    pub fn with(group: Group, faults: &[Fault], loss: u64, task: SigningTask) -> Self {
+        let n = faults.len();
         let mut simulation = Self {
             faults: faults.to_vec(),
-            task: SigningTask::decision(0, payload),
+            task,
             group,
             sessions: Vec::new(),
             in_transit: BTreeMap::new(),
@@ -223,7 +228,7 @@ impl Simulation {
     fn open_all(&mut self, n: usize) {
         let committee = Arc::clone(&self.group.committee);
         for attempt in 0..committee.epoch().attempts() {
-            let opening = self.group.open(n, at(0, attempt));
+            let opening = self.group.open(n, at(self.task.slot(), attempt));
             let event = SessionEvent::Send {
                 to: Recipient::All,
                 message: opening.to_bytes(),
@@ -464,21 +469,26 @@ pub fn row(n: usize, faults: &[Fault], loss: u64) -> String {
 }
 
 /// Committees of the random patterns, which are made once: number of members and weights.
-pub struct Patterns(Vec<(Vec<u64>, Group)>, pub bool);
+pub struct Patterns(Vec<(Vec<u64>, Group)>);
 
 impl Patterns {
     pub fn new() -> Self {
-        let mut weights: Vec<Vec<u64>> = [4, 4, 4, 5, 7].map(|n| vec![1; n]).to_vec();
-        weights.push(vec![5, 4, 3, 2, 1]);
-        weights.push(vec![3, 3, 1, 1, 1, 1]);
-        weights.push(vec![2, 1, 1, 1]);
-        weights.push(vec![6, 5, 4, 1, 1]);
+        let weights: [&[u64]; 8] = [
+            &[1; 4],
+            &[1; 4],
+            &[1; 4],
+            &[1; 5],
+            &[1; 7],
+            &[2, 1, 1, 1],
+            &[3, 2, 2, 1],
+            &[6, 5, 4, 1, 1],
+        ];
         let groups = weights.into_iter().map(|weights| {
             // Enough for the bound, also with misses.
-            let group = group(&weights, 32);
-            (weights, group)
+            let group = group(weights, 32);
+            (weights.to_vec(), group)
         });
-        Self(groups.collect(), false)
+        Self(groups.collect())
     }
 
     /// A random pattern of faults, loss, repetition and forged messages. Returns the attempts, the
@@ -523,23 +533,6 @@ impl Patterns {
         (simulation.random, simulation.forging) = (state, forging);
         simulation.repeated = repeated;
         let attempts = simulation.run();
-        if self.1 {
-            for e in &simulation.events {
-                println!(
-                    "{} {:?}",
-                    e.0,
-                    format!("{:?}", e.1).chars().take(150).collect::<String>()
-                );
-            }
-            for a in 0..4 {
-                println!("leader {a} {:?}", simulation.leader(a));
-            }
-            println!(
-                "bound {} missed {:?}",
-                simulation.bound(),
-                simulation.missed
-            );
-        }
         (attempts, simulation.bound(), text)
     }
 }

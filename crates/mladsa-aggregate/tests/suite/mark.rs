@@ -47,6 +47,30 @@ fn link_to_a_mark_stays() {
     assert!(FileMark::open(&mark).is_err());
 }
 
+/// A planted log or mark would decide what was signed.
+#[cfg(unix)]
+#[test]
+fn files_of_others_are_rejected() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let (dir, steps) = (TempDir::new("owner"), Steps::new());
+    drop(dir.create(steps.seed()).unwrap());
+    let other_owner = JournalError::Storage(StorageError::OtherOwner);
+    for path in [dir.log(), FileMark::lock_path(&dir.mark())] {
+        let mode = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        for open_to_others in [0o620, 0o602] {
+            mode(open_to_others);
+            assert_eq!(dir.open(steps.seed()).unwrap_err(), other_owner);
+        }
+        mode(0o600);
+        // Only the superuser can give files away.
+        if chown(&path, Some(65_534), None).is_ok() {
+            assert_eq!(dir.open(steps.seed()).unwrap_err(), other_owner);
+            chown(&path, Some(0), None).unwrap();
+        }
+        dir.open(steps.seed()).unwrap();
+    }
+}
+
 /// A pipe blocked the reader, and a file without end filled its memory.
 #[cfg(unix)]
 #[test]

@@ -366,32 +366,21 @@ mod check {
         use mladsa_aggregate::steps::*;
         use mladsa_aggregate::*;
 
-        let id = MemberId::new(b"member")?;
+        let epoch = Epoch::new(b"context", 1, 1, 4)?;
         let seed = MasterSeed::from_bytes(&secret([0x5a; 32]));
-        let member = Member::new(id, seed, &[0xa5; 32]);
-        let hedge = Randomness::Deterministic;
-        let registry = Registry::new(&[7; 32], [member.register(hedge)?], &Threshold::TwoThirds)?;
-        let task = SigningTask::decision(TaskId::new(b"decision")?, b"context", b"payload")?;
-        let attempt = task.id().attempt(0)?;
-        let plan = EpochPlan::new(1, vec![task.id().clone()])?;
+        let member = Member::new(MemberId::new(b"member")?, seed, &epoch)?;
+        let registration = member.register(Randomness::Deterministic)?;
+        let committee = Committee::new(&epoch, [(registration, 1)], 1)?;
+        let task = SigningTask::decision(0, b"payload");
         let folder = std::env::temp_dir().join(format!("mldsa-ct-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a temporary folder");
         let [log, mark] = ["log", "mark"].map(|name| folder.join(name));
         let mut journal = OneTimeKeyJournal::create_files(&log, &mark, member.seed())?;
-        let tree = member.epoch_tree(&registry, &plan)?;
-        let root = member.announce(&tree, &mut journal, hedge)?;
-        let mut store = MemoryWriteOnceStore::default();
-        let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &[root])?;
-        let acknowledgement = member.acknowledge(&pinned, &mut journal, hedge)?;
-        let agreed = AgreedRoots::from_pin(
-            &registry.identity(plan.epoch()),
-            &pinned,
-            &[acknowledgement],
-        )?;
-        let opening = member.open(&agreed, &tree, &attempt, &journal)?;
+        let attempt = AttemptId { slot: 0, number: 0 };
+        let opening = member.open(&committee, attempt, &mut journal)?;
         expect_public(opening.body(), "t");
-        let key = agreed.authenticate(&opening)?;
-        let round = Round::new(&agreed, &task, 0, [key])?;
+        let key = committee.authenticate(&opening)?;
+        let round = Round::new(committee.view(), &task, 0, [key])?;
         let (pending, hash) = member.commit(&round, &mut journal)?;
         expect_public(hash.body(), "hash of the commitment");
         let mut set = CommitmentSet::new(&round);

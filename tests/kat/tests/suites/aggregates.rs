@@ -114,9 +114,8 @@ fn of_committees() {
     let mut tally = Tally::new("aggregates of committees");
     let sizes = [1, 2, 3, 16];
     for n in sizes {
-        let mut committee = committee::Committee::new(n, &["decision"]);
-        let all = committee.all();
-        let (aggregate, round) = committee.sign(&all, "decision", b"payload");
+        let mut group = committee::Group::new(n);
+        let (aggregate, round) = group.sign(&group.all(), 0, b"payload");
         let signed = Signed {
             pk: round.aggregate_key().as_bytes().to_vec(),
             ctx: round.context().to_vec(),

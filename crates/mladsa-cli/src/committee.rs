@@ -1,0 +1,75 @@
+//! `committee`: assembles a committee from registrations, or shows one.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base16ct::lower::encode_string;
+use mladsa_aggregate::{Committee, Registration};
+
+use crate::keygen::EpochArgs;
+use crate::{failed, files};
+
+/// Greatest length of the file of a committee.
+const LIMIT: u64 = 1 << 26;
+
+/// Assemble a committee from registrations and print its identity
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    epoch: EpochArgs,
+    /// Smallest weight of the signers; more than two thirds of the sum if it is absent
+    #[arg(long)]
+    threshold: Option<u64>,
+    /// File of the committee
+    #[arg(long)]
+    out: PathBuf,
+    /// Files of registrations; FILE=WEIGHT gives a weight other than one
+    #[arg(required = true)]
+    registrations: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> io::Result<()> {
+    let mut members = Vec::new();
+    for argument in &args.registrations {
+        let (file, weight) = match argument.rsplit_once('=') {
+            Some((file, weight)) => (file, weight.parse().map_err(io::Error::other)?),
+            None => (argument.as_str(), 1),
+        };
+        let bytes = files::read(Path::new(file), 1 << 14)?;
+        members.push((Registration::from_bytes(&bytes).map_err(failed)?, weight));
+    }
+    let total = members
+        .iter()
+        .fold(0u64, |sum, (_, weight)| sum.saturating_add(*weight));
+    let threshold = args.threshold.unwrap_or(Committee::two_thirds(total));
+    let committee = Committee::new(&args.epoch.epoch()?, members, threshold).map_err(failed)?;
+    files::write(&args.out, &committee.to_bytes(), true, true)?;
+    show(&committee)
+}
+
+/// Prints identity, members and threshold.
+fn show(committee: &Committee) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "identity: {}", encode_string(committee.identity()))?;
+    for (id, weight) in committee.members() {
+        writeln!(out, "member: {id} weight {weight}")?;
+    }
+    writeln!(out, "threshold: {}", committee.view().threshold())
+}
+
+/// Reads a committee. The identity decides what is trusted, so it is compared, or shown.
+pub(crate) fn load(path: &Path, identity: Option<&str>) -> io::Result<Arc<Committee>> {
+    let committee = Committee::from_bytes(&files::read(path, LIMIT)?).map_err(failed)?;
+    let own = encode_string(committee.identity());
+    match identity {
+        Some(expected) if expected != own => {
+            return Err(io::Error::other(format!(
+                "the committee has the identity {own}"
+            )));
+        }
+        Some(_) => {}
+        None => eprintln!("mladsa: trusting the committee {own}"),
+    }
+    Ok(committee)
+}

@@ -1,0 +1,195 @@
+//! Four members with the command line: two epochs, an overwritten message, a silent member, and refused
+//! stores and certificates.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, args: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mladsa"));
+        command.current_dir(self.0.path()).args(args.split(' '));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, args: &str) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    fn good(&self, args: &str) -> String {
+        let output = self.run(args);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{args}: {text}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Registrations of four members for an epoch, and their committee. Returns its identity.
+    fn committee(&self, epoch: u64) -> String {
+        for n in 0..4 {
+            self.good(&format!(
+                "keygen --store m{n} --id m{n} --epoch {epoch} --out m{n}.reg"
+            ));
+        }
+        let text = self.good(&format!(
+            "committee --epoch {epoch} --out committee m0.reg m1.reg m2.reg m3.reg"
+        ));
+        assert!(text.contains("member: m3 weight 1") && text.contains("threshold: 3"));
+        text.lines()
+            .next()
+            .unwrap()
+            .strip_prefix("identity: ")
+            .unwrap()
+            .to_owned()
+    }
+
+    /// The members sign at the same time; all must succeed.
+    fn sign(&self, members: &[usize], slot: u32, identity: &str, disturb: impl FnOnce(&Path)) {
+        let shared = self.at("shared");
+        let started: Vec<_> = members
+            .iter()
+            .map(|n| {
+                let args = format!(
+                    "sign --store m{n} --committee committee --identity {identity} --slot {slot} \
+                     --payload payload --directory shared --timeout 4 --out certificate.{n}"
+                );
+                self.command(&args).spawn().unwrap()
+            })
+            .collect();
+        disturb(&shared.join(format!("{identity}-{slot}")));
+        for (n, child) in members.iter().zip(started) {
+            let output = child.wait_with_output().unwrap();
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "m{n}: {text}");
+        }
+    }
+
+    fn verdict(&self, slot: u32, identity: &str, certificate: &str) -> (Option<i32>, String) {
+        let output = self.run(&format!(
+            "verify --committee committee --identity {identity} --slot {slot} --payload payload {certificate}"
+        ));
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    }
+}
+
+#[test]
+fn four_members_sign() {
+    let folder = Folder::new();
+    fs::write(folder.at("payload"), b"block 77").unwrap();
+    let identity = folder.committee(1);
+    // The first message that appears is overwritten, and the second one removed.
+    folder.sign(&[0, 1, 2, 3], 0, &identity, |directory| {
+        let files = || -> Vec<PathBuf> {
+            let entries = fs::read_dir(directory).into_iter().flatten();
+            let paths = entries.map(|entry| entry.unwrap().path());
+            paths
+                .filter(|path| path.extension().is_some_and(|e| e.len() == 64))
+                .collect()
+        };
+        while files().len() < 2 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        fs::write(&files()[0], b"junk").unwrap();
+        fs::remove_file(&files()[1]).unwrap();
+    });
+    for n in 0..4 {
+        let (code, text) = folder.verdict(0, &identity, &format!("certificate.{n}"));
+        assert!(
+            code == Some(0) && text.starts_with("valid, signed by"),
+            "{text}"
+        );
+    }
+    // Another slot, another identity, a changed certificate.
+    assert_eq!(folder.verdict(1, &identity, "certificate.0").0, Some(1));
+    assert_eq!(
+        folder.verdict(0, &"0".repeat(64), "certificate.0").0,
+        Some(2)
+    );
+    let mut changed = fs::read(folder.at("certificate.0")).unwrap();
+    changed[200] ^= 1;
+    fs::write(folder.at("changed"), changed).unwrap();
+    assert_eq!(folder.verdict(0, &identity, "changed").0, Some(1));
+
+    // Without one member.
+    folder.sign(&[0, 1, 3], 1, &identity, |_| {});
+    let (code, text) = folder.verdict(1, &identity, "certificate.1");
+    assert_eq!(
+        (code, text.as_str()),
+        (Some(0), "valid, signed by m0 m1 m3\n")
+    );
+
+    // The next epoch, with the successors of the secrets.
+    let before = fs::read(folder.at("m0/secret")).unwrap();
+    let second = folder.committee(2);
+    assert_ne!(identity, second);
+    assert_ne!(fs::read(folder.at("m0/secret")).unwrap(), before);
+    assert!(!folder.at("m0/epoch-1.log").exists());
+    folder.sign(&[0, 1, 2, 3], 0, &second, |_| {});
+    assert_eq!(folder.verdict(0, &second, "certificate.2").0, Some(0));
+    assert_eq!(folder.verdict(0, &identity, "certificate.2").0, Some(2));
+    let back = folder.run("keygen --store m0 --id m0 --epoch 1 --out m0.reg");
+    assert_eq!(back.status.code(), Some(2));
+}
+
+#[test]
+fn stores_of_others_and_lost_journals_are_refused() {
+    let folder = Folder::new();
+    fs::write(folder.at("payload"), b"block 77").unwrap();
+    let identity = folder.committee(1);
+    let sign = format!(
+        "sign --store m0 --committee committee --identity {identity} --slot 0 --payload payload \
+         --directory shared --limit 0 --out certificate"
+    );
+    let refused = |why: &str| {
+        let output = folder.run(&sign);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text.contains(why), "{text}");
+    };
+    refused("still awaited");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let mode = |path: &str, mode| {
+            fs::set_permissions(folder.at(path), fs::Permissions::from_mode(mode)).unwrap();
+        };
+        mode("m0", 0o770);
+        refused("open to others");
+        mode("m0", 0o755);
+        mode("m0/secret", 0o640);
+        refused("open to others");
+        mode("m0/secret", 0o600);
+        // Only the superuser can give files away.
+        if chown(folder.at("m0"), Some(65_534), None).is_ok() {
+            refused("another user");
+            chown(folder.at("m0"), Some(0), None).unwrap();
+        }
+    }
+    refused("still awaited");
+    // Another payload for a slot that this store has opened is admitted until it commits; a store without
+    // its journal signs nothing, and gets no new journal.
+    fs::remove_file(folder.at("m0/epoch-1.log")).unwrap();
+    refused("storage failed");
+    folder.good("keygen --store m0 --id m0 --epoch 1 --out again.reg");
+    refused("storage failed");
+    for junk in ["", "junk", "mladsa-store-1 m0 00 1 1 1 00\n"] {
+        fs::write(folder.at("m0/secret"), junk).unwrap();
+        refused("not a secret");
+    }
+}
