@@ -9,7 +9,7 @@ use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, VerifyingKey};
 
 use crate::block::Loan;
 use crate::error::{GpuError, PushError};
-use crate::job::{Job, Order, Owner, Pending};
+use crate::job::{Again, Job, Order, Owner, Pending};
 use crate::layout::MU_GIVEN;
 use crate::probe::{CONTEXT, Random};
 use crate::registry::{KeyId, Table};
@@ -153,8 +153,8 @@ impl<P: ParameterSet> Batch<P> {
         Ok(self.items - 1)
     }
 
-    /// Adds an item and returns the place of its signature, `P::SIG_LEN` bytes with any content,
-    /// which is to be written now.
+    /// Adds an item and returns the place of its signature, `P::SIG_LEN` bytes that
+    /// are no valid signature until they are written.
     ///
     /// # Errors
     /// As [`push`](Self::push), and [`PushError::UnknownKey`] for an encoded key of a wrong length.
@@ -181,7 +181,10 @@ impl<P: ParameterSet> Batch<P> {
         let slot = self.add(key, signed, item, reserved)?;
         self.items += 1;
         let start = self.loan.block.bound + slot * self.stride;
-        Ok(&mut self.bytes_mut()[start..start + P::SIG_LEN])
+        let place = &mut self.bytes_mut()[start..start + P::SIG_LEN];
+        // An earlier signature must not stand in for one that is never written.
+        place[..P::C_TILDE_LEN].fill(0);
+        Ok(place)
     }
 
     /// The signatures of the items that have a place, in order, so that several threads can write
@@ -195,11 +198,11 @@ impl<P: ParameterSet> Batch<P> {
 
     /// Starts verification and returns at once. Without a device the CPU verifies.
     pub fn submit(self) -> Pending<P> {
-        self.submit_checked(false)
+        self.submit_checked(Again::Rejections)
     }
 
-    /// `all`: the CPU verifies every item again.
-    pub(crate) fn submit_checked(mut self, all: bool) -> Pending<P> {
+    /// [`submit`](Self::submit) with a choice of what the CPU verifies again.
+    pub(crate) fn submit_checked(mut self, again: Again) -> Pending<P> {
         if !self.owners.is_empty() {
             self.plant();
         }
@@ -211,7 +214,7 @@ impl<P: ParameterSet> Batch<P> {
             owners: self.owners,
             decided: self.decided,
             items: self.items,
-            check_all: all,
+            again,
         };
         Job::submit(self.loan, order)
     }

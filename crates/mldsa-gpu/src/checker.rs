@@ -9,7 +9,7 @@ use batch_verify::{Item, RejectReason};
 use mldsa_core::{Context, Mu, ParameterSet, VerifyingKey};
 
 use crate::error::GpuError;
-use crate::job::{Job, Outcome, Owner, Verdict};
+use crate::job::{Again, Job, Outcome, Owner, Verdict};
 use crate::layout::{Answer, MU_GIVEN};
 use crate::options::CrossCheck;
 use crate::probe::Random;
@@ -152,10 +152,12 @@ impl<P: ParameterSet> Job<P> {
         };
         let mut again = Vec::new();
         for (slot, item) in self.slots_of_items() {
+            let by_request = match (answers[slot], self.order.again) {
+                (Answer::Cpu, _) | (_, Again::All) => true,
+                (Answer::Verdict(verdict), again) => verdict.is_err() && again == Again::Rejections,
+            };
             match answers[slot] {
-                Answer::Verdict(Ok(())) if !(self.order.check_all || is_drawn()) => {
-                    verdicts[item] = Ok(());
-                }
+                Answer::Verdict(verdict) if !by_request && !is_drawn() => verdicts[item] = verdict,
                 _ => again.push((slot, item)),
             }
         }

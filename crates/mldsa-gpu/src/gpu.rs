@@ -16,6 +16,7 @@ use crate::checker::Watch;
 use crate::cuda::Cuda;
 use crate::driver::Device;
 use crate::error::GpuError;
+use crate::job::Again;
 use crate::layout::Layout;
 use crate::opencl::{Kind, OpenCl};
 use crate::options::{Choice, GpuOptions};
@@ -128,6 +129,7 @@ impl<P: ParameterSet> Gpu<P> {
             verifier,
             probes: ready.probes,
             probe_keys: OnceLock::new(),
+            members: Mutex::default(),
             fault: OnceLock::new(),
             counters: Counters::default(),
             threshold: AtomicUsize::new(options.threshold.unwrap_or(usize::MAX)),
@@ -291,7 +293,7 @@ impl<P: ParameterSet> Gpu<P> {
                 if batch.is_empty() {
                     break;
                 }
-                let _ = batch.submit_checked(true).wait();
+                let _ = batch.submit_checked(Again::All).wait();
                 if let Some(error) = self.fault() {
                     return Err(error.clone());
                 }

@@ -30,6 +30,14 @@ pub(crate) enum Owner {
     Planted(u32),
 }
 
+/// What the CPU verifies again besides the share of acceptances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    Nothing,
+    Rejections,
+    All,
+}
+
 /// A batch as it was submitted.
 pub(crate) struct Order {
     pub(crate) block: Block,
@@ -39,7 +47,7 @@ pub(crate) struct Order {
     pub(crate) owners: Vec<Owner>,
     pub(crate) decided: Vec<(usize, RejectReason)>,
     pub(crate) items: usize,
-    pub(crate) check_all: bool,
+    pub(crate) again: Again,
 }
 
 enum State {

@@ -8,6 +8,9 @@
 //! | fill page-locked memory with signatures | [`Gpu::batch`], [`Batch::push`], [`Batch::slot`] |
 //! | verify | [`Batch::submit`], then [`Pending::wait`] or `.await` |
 //!
+//! `BatchVerifier::builder().accelerator(gpu)` of `batch-verify` takes a device too: its reports are
+//! those of the CPU.
+//!
 //! Nothing has to be installed to build. When the program runs, the library of the CUDA driver
 //! (`libcuda.so.1`) or of OpenCL (`libOpenCL.so.1`) is opened, by its bare name, if it is there.
 //!
@@ -44,6 +47,7 @@ mod job;
 mod checker;
 mod batch;
 mod gpu;
+mod accelerator;
 #[cfg(test)]
 mod tests;
 

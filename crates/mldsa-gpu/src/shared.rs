@@ -12,6 +12,7 @@ use std::sync::{
 use batch_verify::BatchVerifier;
 use mldsa_core::ParameterSet;
 
+use crate::accelerator::Members;
 use crate::block::Block;
 use crate::checker::Watch;
 use crate::driver::Device;
@@ -92,6 +93,7 @@ pub(crate) struct Shared<P: ParameterSet> {
     pub(crate) probes: Probes<P>,
     /// The key of the probes in both tables.
     pub(crate) probe_keys: OnceLock<[KeyId; 2]>,
+    pub(crate) members: Mutex<Members>,
     pub(crate) fault: OnceLock<GpuError>,
     pub(crate) counters: Counters,
     pub(crate) threshold: AtomicUsize,

@@ -1,5 +1,6 @@
 //! Tests on a CPU device of OpenCL (PoCL), which runs the kernels that GPUs run.
 
+mod accelerated;
 mod agreement;
 mod callers;
 mod faults;

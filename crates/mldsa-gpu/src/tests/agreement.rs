@@ -6,6 +6,7 @@ use batch_verify::RejectReason;
 use mldsa_core::internals::mu_from_m_prime;
 use mldsa_core::{Context, Mu, ParameterSet, VerifyError, VerifyingKey};
 
+use crate::job::Again;
 use crate::{Batch, Gpu, Key, Signed, Table};
 
 /// What is signed.
@@ -142,7 +143,7 @@ fn run<P: ParameterSet>(
         assert_eq!(index, n);
     }
     // The CPU verifies every item again, so that a wrong acceptance is found too.
-    let verdicts = batch.submit_checked(true).wait();
+    let verdicts = batch.submit_checked(Again::All).wait();
     assert_eq!(gpu.fault(), None, "{table:?}, mu {as_mu}");
     assert_eq!(gpu.evict(&registered), registered.len());
     assert_eq!(verdicts.len(), wanted.len());

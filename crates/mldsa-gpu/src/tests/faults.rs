@@ -17,7 +17,7 @@ use crate::{CrossCheck, Gpu, GpuError, GpuOptions, Key, Signed};
 
 /// What the device does wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Fault {
+pub(crate) enum Fault {
     None,
     /// The codes of all slots are this one.
     AllAre(u8),
@@ -38,7 +38,7 @@ enum Fault {
 const VALID: u8 = 0xc5;
 const MISMATCH: u8 = 0xb4;
 
-type Switch = Arc<Mutex<Fault>>;
+pub(crate) type Switch = Arc<Mutex<Fault>>;
 
 struct Faulty {
     driver: Box<dyn Driver>,
@@ -183,6 +183,12 @@ fn right_verdicts(gpu: &Gpu<MlDsa44>) {
     assert_eq!(verdicts, wanted);
 }
 
+/// A good device and the switch that makes it bad.
+pub(crate) fn faulty(name: &'static str, options: GpuOptions) -> Option<(Gpu<MlDsa44>, Switch)> {
+    let switch = Switch::new(Mutex::new(Fault::None));
+    Some((usable(open(name, &switch, options))?, switch))
+}
+
 /// Opens a good device, makes it bad, and looks at the verdicts and at the reason for which it is
 /// given up.
 fn one_fault(name: &'static str, fault: Fault, options: GpuOptions) -> Option<(GpuError, Switch)> {
@@ -295,8 +301,7 @@ fn an_error_of_the_driver_leaves_the_batch_to_the_cpu() {
 #[test]
 fn a_device_that_hangs_is_given_up_at_the_deadline() {
     for (name, fault) in [("hangs", Fault::Hang), ("is stuck", Fault::Stuck)] {
-        let switch = Switch::new(Mutex::new(Fault::None));
-        let Some(mut gpu) = usable(open(name, &switch, options())) else {
+        let Some((mut gpu, switch)) = faulty(name, options()) else {
             return;
         };
         right_verdicts(&gpu);

@@ -1,0 +1,159 @@
+//! The device behind `batch-verify`.
+
+use core::time::Duration;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
+
+use batch_verify::{Accelerator, AcceleratorError, AcceleratorJob, AcceleratorMessage, MemberId};
+use mldsa_core::{ParameterSet, VerifyingKey};
+
+use crate::batch::{Batch, Key, Signed};
+use crate::error::{GpuError, PushError};
+use crate::gpu::Gpu;
+use crate::job::{Again, Pending};
+use crate::registry::{KeyId, Table};
+use crate::shared::{lock, read};
+
+/// Members' keys on the device.
+pub(crate) type Members = HashMap<MemberId, KeyId>;
+
+/// Signatures that one thread copies.
+const COPIED: usize = 2048;
+
+/// Members of committees have prepared keys on the device as long as the table has room; other keys
+/// go with their items. The caller verifies what is rejected, and so the device's rejections are not
+/// verified twice.
+impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
+    fn min_batch(&self) -> usize {
+        self.threshold()
+    }
+
+    fn verify(
+        &self,
+        jobs: &[AcceleratorJob<'_>],
+        valid: &mut [bool],
+    ) -> Result<(), AcceleratorError> {
+        if let Some(error) = self.fault() {
+            return Err(AcceleratorError::new(error.clone()));
+        }
+        let ids = self.member_ids(jobs);
+        let patience = Instant::now() + self.shared.options.deadline;
+        let mut flight: VecDeque<(usize, Pending<P>)> = VecDeque::new();
+        let mut collect = |(start, pending): (usize, Pending<P>)| {
+            for (valid, verdict) in valid[start..].iter_mut().zip(pending.wait()) {
+                *valid = verdict.is_ok();
+            }
+        };
+        let mut start = 0;
+        while start < jobs.len() {
+            let batch = Batch::new(&self.shared, ids.as_ref().map(|_| Table::Prepared));
+            match (batch, flight.pop_front()) {
+                (Ok(batch), oldest) => {
+                    flight.extend(oldest);
+                    let ids = ids.as_ref().map(|ids| &ids[start..]);
+                    let filled = fill(batch, &jobs[start..], ids);
+                    let batch = filled.map_err(AcceleratorError::new)?;
+                    let items = batch.len();
+                    flight.push_back((start, batch.submit_checked(Again::Nothing)));
+                    start += items;
+                }
+                (Err(GpuError::Busy), Some(oldest)) => collect(oldest),
+                // Other threads have all batches.
+                (Err(GpuError::Busy), None) if Instant::now() < patience => {
+                    thread::sleep(Duration::from_micros(100));
+                }
+                (Err(error), _) => return Err(AcceleratorError::new(error)),
+            }
+        }
+        flight.into_iter().for_each(collect);
+        Ok(())
+    }
+}
+
+/// Adds as many jobs as there is room for, at least one.
+fn fill<P: ParameterSet>(
+    mut batch: Batch<P>,
+    jobs: &[AcceleratorJob<'_>],
+    ids: Option<&[KeyId]>,
+) -> Result<Batch<P>, PushError> {
+    for (n, job) in jobs.iter().enumerate() {
+        let key = ids.map_or(Key::Encoded(job.key), |ids| ids[n].into());
+        let signed = match job.message {
+            AcceleratorMessage::Pure { context, message } => Signed::Message(context, message),
+            AcceleratorMessage::Mu(mu) => Signed::Mu(mu),
+        };
+        match batch.slot(key, signed) {
+            Ok(_) => {}
+            Err(PushError::Full) if n > 0 => break,
+            Err(error) => return Err(error),
+        }
+    }
+    // One thread copies 1.0 to 1.4 million signatures a second.
+    let mut places: Vec<(&mut [u8], &[u8])> = batch
+        .signatures_mut()
+        .zip(jobs.iter().map(|job| job.signature))
+        .collect();
+    let rest = Mutex::new(places.chunks_mut(COPIED));
+    let copy = || {
+        loop {
+            let Some(chunk) = lock(&rest).next() else {
+                return;
+            };
+            chunk
+                .iter_mut()
+                .for_each(|(place, signature)| place.copy_from_slice(signature));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..(jobs.len().div_ceil(COPIED)).min(8) {
+            // This thread does what a thread that does not start leaves undone.
+            let _ = thread::Builder::new().spawn_scoped(scope, copy);
+        }
+        copy();
+    });
+    drop(places);
+    Ok(batch)
+}
+
+impl<P: ParameterSet> Gpu<P> {
+    /// Ids of the jobs' keys, if all are members' and the table has room for them.
+    fn member_ids(&self, jobs: &[AcceleratorJob<'_>]) -> Option<Vec<KeyId>> {
+        let mut members = lock(&self.shared.members);
+        self.register_members(&mut members, jobs).or_else(|| {
+            let ids: Vec<KeyId> = members.drain().map(|(_, id)| id).collect();
+            self.evict(&ids);
+            self.register_members(&mut members, jobs)
+        })
+    }
+
+    fn register_members(
+        &self,
+        members: &mut Members,
+        jobs: &[AcceleratorJob<'_>],
+    ) -> Option<Vec<KeyId>> {
+        let mut new = HashMap::new();
+        for job in jobs {
+            let member = job.member?;
+            if !members.contains_key(&member) {
+                new.entry(member).or_insert(job.key);
+            }
+        }
+        if !new.is_empty() {
+            let keys: Result<Vec<_>, _> = new
+                .values()
+                .map(|key| VerifyingKey::from_bytes(key))
+                .collect();
+            let ids = self.register(Table::Prepared, &keys.ok()?).ok()?;
+            members.extend(new.into_keys().zip(ids));
+        }
+        let registry = read(&self.shared.registry);
+        let id = |job: &AcceleratorJob<'_>| {
+            let id = *members.get(&job.member?)?;
+            // The key decides, not the name.
+            (registry.key(id)?.as_bytes().as_ref() == job.key).then_some(id)
+        };
+        jobs.iter().map(id).collect()
+    }
+}
