@@ -136,6 +136,9 @@ impl Batch {
                 output.flush()
             };
             write().map_err(|error| output_error(&error))?;
+            let seconds = self.started.elapsed().as_secs_f64();
+            let rate = self.lines as f64 / seconds.max(1e-9);
+            self.progress.set_message(format!("{rate:.0} lines/s"));
         }
         Ok(())
     }
@@ -176,9 +179,12 @@ fn progress_bar(len: Option<u64>) -> ProgressBar {
     let (bar, template) = match len {
         Some(len) => (
             ProgressBar::new(len),
-            "{wide_bar} {bytes}/{total_bytes} {eta}",
+            "{wide_bar} {bytes}/{total_bytes} {msg} {eta}",
         ),
-        None => (ProgressBar::no_length(), "{spinner} {bytes} {elapsed}"),
+        None => (
+            ProgressBar::no_length(),
+            "{spinner} {bytes} {msg} {elapsed}",
+        ),
     };
     bar.with_style(
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),

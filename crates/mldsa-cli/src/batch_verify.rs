@@ -16,6 +16,8 @@ use crate::Status;
 use crate::backends::chosen;
 use crate::batch::{Batch, BatchArgs, Style, print_error};
 use crate::certificate::Certificate;
+#[cfg(feature = "gpu")]
+use crate::gpu::{Device, Lazy};
 use crate::json_request::{self, Request, Set};
 use crate::jsonl::{Fields, LineError};
 use crate::paths::Files;
@@ -35,6 +37,12 @@ pub(crate) struct Args {
     /// JSON on a terminal too
     #[arg(long)]
     json: bool,
+
+    /// Verify on a GPU; results do not depend on it, and the CPU takes over where there is none
+    #[cfg(feature = "gpu")]
+    #[arg(long, value_enum, value_name = "DEVICE", num_args = 0..=1, require_equals = true,
+          default_missing_value = "any")]
+    gpu: Option<Device>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -98,10 +106,18 @@ impl Args {
     pub(crate) fn files(&self) -> Files<'_> {
         self.batch.files()
     }
+
+    fn max_lines(&self) -> usize {
+        match self {
+            #[cfg(feature = "gpu")]
+            Self { gpu: Some(_), .. } => 16 * MAX_LINES,
+            _ => MAX_LINES,
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let mut batch = args.batch.open(MAX_LINES)?;
+    let mut batch = args.batch.open(args.max_lines())?;
     let verifiers = Verifiers::new(args, &batch)?;
     let style = if io::stdout().is_terminal() && !args.json {
         Style::Text
@@ -267,7 +283,15 @@ struct Verifiers {
 impl Verifiers {
     fn new(args: &Args, batch: &Batch) -> io::Result<Self> {
         fn build<P: ParameterSet>(args: &Args, batch: &Batch) -> io::Result<BatchVerifier<P>> {
-            BatchVerifier::builder()
+            let builder = BatchVerifier::builder();
+            #[cfg(feature = "gpu")]
+            let builder = match args.gpu {
+                Some(device) => {
+                    builder.accelerator(Lazy::new(device, batch.pool.current_num_threads()))
+                }
+                None => builder,
+            };
+            builder
                 .backend(chosen())
                 .mode(match args.mode {
                     ModeArg::Full => Mode::Full,

@@ -15,6 +15,8 @@ mod certificate;
 mod commit;
 #[cfg_attr(not(feature = "encrypted-keys"), path = "encrypted/disabled.rs")]
 mod encrypted;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod input;
 mod inspect;
 mod json_request;

@@ -10,6 +10,8 @@ mod certificates;
 #[cfg(feature = "encrypted-keys")]
 mod encrypted;
 mod files;
+#[cfg(feature = "gpu")]
+mod gpu;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(unix)]
