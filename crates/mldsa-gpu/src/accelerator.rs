@@ -1,7 +1,7 @@
 //! The device behind `batch-verify`.
 
 use core::time::Duration;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
@@ -121,11 +121,17 @@ impl<P: ParameterSet> Gpu<P> {
     /// Ids of the jobs' keys, if all are members' and the table has room for them.
     fn member_ids(&self, jobs: &[AcceleratorJob<'_>]) -> Option<Vec<KeyId>> {
         let mut members = lock(&self.shared.members);
-        self.register_members(&mut members, jobs).or_else(|| {
-            let ids: Vec<KeyId> = members.drain().map(|(_, id)| id).collect();
-            self.evict(&ids);
-            self.register_members(&mut members, jobs)
-        })
+        if let Some(ids) = self.register_members(&mut members, jobs) {
+            return Some(ids);
+        }
+        let distinct: HashSet<MemberId> = jobs.iter().filter_map(|job| job.member).collect();
+        if distinct.len() > self.shared.options.prepared_keys {
+            return None;
+        }
+        // Those of earlier committees go.
+        let ids: Vec<KeyId> = members.drain().map(|(_, id)| id).collect();
+        self.evict(&ids);
+        self.register_members(&mut members, jobs)
     }
 
     fn register_members(
