@@ -305,6 +305,7 @@ step_gpu() {
         /usr/share/doc/ocl-icd-libopencl1=ocl-icd-libopencl1
     gate crates/mldsa-gpu/ptx.sh check
     MLDSA_GPU=opencl run cargo test --locked -p mldsa-gpu --lib -- --nocapture
+    MLDSA_GPU=opencl run cargo test --locked -p mldsa-cli --features gpu --test suite -- gpu::
     gate crates/mldsa-gpu/registers.sh
     finish
 }

@@ -51,7 +51,7 @@ pub(crate) struct Chunk<'a> {
     max_line: usize,
 }
 
-/// Least size of the buffer: a few hundred lines of the largest set.
+/// Least size of the buffer for each 1024 lines of a chunk: a few hundred lines of the largest set.
 const BUFFER_LEN: usize = 8 << 20;
 
 impl<R: Read> LineReader<R> {
@@ -60,7 +60,8 @@ impl<R: Read> LineReader<R> {
     pub(crate) fn new(source: R, max_line: usize, max_lines: usize) -> Self {
         // A line of `max_line` bytes, CR and LF fit: a full buffer without an end of line is a
         // line that is too long.
-        let len = BUFFER_LEN.max(max_line.saturating_add(2));
+        let least = BUFFER_LEN * max_lines.div_ceil(1024);
+        let len = least.max(max_line.saturating_add(2));
         Self::with_buffer(source, max_line, max_lines, len)
     }
 

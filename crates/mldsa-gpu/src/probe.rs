@@ -14,7 +14,11 @@ pub(crate) struct Random(u64);
 
 impl Random {
     pub(crate) fn new() -> Self {
-        Self(RandomState::new().hash_one(0) | 1)
+        Self::from_seed(RandomState::new().hash_one(0))
+    }
+
+    pub(crate) fn from_seed(seed: u64) -> Self {
+        Self(seed | 1)
     }
 
     pub(crate) fn next(&mut self) -> u64 {
@@ -48,7 +52,7 @@ pub(crate) struct Probes<P: ParameterSet> {
 }
 
 /// Replaces coefficient `n` of all of z.
-fn set_z<P: ParameterSet>(signature: &mut [u8], n: usize, value: i32) {
+pub(crate) fn set_z<P: ParameterSet>(signature: &mut [u8], n: usize, value: i32) {
     let params = &P::PARAMS;
     let bits = 1 + params.gamma1_bits as usize;
     let packed = (params.gamma1() - value) as u32;

@@ -12,43 +12,16 @@ use mldsa_kat::tally::say;
 use super::Opened;
 use super::agreement::{Case, Content, agree, mu};
 use super::published::for_each_set;
+use crate::probe::{Random, set_z};
 
 for_each_set!(mutations);
 
-/// Random numbers (splitmix64), the same in each run.
-struct Fixed(u64);
-
-impl Fixed {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn bytes(&mut self, len: usize) -> Vec<u8> {
-        (0..len).map(|_| self.next() as u8).collect()
-    }
-
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())]
-    }
+fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
+    (0..len).map(|_| random.next() as u8).collect()
 }
 
-/// Replaces coefficient `n` of all of z.
-fn set_z<P: ParameterSet>(signature: &mut [u8], n: usize, value: i32) {
-    let (bits, first) = (P::PARAMS.z_poly_len() / 32, 8 * P::PARAMS.c_tilde_len);
-    let packed = (P::PARAMS.gamma1() - value) as u32;
-    for bit in 0..bits {
-        let at = first + n * bits + bit;
-        signature[at / 8] &= !(1 << (at % 8));
-        signature[at / 8] |= ((packed >> bit & 1) as u8) << (at % 8);
-    }
+fn of<T: Copy>(random: &mut Random, choices: &[T]) -> T {
+    choices[random.below(choices.len())]
 }
 
 fn flip(bytes: &mut [u8], bit: usize) {
@@ -56,7 +29,7 @@ fn flip(bytes: &mut [u8], bit: usize) {
 }
 
 /// A valid signature under a key whose t1 is zero: any z within its bound and any hint will do.
-fn free<P: ParameterSet>(key: &VerifyingKey<P>, mu: &Mu, random: &mut Fixed) -> Vec<u8> {
+fn free<P: ParameterSet>(key: &VerifyingKey<P>, mu: &Mu, random: &mut Random) -> Vec<u8> {
     let p = &P::PARAMS;
     let rho = key.as_bytes().as_ref().first_chunk().expect("rho");
     let mut matrix: Vec<NttPoly> = (0..p.k * p.l).map(|_| NttPoly::zeroed()).collect();
@@ -66,14 +39,14 @@ fn free<P: ParameterSet>(key: &VerifyingKey<P>, mu: &Mu, random: &mut Fixed) -> 
     let mut z: Vec<Poly> = (0..p.l).map(|_| Poly::zeroed()).collect();
     for value in z.iter_mut().flat_map(|z| &mut z.0) {
         *value = match style {
-            0 => random.of(&[bound, -bound, 0, 1, -1]),
+            0 => of(random, &[bound, -bound, 0, 1, -1]),
             1 => random.below(2 * bound as usize + 1) as i32 - bound,
             _ => bound,
         };
     }
     let mut bitmap = vec![0_u8; p.k * 32];
-    let mut ones = random.of(&[0, p.omega, 1, p.omega / 2]);
-    let rows = random.of(&[1, p.k]);
+    let mut ones = of(random, &[0, p.omega, 1, p.omega / 2]);
+    let rows = of(random, &[1, p.k]);
     while ones > 0 {
         let at = random.below(rows * 256);
         ones -= usize::from(bitmap[at / 8] >> (at % 8) & 1 == 0);
@@ -109,7 +82,7 @@ fn free<P: ParameterSet>(key: &VerifyingKey<P>, mu: &Mu, random: &mut Fixed) -> 
 }
 
 /// Every rule of the hint's encoding, on both sides where it is a bound.
-fn change_hint<P: ParameterSet>(signature: &mut [u8], random: &mut Fixed) {
+fn change_hint<P: ParameterSet>(signature: &mut [u8], random: &mut Random) {
     let (omega, k) = (P::PARAMS.omega, P::K);
     let hint = &mut signature[P::SIG_LEN - omega - k..];
     let used = usize::from(hint[omega + k - 1]).min(omega);
@@ -117,7 +90,7 @@ fn change_hint<P: ParameterSet>(signature: &mut [u8], random: &mut Fixed) {
     match random.below(12) {
         0 if used > 1 => hint.swap(used - 1, used - 2),
         1 if used > 1 => hint[1] = hint[0],
-        2 => hint[omega + row] = random.of(&[omega as u8, omega as u8 + 1, 255]),
+        2 => hint[omega + row] = of(random, &[omega as u8, omega as u8 + 1, 255]),
         3 => hint[omega + row] = hint[omega + row].wrapping_sub(1),
         4 => hint[omega + row] = hint[omega + row].wrapping_add(1),
         5 if used < omega => hint[used + random.below(omega - used)] = 1,
@@ -136,8 +109,8 @@ fn change_hint<P: ParameterSet>(signature: &mut [u8], random: &mut Fixed) {
 fn mutations<P: Opened>() {
     let Some(gpu) = P::gpu() else { return };
     let p = &P::PARAMS;
-    let random = &mut Fixed(P::K as u64);
-    let mut seed = || -> [u8; 32] { random.bytes(32).try_into().expect("32 bytes") };
+    let random = &mut Random::from_seed(P::K as u64);
+    let mut seed = || -> [u8; 32] { bytes(random, 32).try_into().expect("32 bytes") };
     let signers: Vec<SigningKey<P>> = (0..12).map(|_| SigningKey::from_seed(&seed())).collect();
     let mut free_keys = Vec::new();
     for _ in 0..4 {
@@ -149,13 +122,16 @@ fn mutations<P: Opened>() {
     for n in 0..CASES {
         let class = n % 16;
         // Around the ends of words and of blocks of the hash, and beyond what the device hashes.
-        let len = random.of(&[
-            0, 1, 5, 6, 7, 32, 69, 70, 71, 77, 205, 206, 207, 2046, 2047, 3000,
-        ]);
-        let context_len = random.of(&[0, 0, 1, 14, 255]);
-        let (mut context, mut message) = (random.bytes(context_len), random.bytes(len));
+        let len = of(
+            random,
+            &[
+                0, 1, 5, 6, 7, 32, 69, 70, 71, 77, 205, 206, 207, 2046, 2047, 3000,
+            ],
+        );
+        let context_len = of(random, &[0, 0, 1, 14, 255]);
+        let (mut context, mut message) = (bytes(random, context_len), bytes(random, len));
         let (bound, at) = (p.gamma1() - p.beta(), random.below(256 * p.l));
-        let at = random.of(&[0, 255, 256 * p.l - 1, at]);
+        let at = of(random, &[0, 255, 256 * p.l - 1, at]);
         let signer = random.below(signers.len());
         let mut key = signers[signer].verifying_key().as_ref().to_vec();
         let mut signature;
@@ -182,9 +158,13 @@ fn mutations<P: Opened>() {
                 &mut signature,
                 8 * p.c_tilde_len + random.below(8 * p.l * p.z_poly_len()),
             ),
-            5 => set_z::<P>(&mut signature, at, random.of(&[bound - 1, 1 - bound])),
-            6 => set_z::<P>(&mut signature, at, random.of(&[bound, -bound])),
-            7 => set_z::<P>(&mut signature, at, random.of(&[p.gamma1(), 1 - p.gamma1()])),
+            5 => set_z::<P>(&mut signature, at, of(random, &[bound - 1, 1 - bound])),
+            6 => set_z::<P>(&mut signature, at, of(random, &[bound, -bound])),
+            7 => set_z::<P>(
+                &mut signature,
+                at,
+                of(random, &[p.gamma1(), 1 - p.gamma1()]),
+            ),
             8 | 9 => change_hint::<P>(&mut signature, random),
             10 => {
                 change_hint::<P>(&mut signature, random);
@@ -201,7 +181,7 @@ fn mutations<P: Opened>() {
                 signature = match random.below(3) {
                     0 => vec![0; P::SIG_LEN],
                     1 => vec![0xff; P::SIG_LEN],
-                    _ => random.bytes(P::SIG_LEN),
+                    _ => bytes(random, P::SIG_LEN),
                 };
             }
             _ => {}
