@@ -1,4 +1,4 @@
-//! The rows of `docs/ml-adsa-figures.md`: CPU time of one thread, allocations and bytes.
+//! The rows of `docs/ml-adsa-operators.md`: CPU time of one thread, allocations and bytes.
 //!
 //! `cargo run --release -p mladsa-aggregate --features insecure-open-commitments,test-util
 //! --example figures`

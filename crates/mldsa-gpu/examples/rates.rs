@@ -1,4 +1,4 @@
-//! Rates and latencies of a device beside the CPU of the same machine, for `docs/gpu.md`.
+//! Rates and latencies of a device beside the CPU of the same machine, for its `README.md`.
 //!
 //! `cargo run --release -p mldsa-gpu --example rates -- [cuda | opencl | cpu] [ITEMS] [MS]`: ITEMS
 //! signatures (8,192) of each kind and set, MS milliseconds (500) for each figure. Filling of the
