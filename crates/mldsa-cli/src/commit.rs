@@ -37,10 +37,9 @@ impl StagedFile {
         if access == Access::Umask {
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         }
-        let parent = target.parent().filter(|path| !path.as_os_str().is_empty());
-        let (mut file, temporary) = builder
-            .tempfile_in(parent.unwrap_or(Path::new(".")))?
-            .into_parts();
+        let (mut file, temporary) = builder.tempfile_in(directory_of(target))?.into_parts();
+        // Tells a file in use from one that a killed run left. Not every file system has locks.
+        let _ = file.try_lock();
         file.write_all(bytes)?;
         file.sync_all()?;
         Ok(Self {
@@ -49,6 +48,24 @@ impl StagedFile {
             target: target.into(),
             replaced: false,
         })
+    }
+
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// The temporary name. After an exchange the previous content has it.
+    pub(crate) fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Flushes the directory, so that the new name of the file is on the disk.
+    pub(crate) fn flush_name(&self) -> io::Result<()> {
+        // Only Unix opens directories.
+        if cfg!(unix) {
+            File::open(directory_of(&self.target))?.sync_all()?;
+        }
+        Ok(())
     }
 
     /// Takes the name of the target unless a file has it ([`io::ErrorKind::AlreadyExists`]).
@@ -94,6 +111,12 @@ impl StagedFile {
             format!("{target} is replaced, its previous content is in {kept}: {error}")
         })
     }
+}
+
+/// Returns the directory that contains a file.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    let parent = path.parent().filter(|path| !path.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
 }
 
 /// Exchanges the names of two files. What is no regular file keeps its name.

@@ -19,11 +19,15 @@ mod encrypted;
 mod gpu;
 mod input;
 mod inspect;
+#[cfg(unix)]
+mod interrupt;
 mod json_request;
 mod jsonl;
 mod key_format;
 mod keyfile;
 mod keygen;
+#[cfg(unix)]
+mod leftovers;
 mod man;
 mod message;
 mod mu;
@@ -136,6 +140,9 @@ fn main() -> ExitCode {
             Ok(Status::Unusable)
         }
     };
+    // Whatever had to be wiped is wiped.
+    #[cfg(unix)]
+    interrupt::end_if_caught();
     result
         .unwrap_or_else(|error| {
             // Silent on EPIPE.

@@ -5,8 +5,12 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::commit::{Access, StagedFile};
+#[cfg(unix)]
+use crate::interrupt::Hold;
+#[cfg(unix)]
+use crate::leftovers::{self, journal};
 use crate::paths::{STANDARD, is_standard_output, name};
-use crate::terminal::print;
+use crate::terminal::{output_error, result_output};
 
 #[derive(clap::Args)]
 pub(crate) struct OutputArgs {
@@ -74,7 +78,12 @@ impl OutputArgs {
                  (--out - writes it to the terminal)"
             )));
         }
-        Output::new(self.path(), self.existing(), content)
+        let output = Output::new(self.path(), self.existing(), content)?;
+        #[cfg(unix)]
+        if content == Content::Secret && !output.is_standard() {
+            leftovers::report(output.path);
+        }
+        Ok(output)
     }
 }
 
@@ -90,6 +99,9 @@ pub(crate) fn write_each_after(
     results: &[(&Output<'_>, &[u8])],
     last: impl FnOnce() -> io::Result<()>,
 ) -> io::Result<()> {
+    // The first signal removes the temporary files and changes nothing.
+    #[cfg(unix)]
+    let hold = Hold::new();
     let mut staged = Vec::new();
     let mut streams = Vec::new();
     for (output, bytes) in results {
@@ -102,6 +114,13 @@ pub(crate) fn write_each_after(
         output.write_stream(bytes)?;
     }
     last()?;
+    #[cfg(unix)]
+    hold.check()?;
+    #[cfg(unix)]
+    let _journal = {
+        let files: Vec<&StagedFile> = staged.iter().map(|(_, file)| file).collect();
+        journal(&files)?
+    };
     for n in 0..staged.len() {
         let (output, file) = &mut staged[n];
         if let Err(error) = output.publish(file) {
@@ -115,6 +134,13 @@ pub(crate) fn write_each_after(
                 _ => io::Error::other(format!("{error}; {}", left.join("; "))),
             });
         }
+    }
+    for (output, file) in &staged {
+        let flushed = file.flush_name().map_err(|error| {
+            let why = format!("is written, but its directory is not flushed: {error}");
+            output.named(&io::Error::new(error.kind(), why))
+        });
+        flushed?;
     }
     Ok(())
 }
@@ -193,7 +219,9 @@ impl<'a> Output<'a> {
 
     fn write_stream(&self, bytes: &[u8]) -> io::Result<()> {
         if self.is_standard() {
-            return print(bytes);
+            return result_output()
+                .and_then(|mut file| file.write_all(bytes))
+                .map_err(|error| output_error(&error));
         }
         let write = || {
             let mut file = OpenOptions::new().write(true).open(self.path)?;

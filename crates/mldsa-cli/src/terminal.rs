@@ -25,20 +25,44 @@ pub(crate) fn print(bytes: impl AsRef<[u8]>) -> io::Result<()> {
         .map_err(|error| output_error(&error))
 }
 
+/// Standard output for a result that is nowhere else: a signature or a key. The standard library
+/// opens `/dev/null` for reading and writing where the stream is closed, and writing there would
+/// lose the result without an error.
+pub(crate) fn result_output() -> io::Result<File> {
+    let file = standard_output()?;
+    #[cfg(unix)]
+    if is_substitute(&file) {
+        return Err(io::Error::other("closed"));
+    }
+    Ok(file)
+}
+
+/// Returns whether the file is `/dev/null`, opened for reading too. A shell's `> /dev/null` is
+/// opened for writing only.
+#[cfg(unix)]
+fn is_substitute(file: &File) -> bool {
+    use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
+    let access = fcntl_getfl(file).map(|flags| flags & OFlags::RWMODE);
+    let device = |found: rustix::fs::Stat| found.st_rdev;
+    access == Ok(OFlags::RDWR)
+        && stat("/dev/null").is_ok_and(|null| fstat(file).map(device) == Ok(device(null)))
+}
+
 /// An error of standard output. The kind is kept: `main` ignores a closed pipe.
 pub(crate) fn output_error(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("standard output: {error}"))
 }
 
-/// Writes one line to standard error. Control characters, of file names for example, are escaped:
-/// a terminal would execute them.
+/// Writes one line to standard error. Characters that a terminal would execute or not show, of
+/// file names for example, are escaped.
 pub(crate) fn complain(what: impl Display) {
     let line = format!("mldsa: {}\n", escaped(&what.to_string(), |_| false));
     // A closed standard error changes nothing.
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-/// [`complain`] for errors of clap: with clap's colours, unless an argument has control characters.
+/// [`complain`] for errors of clap: with clap's colours, unless an argument has characters that
+/// are escaped.
 pub(crate) fn complain_of_arguments(error: &clap::Error) {
     let plain = error.to_string();
     let text = escaped(&plain, |character| character == '\n');
@@ -49,15 +73,47 @@ pub(crate) fn complain_of_arguments(error: &clap::Error) {
     };
 }
 
-/// Escapes the control characters that are not `allowed`.
+/// Escapes the characters that are not visible and not `allowed`.
 fn escaped(text: &str, allowed: fn(char) -> bool) -> String {
     let mut out = String::new();
     for character in text.chars() {
-        if character.is_control() && !allowed(character) {
-            out.extend(character.escape_default());
-        } else {
+        if is_visible(character) || allowed(character) {
             out.push(character);
+        } else {
+            out.extend(character.escape_default());
         }
     }
     out
+}
+
+/// Returns whether a character is seen and leaves the order of its neighbours: no control or
+/// format character, no space except the usual one, no blank letter or variation selector.
+pub(crate) fn is_visible(character: char) -> bool {
+    let blank = matches!(
+        character,
+        '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}'
+            | '\u{e0100}'..='\u{e01ef}'
+    );
+    // The standard library escapes marks that follow no letter, and what is not printable.
+    let mut buffer = [b'a'; 5];
+    let len = character.encode_utf8(&mut buffer[1..]).len();
+    let text = core::str::from_utf8(&buffer[..=len]).unwrap_or_default();
+    let quoted = matches!(character, '"' | '\'' | '\\');
+    !blank && (quoted || text.escape_debug().eq(text.chars()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deceptive_characters_are_escaped() {
+        let text = "a\u{1b}]0;x\u{7}\u{9b}b\u{202e}c\u{200b}\u{2066}d\u{ad}\u{feff}\u{a0}\u{3164}\u{2028}\u{e0041}";
+        let shown = escaped(text, |_| false);
+        assert!(shown.is_ascii(), "{shown}");
+        assert!(shown.contains("b\\u{202e}c\\u{200b}\\u{2066}d"), "{shown}");
+        let names = "caf\u{e9} cafe\u{301} \u{65e5}\u{672c} \u{939}\u{93f}\u{928}\u{94d}\u{926}\u{940} \u{2013} '\"\\ \u{1f511}";
+        assert_eq!(escaped(names, |_| false), names);
+    }
 }
