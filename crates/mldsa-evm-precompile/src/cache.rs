@@ -8,7 +8,7 @@ use std::vec::Vec;
 
 use lru::LruCache;
 use mldsa_core::{
-    Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedVerifyingKey, VerifyingKey,
+    Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedVerifyingKey, Signature, VerifyingKey,
 };
 
 use crate::{OutOfGas, PrecompileOutput, Set, charged, split};
@@ -19,8 +19,11 @@ mod tests;
 /// A bounded cache of prepared keys. Verdicts and gas are those of
 /// [`Set::execute`]: the look-up compares all bytes of a key, and a prepared
 /// key gives the verdicts of the encoded key. The cache saves time only. Prices must not
-/// depend on it: with ever new keys, each call adds the expansion of the key and one
-/// insertion to the verification.
+/// depend on it: with ever new keys that sign, each call adds one insertion and the checks of
+/// hint and z to the verification.
+///
+/// A key is expanded only for a signature whose hint and z are well-formed, and stored only after
+/// a valid signature: malformed and forged signatures evict nothing.
 ///
 /// Every call takes constant amortised time. The hash table has a random key, because the
 /// callers of the precompile choose the public keys.
@@ -38,7 +41,7 @@ pub struct KeyCache {
 type Prepared<P> = LruCache<Vec<u8>, PreparedVerifyingKey<P>, RandomState>;
 
 impl KeyCache {
-    /// A cache of at most `keys` keys per set. With 0 the cache stores no key.
+    /// Makes a cache of at most `keys` keys per set. With 0 it stores no key.
     pub fn new(keys: usize) -> Self {
         Self {
             keys,
@@ -48,17 +51,17 @@ impl KeyCache {
         }
     }
 
-    /// Number of cached keys.
+    /// Returns the number of cached keys.
     pub fn len(&self) -> usize {
         self.set44.len() + self.set65.len() + self.set87.len()
     }
 
-    /// Whether the cache is empty.
+    /// Returns whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// [`Set::execute`] with this cache.
+    /// Executes the precompile of `set` as [`Set::execute`] does, with the keys of this cache.
     ///
     /// # Errors
     /// As [`Set::execute`].
@@ -85,7 +88,7 @@ impl fmt::Debug for KeyCache {
     }
 }
 
-/// An empty map of at most `capacity` entries, at least one. It grows on demand:
+/// Makes an empty map of at most `capacity` entries, at least one. It grows on demand:
 /// `LruCache::new` allocates for all entries.
 fn bounded<K: Hash + Eq, V, S: BuildHasher>(capacity: usize, hasher: S) -> LruCache<K, V, S> {
     let mut map = LruCache::unbounded_with_hasher(hasher);
@@ -94,14 +97,36 @@ fn bounded<K: Hash + Eq, V, S: BuildHasher>(capacity: usize, hasher: S) -> LruCa
 }
 
 fn verify<P: ParameterSet>(prepared: &mut Prepared<P>, input: &[u8]) -> bool {
+    verify_with(prepared, input, |key| key.prepare())
+}
+
+/// Verifies under the cached key, or under a key that is prepared for this call. The second one is
+/// prepared after the checks that need no key, and is stored if the signature is valid.
+fn verify_with<P: ParameterSet>(
+    prepared: &mut Prepared<P>,
+    input: &[u8],
+    prepare: impl FnOnce(&VerifyingKey<P>) -> PreparedVerifyingKey<P>,
+) -> bool {
     let Some((pk, signature, message)) = split::<P>(input) else {
         return false;
     };
-    let prepare = || VerifyingKey::from_bytes(pk).map(|key| key.prepare());
-    prepared
-        .try_get_or_insert_ref(pk, prepare)
-        .is_ok_and(|key| {
-            key.verify_with_context(message, Context::EMPTY, signature)
-                .is_ok()
-        })
+    let is_valid = |key: &PreparedVerifyingKey<P>| {
+        key.verify_with_context(message, Context::EMPTY, signature)
+            .is_ok()
+    };
+    if let Some(key) = prepared.get(pk) {
+        return is_valid(key);
+    }
+    let (Ok(key), Ok(_)) = (
+        VerifyingKey::from_bytes(pk),
+        Signature::<P>::from_bytes(signature),
+    ) else {
+        return false;
+    };
+    let key = prepare(&key);
+    let valid = is_valid(&key);
+    if valid {
+        prepared.put(pk.to_vec(), key);
+    }
+    valid
 }

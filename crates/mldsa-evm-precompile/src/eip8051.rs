@@ -45,6 +45,7 @@ const MESSAGE_LEN: usize = 32;
 const KEY_LEN: usize = MATRIX_LEN + CRH_LEN + K * POLY_LEN;
 /// Bytes of an input: message, signature, expanded key.
 const INPUT_LEN: usize = MESSAGE_LEN + MlDsa44::SIG_LEN + KEY_LEN;
+
 /// One of the two precompiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
@@ -58,7 +59,7 @@ impl Variant {
     /// Gas of either precompile.
     pub const GAS: u64 = 4_500;
 
-    /// The precompile.
+    /// Executes the precompile: verifies a signature under an expanded key.
     ///
     /// # Errors
     /// [`OutOfGas`] when `gas_limit` is below [`Self::GAS`].
@@ -74,7 +75,7 @@ impl Variant {
     }
 }
 
-/// Verdict of [`Variant::execute`] for a message of any length, as in the vectors of the
+/// Verifies as [`Variant::execute`] does, for a message of any length, as in the vectors of the
 /// proposal.
 fn verify(variant: Variant, key: &[u8], message: &[u8], signature: &[u8]) -> bool {
     verified(variant, key, message, signature).is_some()
@@ -140,7 +141,7 @@ fn verified(variant: Variant, key: &[u8], message: &[u8], signature: &[u8]) -> O
     (signature.c_tilde == c_tilde).then_some(())
 }
 
-/// Big-endian coefficients below q; `None` if one is not.
+/// Reads big-endian coefficients below q; `None` if one is not.
 fn read(bytes: &[u8], out: &mut NttPoly) -> Option<()> {
     let (words, _) = bytes.as_chunks::<4>();
     for (word, a) in words.iter().zip(&mut out.0) {

@@ -44,7 +44,7 @@ impl Set {
     /// All three sets.
     pub const ALL: [Self; 3] = [Self::MlDsa44, Self::MlDsa65, Self::MlDsa87];
 
-    /// Name in FIPS 204.
+    /// Returns the name in FIPS 204.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MlDsa44 => MlDsa44::NAME,
@@ -53,7 +53,7 @@ impl Set {
         }
     }
 
-    /// Length of the public key, the first part of the input, in bytes.
+    /// Returns the length of the public key, the first part of the input, in bytes.
     const fn pk_len(self) -> usize {
         match self {
             Self::MlDsa44 => MlDsa44::PK_LEN,
@@ -62,7 +62,7 @@ impl Set {
         }
     }
 
-    /// Length of the signature, the second part of the input, in bytes.
+    /// Returns the length of the signature, the second part of the input, in bytes.
     const fn sig_len(self) -> usize {
         match self {
             Self::MlDsa44 => MlDsa44::SIG_LEN,
@@ -71,7 +71,7 @@ impl Set {
         }
     }
 
-    /// Gas of EIP-8355 without the message.
+    /// Returns the gas of EIP-8355 without the message.
     const fn base_gas(self) -> u64 {
         match self {
             Self::MlDsa44 => 6_500,
@@ -80,14 +80,14 @@ impl Set {
         }
     }
 
-    /// Gas of an input of `len` bytes. An input too short for key and signature is
+    /// Returns the gas of an input of `len` bytes. An input too short for key and signature is
     /// priced without a message.
     pub const fn gas(self, len: usize) -> u64 {
         let message = len.saturating_sub(self.pk_len() + self.sig_len());
         self.base_gas() + GAS_PER_WORD * (message as u64).div_ceil(32)
     }
 
-    /// The precompile of this set.
+    /// Executes the precompile of this set: verifies a signature with an empty context.
     ///
     /// # Errors
     /// [`OutOfGas`] when `gas_limit` is below [`Self::gas`] of the input.
@@ -110,7 +110,7 @@ pub struct PrecompileOutput {
 }
 
 impl PrecompileOutput {
-    /// The 32 bytes that the call returns: one or zero, big endian.
+    /// Returns the 32 bytes of the call's output: one or zero, big endian.
     pub const fn word(&self) -> [u8; 32] {
         let mut word = [0; 32];
         word[31] = self.valid as u8;
@@ -144,7 +144,7 @@ fn charged(
     Ok(PrecompileOutput { gas_used, valid })
 }
 
-/// Public key, signature and message of an input; `None` if it is too short.
+/// Splits an input into public key, signature and message; `None` if it is too short.
 fn split<P: ParameterSet>(input: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (pk, rest) = input.split_at_checked(P::PK_LEN)?;
     let (signature, message) = rest.split_at_checked(P::SIG_LEN)?;

@@ -62,7 +62,61 @@ fn keys_differ_in_any_byte() {
         assert!(cache.execute(Set::MlDsa44, &honest, 20_000).unwrap().valid);
         assert!(!cache.execute(Set::MlDsa44, &other, 20_000).unwrap().valid);
     }
-    assert_eq!(cache.len(), 2);
+    // A key is stored after a valid signature.
+    assert_eq!(cache.len(), 1);
+}
+
+/// Counts the expansions of keys in a call.
+fn expansions<P: ParameterSet>(cache: &mut Prepared<P>, input: &[u8]) -> (bool, u32) {
+    let mut count = 0;
+    let valid = verify_with(cache, input, |key| {
+        count += 1;
+        key.prepare()
+    });
+    (valid, count)
+}
+
+/// No key is expanded for a signature whose hint or z is malformed, and a forged one evicts no key
+/// of a set.
+fn only_keys_that_sign_are_stored<P: ParameterSet>() {
+    let mut cache: Prepared<P> = bounded(2, RandomState::new());
+    let honest = [1, 2].map(|seed| input::<P>(seed, false));
+    for round in [1, 0, 0] {
+        for input in &honest {
+            assert_eq!(expansions(&mut cache, input), (true, round));
+        }
+    }
+    for seed in 3..8 {
+        let good = input::<P>(seed, false);
+        let signature = P::PK_LEN..P::PK_LEN + P::SIG_LEN;
+        let mut hint = good.clone();
+        hint[signature.end - 1] = 0xff;
+        let mut z = good.clone();
+        z[P::PK_LEN + P::C_TILDE_LEN..][..3].fill(0);
+        for malformed in [&hint[..], &z, &good[..signature.end - 1], b""] {
+            assert_eq!(expansions(&mut cache, malformed), (false, 0));
+        }
+        assert_eq!(expansions(&mut cache, &input::<P>(seed, true)), (false, 1));
+        assert!(
+            honest
+                .iter()
+                .all(|input| cache.contains(&input[..P::PK_LEN]))
+        );
+    }
+    // A known key is not expanded for any signature, and stays.
+    assert_eq!(expansions(&mut cache, &input::<P>(1, true)), (false, 0));
+    assert_eq!(expansions(&mut cache, &honest[0]), (true, 0));
+    // A new key that signs takes the place of the least recently used one.
+    assert_eq!(expansions(&mut cache, &input::<P>(3, false)), (true, 1));
+    assert_eq!(expansions(&mut cache, &honest[0]), (true, 0));
+    assert_eq!(expansions(&mut cache, &honest[1]), (true, 1));
+}
+
+#[test]
+fn forged_and_malformed_signatures_evict_no_key() {
+    only_keys_that_sign_are_stored::<MlDsa44>();
+    only_keys_that_sign_are_stored::<MlDsa65>();
+    only_keys_that_sign_are_stored::<MlDsa87>();
 }
 
 #[test]
@@ -125,10 +179,10 @@ fn steps(
     let look_ups = keys.end - keys.start;
     STEPS.set(0);
     for key in keys {
-        assert_eq!(
-            map.try_get_or_insert_ref(&Counted(key), || Ok::<_, ()>(key)),
-            Ok(&key)
-        );
+        // As `verify_with` does with a valid signature.
+        if map.get(&Counted(key)).is_none() {
+            map.put(Counted(key), key);
+        }
     }
     1_000 * STEPS.get() / look_ups
 }
