@@ -14,8 +14,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::input;
 use crate::jsonl::{Fields, LineError, LineReader};
 use crate::paths::Files;
-use crate::signer::Implementation;
-use crate::terminal::{output_error, standard_output};
+use crate::terminal::{escaped, output_error};
 
 #[derive(clap::Args)]
 pub(crate) struct BatchArgs {
@@ -31,10 +30,6 @@ pub(crate) struct BatchArgs {
     #[arg(long)]
     pub(crate) allow_weak_prehash: bool,
 
-    /// Implementation; results do not depend on it
-    #[arg(long, alias = "engine", value_enum, default_value_t = Implementation::Core)]
-    pub(crate) implementation: Implementation,
-
     /// Lines with more bytes than this are errors; bounds the memory
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20,
           value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
@@ -44,9 +39,9 @@ pub(crate) struct BatchArgs {
 /// The form of an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// `{"line":n,`, the answer and `}`.
+    /// `{"line":n,`, the `id` of the line if it has one, the answer and `}`.
     Json,
-    /// `line n: ` and the answer. An empty answer takes no line.
+    /// `line n: `, or `line n (id): `, and the answer. An empty answer takes no line.
     Text,
 }
 
@@ -66,9 +61,10 @@ impl BatchArgs {
         Files::default().read([&*self.file]).print()
     }
 
-    /// Opens the input and starts the workers. Chunks have at most `max_lines`
-    /// lines.
-    pub(crate) fn open(&self, max_lines: usize) -> io::Result<Batch> {
+    /// Opens the input and starts the workers. Chunks have at most `max_lines` lines. Answers go to
+    /// `output`.
+    pub(crate) fn open(&self, max_lines: usize, output: io::Result<File>) -> io::Result<Batch> {
+        let output = output.map_err(|error| output_error(&error))?;
         let cpus = || thread::available_parallelism().map_or(1, usize::from);
         let threads = self.threads.map_or_else(cpus, usize::from);
         let mut pool = ThreadPoolBuilder::new().num_threads(threads);
@@ -89,7 +85,7 @@ impl BatchArgs {
             pool: Arc::new(pool),
             path: self.file.clone(),
             reader: LineReader::new(progress.wrap_read(file), self.max_line as usize, max_lines),
-            output: BufWriter::new(standard_output()?),
+            output: BufWriter::new(output),
             progress,
             started: Instant::now(),
             lines: 0,
@@ -110,24 +106,32 @@ impl Batch {
     ) -> io::Result<()> {
         let explain = |error: io::Error| input::named(&self.path, &error);
         while let Some(chunk) = self.reader.next_chunk().map_err(explain)? {
-            let parsed = self.pool.install(|| {
-                (0..chunk.len())
-                    .into_par_iter()
-                    .map(|i| parse(chunk.parse(i, known)))
-                    .collect()
-            });
+            let parse_line = |index| {
+                let fields = chunk.parse(index, known);
+                let id = fields.as_ref().ok().and_then(|fields| fields.text("id"));
+                (id.map(str::to_owned), parse(fields))
+            };
+            let lines = (0..chunk.len()).into_par_iter().map(parse_line);
+            let (ids, parsed): (Vec<_>, _) = self.pool.install(|| lines.unzip());
             let answers = answer(parsed);
             let (output, lines) = (&mut self.output, &mut self.lines);
             let write = || {
                 let mut text = Vec::new();
-                for answer in answers {
+                for (answer, id) in answers.into_iter().zip(ids) {
                     *lines += 1;
                     text.clear();
                     print(&mut text, answer)?;
                     let [before, after] = match style {
-                        Style::Json => [format!("{{\"line\":{lines},"), "}\n".into()],
                         Style::Text if text.is_empty() => continue,
-                        Style::Text => [format!("line {lines}: "), "\n".into()],
+                        Style::Json => {
+                            let id = id.map_or_else(String::new, |id| format!("\"id\":\"{id}\","));
+                            [format!("{{\"line\":{lines},{id}"), "}\n".into()]
+                        }
+                        Style::Text => {
+                            let id = id.map(|id| format!(" ({})", escaped(&id, |_| false)));
+                            let id = id.unwrap_or_default();
+                            [format!("line {lines}{id}: "), "\n".into()]
+                        }
                     };
                     output.write_all(before.as_bytes())?;
                     output.write_all(&text)?;

@@ -1,5 +1,6 @@
 //! `mldsa batch-sign`.
 
+use core::fmt::Write as _;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use crate::json_request::{Request, Set, with_set};
 use crate::jsonl::{Fields, LineError};
 use crate::paths::Files;
 use crate::random::random;
-use crate::signer::{Answer, Implementation, Job, Order, PrivateKey};
+use crate::signer::{Answer, MAX_GROUP, PrivateKey, SignLine, Signing, sign};
+use crate::terminal::result_output;
 
 /// Sign messages from JSON lines
 #[derive(clap::Args)]
@@ -26,6 +28,10 @@ pub(crate) struct Args {
     /// Sign lines without "rnd" without fresh randomness: the same signature every time
     #[arg(long)]
     deterministic: bool,
+
+    /// Repeat set, message and context in the answers, as `batch-verify` reads them
+    #[arg(long)]
+    echo: bool,
 }
 
 const HELP: &str = r#"INPUT  One JSON object a line; all values are strings without escapes, bytes are hex:
@@ -38,12 +44,20 @@ const HELP: &str = r#"INPUT  One JSON object a line; all values are strings with
   checked for consistency). Signing is hedged with 32 fresh random bytes a line;
   "rnd" (32 bytes) replaces them, and --deterministic uses zeros. Every signature is
   verified before it is written, several at a time. A line with only a key returns
-  its public key. Hash names as in `batch-verify`.
+  its public key. Hash names as in `batch-verify`. An "id" of any line, a string,
+  is repeated in its answer.
 
 OUTPUT  One JSON object for every line, in order:
   {"line":1,"pk":"..","sig":".."}
   {"line":2,"pk":".."}         a line with only a key
-  {"line":3,"error":".."}      the line is unusable; it does not stop the others
+  {"line":3,"id":"tx-7","error":".."}   the line is unusable; the others go on
+  With --echo the answers to lines with a message have "set", the message and "ctx".
+
+EXAMPLES
+  Sign the lines of a file:
+    mldsa batch-sign requests.jsonl > signed.jsonl
+  Sign and verify:
+    mldsa batch-sign --echo requests.jsonl | mldsa batch-verify -
 
 EXIT CODE  0 every line was answered, 2 some line is unusable or the run could
 not finish."#;
@@ -58,8 +72,11 @@ const LINE_STACK: usize = 64 << 10;
 const ANSWER_STACK: usize = 256 << 10;
 
 const FIELDS: &[&str] = &[
-    "set", "seed", "sk", "msg", "mu", "prehash", "digest", "ctx", "rnd",
+    "id", "set", "seed", "sk", "msg", "mu", "prehash", "digest", "ctx", "rnd",
 ];
+
+/// The fields that `--echo` repeats.
+const ECHOED: [&str; 6] = ["set", "msg", "mu", "prehash", "digest", "ctx"];
 
 impl Args {
     pub(crate) fn files(&self) -> Files<'_> {
@@ -68,23 +85,33 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let mut batch = args.batch.open(MAX_LINES)?;
+    let mut batch = args.batch.open(MAX_LINES, result_output())?;
     let (mut signed, mut keys, mut unusable) = (0, 0, 0);
     let pool = Arc::clone(&batch.pool);
     batch.for_each_line(
         Style::Json,
         FIELDS,
         // Moves of keys leave copies on the stack.
-        |fields| zeroize_stack::<LINE_STACK, _>(|| fields.and_then(|fields| job(&fields, args))),
-        |jobs| answers(&pool, args.batch.implementation, jobs),
+        |fields| {
+            zeroize_stack::<LINE_STACK, _>(|| fields.and_then(|fields| request(&fields, args)))
+        },
+        |jobs| answers(&pool, jobs),
         |output, answer| match answer {
-            Ok(Answer { pk, sig: Some(sig) }) => {
+            Ok(Answer {
+                echo,
+                pk,
+                sig: Some(sig),
+            }) => {
                 signed += 1;
-                write!(output, "\"pk\":\"{pk}\",\"sig\":\"{sig}\"")
+                write!(output, "{echo}\"pk\":\"{pk}\",\"sig\":\"{sig}\"")
             }
-            Ok(Answer { pk, sig: None }) => {
+            Ok(Answer {
+                echo,
+                pk,
+                sig: None,
+            }) => {
                 keys += 1;
-                write!(output, "\"pk\":\"{pk}\"")
+                write!(output, "{echo}\"pk\":\"{pk}\"")
             }
             Err(error) => {
                 unusable += 1;
@@ -105,7 +132,8 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     })
 }
 
-fn job(fields: &Fields<'_>, args: &Args) -> Result<(Set, Job), LineError> {
+/// The request of one line: the set of its key, and what is asked for.
+fn request(fields: &Fields<'_>, args: &Args) -> Result<(Set, SignLine), LineError> {
     let set = Set::from_fields(fields)?;
     let request = Request::from_fields(fields, set, args.batch.allow_weak_prehash)?;
     let key = private_key(fields)?;
@@ -113,42 +141,45 @@ fn job(fields: &Fields<'_>, args: &Args) -> Result<(Set, Job), LineError> {
     if request.is_none() && given.is_some() {
         return Err(LineError::new("\"rnd\" without a message"));
     }
-    let order = request.map(|request| {
+    let signing = request.map(|request| {
         let rnd = match given {
             None if !args.deterministic => {
                 Some(random().map_err(|error| LineError::new(error.to_string()))?)
             }
             given => given,
         };
-        Order::new(request, rnd.map(Box::new))
+        Signing::new(request, rnd.map(Box::new))
     });
-    let order = order.transpose()?;
-    Ok((set, Job { key, order }))
+    let signing = signing.transpose()?;
+    let mut echo = String::new();
+    for name in ECHOED.into_iter().filter(|_| args.echo) {
+        if let Some(text) = fields.text(name) {
+            let _ = write!(echo, "\"{name}\":\"{text}\",");
+        }
+    }
+    Ok((set, SignLine { key, signing, echo }))
 }
 
-/// One answer for each line. Workers get groups of lines of one set, as large as the
-/// implementation takes but small enough for every worker to have one.
+/// Makes one answer for each line. Workers get groups of lines of one set, large enough to fill
+/// the lanes but small enough for every worker to have one.
 fn answers(
     pool: &ThreadPool,
-    implementation: Implementation,
-    lines: Vec<Result<(Set, Job), LineError>>,
+    lines: Vec<Result<(Set, SignLine), LineError>>,
 ) -> Vec<Result<Answer, LineError>> {
     let size = lines.len().div_ceil(pool.current_num_threads());
-    let size = size.clamp(1, implementation.group());
+    let size = size.clamp(1, MAX_GROUP);
     let mut groups = Vec::new();
     for set in Set::ALL {
         let of_set = lines.iter().enumerate().filter_map(|(n, line)| match line {
             Ok((of, job)) if *of == set => Some((n, job)),
             _ => None,
         });
-        let of_set: Vec<(usize, &Job)> = of_set.collect();
+        let of_set: Vec<(usize, &SignLine)> = of_set.collect();
         groups.extend(of_set.chunks(size).map(|group| (set, group.to_vec())));
     }
-    let sign = |(set, group): (Set, Vec<(usize, &Job)>)| {
+    let sign = |(set, group): (Set, Vec<(usize, &SignLine)>)| {
         let (numbers, jobs): (Vec<_>, Vec<_>) = group.into_iter().unzip();
-        let answers = zeroize_stack::<ANSWER_STACK, _>(
-            || with_set!(set, P => implementation.sign::<P>(&jobs)),
-        );
+        let answers = zeroize_stack::<ANSWER_STACK, _>(|| with_set!(set, P => sign::<P>(&jobs)));
         numbers.into_iter().zip(answers)
     };
     let groups = groups.into_par_iter();
@@ -156,9 +187,10 @@ fn answers(
     let lines = lines.into_iter().enumerate();
     lines
         .map(|(n, line)| {
-            line?;
+            let (_, SignLine { echo, .. }) = line?;
             let missing = || Err(LineError::new("not answered"));
-            signed.remove(&n).unwrap_or_else(missing)
+            let answer = signed.remove(&n).unwrap_or_else(missing)?;
+            Ok(Answer { echo, ..answer })
         })
         .collect()
 }

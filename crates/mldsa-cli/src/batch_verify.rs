@@ -1,15 +1,10 @@
 //! `mldsa batch-verify`.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io::{self, IsTerminal, Write};
-use std::sync::Arc;
 
 use batch_verify::{BatchVerifier, Item, Message, Mode, RejectReason, Threads};
 use clap::ValueEnum;
-use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreHashed};
-use mldsa_lowmem::VerifyingKey;
-use rayon::ThreadPool;
-use rayon::prelude::*;
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 use zeroize::Zeroizing;
 
 use crate::Status;
@@ -19,9 +14,9 @@ use crate::certificate::Certificate;
 #[cfg(feature = "gpu")]
 use crate::gpu::{Device, Lazy};
 use crate::json_request::{self, Request, Set};
-use crate::jsonl::{Fields, LineError};
+use crate::jsonl::{Fields, LINE, LineError};
 use crate::paths::Files;
-use crate::signer::Implementation;
+use crate::terminal::standard_output;
 
 /// Verify signatures from JSON lines
 #[derive(clap::Args)]
@@ -64,9 +59,10 @@ const HELP: &str = r#"INPUT  One JSON object a line; all values are strings with
   {"set":"ML-DSA-87","pk":"..","sig":"..","prehash":"SHA2-512","digest":".."}
   "cert" instead of "pk" is an X.509 certificate in DER, of which only the
   public key is used. Sets may be mixed. "ctx" belongs to "msg" and "prehash".
-  Names are written as here. Hashes: SHA2-224, SHA2-256, SHA2-384, SHA2-512,
-  SHA2-512/224, SHA2-512/256, SHA3-224, SHA3-256, SHA3-384, SHA3-512, SHAKE-128,
-  SHAKE-256.
+  Names are written as here. An "id", a string, is repeated in the answer; "line"
+  is ignored, so that answers of `batch-sign --echo` are read. Hashes: SHA2-224,
+  SHA2-256, SHA2-384, SHA2-512, SHA2-512/224, SHA2-512/256, SHA3-224, SHA3-256,
+  SHA3-384, SHA3-512, SHAKE-128, SHAKE-256.
 
 OUTPUT  On a terminal without --json a text for every line that is not valid, and
   a summary. Otherwise one JSON object for every line, in order:
@@ -92,6 +88,12 @@ MODES  An unusable line never stops a run.
   any-invalid    lines not verified by the time of the stop are skipped; an
                  unusable line is an error if it was read by then
 
+EXAMPLES
+  Verify the lines of a file and keep those that are not valid:
+    mldsa batch-verify votes.jsonl | grep -v '"valid":true'
+  Stop at the first invalid line:
+    mldsa batch-verify --mode first-invalid votes.jsonl
+
 EXIT CODE  0 every line is valid, 1 some line is invalid, 2 some line is
 unusable, there was no line at all, or the run could not finish."#;
 
@@ -99,7 +101,7 @@ unusable, there was no line at all, or the run could not finish."#;
 const MAX_LINES: usize = 1024;
 
 const FIELDS: &[&str] = &[
-    "set", "pk", "cert", "sig", "msg", "mu", "prehash", "digest", "ctx",
+    LINE, "id", "set", "pk", "cert", "sig", "msg", "mu", "prehash", "digest", "ctx",
 ];
 
 impl Args {
@@ -117,7 +119,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let mut batch = args.batch.open(args.max_lines())?;
+    let mut batch = args.batch.open(args.max_lines(), standard_output())?;
     let verifiers = Verifiers::new(args, &batch)?;
     let style = if io::stdout().is_terminal() && !args.json {
         Style::Text
@@ -129,7 +131,9 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     batch.for_each_line(
         style,
         FIELDS,
-        |fields| fields.and_then(|fields| Job::from_fields(&fields, args.batch.allow_weak_prehash)),
+        |fields| {
+            fields.and_then(|fields| Candidate::from_fields(&fields, args.batch.allow_weak_prehash))
+        },
         |jobs| {
             if stopped {
                 return jobs.iter().map(|_| Verdict::Skipped).collect();
@@ -165,14 +169,14 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
 }
 
 /// A usable line.
-struct Job {
+struct Candidate {
     set: Set,
     pk: Zeroizing<Vec<u8>>,
     sig: Zeroizing<Vec<u8>>,
     request: Request,
 }
 
-impl Job {
+impl Candidate {
     fn from_fields(fields: &Fields<'_>, allow_weak: bool) -> Result<Self, LineError> {
         let set = Set::from_fields(fields)?;
         let pk = match fields.hex("cert")? {
@@ -215,25 +219,6 @@ impl Job {
         };
         Ok(Item::new(self.pk.as_slice(), context, message, &self.sig))
     }
-
-    /// The tiers of `mldsa-lowmem` differ in signing only.
-    fn verify_lowmem<P: ParameterSet>(&self) -> Result<(), RejectReason> {
-        // Contexts too long were rejected before.
-        let context = Context::new(&self.request.context).map_err(|_| RejectReason::Other)?;
-        let pk =
-            VerifyingKey::<P>::from_bytes(&self.pk).map_err(|_| RejectReason::PublicKeyLength)?;
-        match &self.request.message {
-            json_request::Message::Bytes(message) => {
-                pk.verify_with_context(message, context, &self.sig)
-            }
-            json_request::Message::Mu(mu) => pk.verify_mu(mu, &self.sig),
-            json_request::Message::PreHashed { hash, digest } => {
-                let digest = PreHashed::new_allow_weak(*hash, digest)?;
-                pk.verify_prehashed(&digest, context, &self.sig)
-            }
-        }
-        .map_err(RejectReason::from)
-    }
 }
 
 /// Result of one line.
@@ -273,8 +258,6 @@ impl From<Result<(), RejectReason>> for Verdict {
 /// One verifier per set, on the same workers.
 struct Verifiers {
     mode: ModeArg,
-    implementation: Implementation,
-    pool: Arc<ThreadPool>,
     ml_dsa_44: BatchVerifier<MlDsa44>,
     ml_dsa_65: BatchVerifier<MlDsa65>,
     ml_dsa_87: BatchVerifier<MlDsa87>,
@@ -305,8 +288,6 @@ impl Verifiers {
         }
         Ok(Self {
             mode: args.mode,
-            implementation: args.batch.implementation,
-            pool: batch.pool.clone(),
             ml_dsa_44: build(args, batch)?,
             ml_dsa_65: build(args, batch)?,
             ml_dsa_87: build(args, batch)?,
@@ -314,7 +295,7 @@ impl Verifiers {
     }
 
     /// The verdicts on a chunk, in order.
-    fn verify(&self, jobs: Vec<Result<Job, LineError>>) -> Vec<Verdict> {
+    fn verify(&self, jobs: Vec<Result<Candidate, LineError>>) -> Vec<Verdict> {
         let mut items = Vec::with_capacity(jobs.len());
         let mut verdicts = Vec::with_capacity(jobs.len());
         for job in &jobs {
@@ -329,9 +310,9 @@ impl Verifiers {
             verdicts.push(verdict);
         }
 
-        self.verify_set(&self.ml_dsa_44, Set::MlDsa44, &jobs, &items, &mut verdicts);
-        self.verify_set(&self.ml_dsa_65, Set::MlDsa65, &jobs, &items, &mut verdicts);
-        self.verify_set(&self.ml_dsa_87, Set::MlDsa87, &jobs, &items, &mut verdicts);
+        self.verify_set(&self.ml_dsa_44, Set::MlDsa44, &items, &mut verdicts);
+        self.verify_set(&self.ml_dsa_65, Set::MlDsa65, &items, &mut verdicts);
+        self.verify_set(&self.ml_dsa_87, Set::MlDsa87, &items, &mut verdicts);
 
         drop(items);
         let lowest = Self::lowest_invalid(&verdicts).unwrap_or(verdicts.len());
@@ -350,7 +331,6 @@ impl Verifiers {
         &self,
         verifier: &BatchVerifier<P>,
         set: Set,
-        jobs: &[Result<Job, LineError>],
         items: &[Option<(Set, Item<'_>)>],
         verdicts: &mut [Verdict],
     ) {
@@ -367,40 +347,10 @@ impl Verifiers {
                 _ => None,
             })
             .unzip();
-        let outcomes = match self.implementation {
-            Implementation::Core => verifier.verify(batch.iter().copied()).into_verdicts(),
-            _ => self.verify_lowmem::<P>(&indices, jobs),
-        };
+        let outcomes = verifier.verify(batch.iter().copied()).into_verdicts();
         for (index, outcome) in indices.into_iter().zip(outcomes) {
             verdicts[index] = outcome.into();
         }
-    }
-
-    /// The verdicts at `indices`, each item verified alone; items after an early exit are skipped.
-    fn verify_lowmem<P: ParameterSet>(
-        &self,
-        indices: &[usize],
-        jobs: &[Result<Job, LineError>],
-    ) -> Vec<Result<(), RejectReason>> {
-        let end = AtomicUsize::new(usize::MAX);
-        let verify = |&index: &usize| {
-            let Ok(job) = &jobs[index] else {
-                return Err(RejectReason::NotVerified);
-            };
-            if index > end.load(Ordering::Relaxed) {
-                return Err(RejectReason::NotVerified);
-            }
-            job.verify_lowmem::<P>().inspect_err(|_| {
-                let new_end = match self.mode {
-                    ModeArg::Full => usize::MAX,
-                    ModeArg::FirstInvalid => index,
-                    ModeArg::AnyInvalid => 0,
-                };
-                end.fetch_min(new_end, Ordering::Relaxed);
-            })
-        };
-        self.pool
-            .install(|| indices.par_iter().map(verify).collect())
     }
 
     fn lowest_invalid(verdicts: &[Verdict]) -> Option<usize> {

@@ -182,7 +182,10 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// The fields of one line: an object whose values are all strings.
+/// The field in which answers number their lines: the only one whose value may be a number.
+pub(crate) const LINE: &str = "line";
+
+/// The fields of one line: an object whose values are strings.
 pub(crate) struct Fields<'a>(Vec<(&'static str, &'a str)>);
 
 impl<'a> Fields<'a> {
@@ -309,7 +312,10 @@ impl<'de> Visitor<'de> for ObjectOf {
                 return Err(A::Error::custom(why));
             }
             let text = value.get().strip_prefix('"');
-            let Some(text) = text.and_then(|text| text.strip_suffix('"')) else {
+            let text = text.and_then(|text| text.strip_suffix('"'));
+            let digits = value.get().bytes().all(|byte| byte.is_ascii_digit());
+            let number = (name == LINE && digits).then(|| value.get());
+            let Some(text) = text.or(number) else {
                 let why = format_args!("field \"{name}\" is not a string");
                 return Err(A::Error::custom(why));
             };

@@ -1,16 +1,10 @@
-//! Values of `--implementation`. Results do not depend on the choice.
+//! Signing of a group of JSON lines with keys of one set.
 
 use base16ct::lower::encode_string;
-use clap::ValueEnum;
 use mldsa_core::internals::ct::{difference, is_zero};
-use mldsa_core::internals::{Secret, Zeroed};
 use mldsa_core::{
-    BatchSigner, Context, KeyError, ParameterSet, PreHash, PreHashed, PreparedSigningKey,
-    Randomness, SignJob, SigningKey, no_alloc::PreparedSigningKeyRef,
-};
-use mldsa_lowmem::{
-    Balanced, CacheMatrix, CacheW0, ExpandedSigningKey, Minimal, MlDsaSigner, Tier, Workspace,
-    keygen_from_seed,
+    BatchSigner, Context, KeyError, ParameterSet, PreHashed, PreparedSigningKey, Randomness,
+    SignJob, SigningKey, no_alloc::PreparedSigningKeyRef,
 };
 use zeroize::Zeroizing;
 
@@ -18,19 +12,9 @@ use crate::backends::chosen;
 use crate::json_request::{Message, Request};
 use crate::jsonl::LineError;
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Implementation {
-    /// mldsa-core, on the SIMD backend of this CPU
-    Core,
-    /// mldsa-lowmem in its smallest tier, as on a device
-    LowmemMinimal,
-    /// mldsa-lowmem, caching the low part of w
-    LowmemCacheW0,
-    /// mldsa-lowmem in at most 15.3 kB
-    LowmemBalanced,
-    /// mldsa-lowmem, caching the matrix
-    LowmemCacheMatrix,
-}
+/// Greatest number of lines that are signed together: enough to fill the lanes to the end. The
+/// expanded key of a line takes up to 79 KiB.
+pub(crate) const MAX_GROUP: usize = 32;
 
 /// 32 secret bytes on the heap: moves leave no copy.
 pub(crate) type Secret32 = Box<Zeroizing<[u8; 32]>>;
@@ -42,7 +26,7 @@ pub(crate) enum PrivateKey {
 }
 
 impl PrivateKey {
-    /// Whether the bytes are equal. Constant time in the bytes.
+    /// Returns whether the bytes are equal. Constant time in the bytes.
     fn is_equal(&self, other: &Self) -> bool {
         let (a, b): (&[u8], &[u8]) = match (self, other) {
             (Self::Seed(seed), Self::Seed(other)) => (&seed[..], &other[..]),
@@ -54,17 +38,17 @@ impl PrivateKey {
 }
 
 /// A message to sign and its randomness.
-pub(crate) struct Order {
+pub(crate) struct Signing {
     request: Request,
     rnd: Option<Secret32>,
 }
 
-impl Order {
-    /// Deterministic without `rnd`. A context that is too long is an error.
+impl Signing {
+    /// Signs deterministically without `rnd`. A context that is too long is an error.
     pub(crate) fn new(request: Request, rnd: Option<Secret32>) -> Result<Self, LineError> {
-        let order = Self { request, rnd };
-        order.context()?;
-        Ok(order)
+        let signing = Self { request, rnd };
+        signing.context()?;
+        Ok(signing)
     }
 
     fn context(&self) -> Result<Context<'_>, LineError> {
@@ -72,135 +56,94 @@ impl Order {
             .map_err(|_| LineError::new("field \"ctx\" has more than 255 bytes"))
     }
 
-    fn randomness(&self) -> Randomness<'_> {
+    /// Makes the core's job under a key.
+    fn job<'a, P: ParameterSet>(
+        &'a self,
+        key: PreparedSigningKeyRef<'a, P>,
+    ) -> Result<SignJob<'a, P>, LineError> {
+        let context = self.context()?;
         let rnd = self.rnd.as_ref();
-        rnd.map_or(Randomness::Deterministic, |rnd| Randomness::Hedged(rnd))
+        let randomness = rnd.map_or(Randomness::Deterministic, |rnd| Randomness::Hedged(rnd));
+        Ok(match &self.request.message {
+            Message::Bytes(message) => SignJob::new(key, message, context, randomness),
+            Message::Mu(mu) => SignJob::mu(key, *mu, randomness),
+            Message::PreHashed { hash, digest } => {
+                let digest = PreHashed::new_allow_weak(*hash, digest)
+                    .map_err(|error| LineError::new(error.to_string()))?;
+                SignJob::prehashed(key, &digest, context, randomness)
+            }
+        })
     }
 }
 
-/// The request of a line: a key, and a signature if there is an order.
-pub(crate) struct Job {
+/// The request of a line: a public key, and a signature if there is a message.
+pub(crate) struct SignLine {
     pub(crate) key: PrivateKey,
-    pub(crate) order: Option<Order>,
+    pub(crate) signing: Option<Signing>,
+    /// Fields that are repeated in the answer.
+    pub(crate) echo: String,
 }
 
 /// The public key, and the signature if one was requested, in hex.
 pub(crate) struct Answer {
+    pub(crate) echo: String,
     pub(crate) pk: String,
     pub(crate) sig: Option<String>,
 }
 
-impl Implementation {
-    /// Greatest number of jobs that are faster together.
-    pub(crate) fn group(self) -> usize {
-        match self {
-            // Enough to fill the lanes to the end. The expanded key of a job takes up to 79 KiB.
-            Self::Core => 32,
-            _ => 1,
-        }
-    }
-
-    /// Imports the keys, checked, and signs.
-    pub(crate) fn sign<P: ParameterSet>(self, jobs: &[&Job]) -> Vec<Result<Answer, LineError>>
-    where
-        CacheW0: Tier<P>,
-        Balanced: Tier<P>,
-        CacheMatrix: Tier<P>,
-    {
-        let one_by_one = |sign: fn(&Job) -> Result<Answer, LineError>| {
-            jobs.iter().map(|job| sign(job)).collect()
-        };
-        match self {
-            Self::Core => sign_core::<P>(jobs),
-            Self::LowmemMinimal => one_by_one(sign_lowmem::<P, Minimal>),
-            Self::LowmemCacheW0 => one_by_one(sign_lowmem::<P, CacheW0>),
-            Self::LowmemBalanced => one_by_one(sign_lowmem::<P, Balanced>),
-            Self::LowmemCacheMatrix => one_by_one(sign_lowmem::<P, CacheMatrix>),
-        }
-    }
-}
-
-fn sign_core<P: ParameterSet>(jobs: &[&Job]) -> Vec<Result<Answer, LineError>> {
-    // Lines that share a key share its import.
-    let mut given: Vec<&PrivateKey> = Vec::new();
-    let mut numbers = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        let known = given.iter().position(|key| key.is_equal(&job.key));
-        numbers.push(known.unwrap_or(given.len()));
-        if known.is_none() {
-            given.push(&job.key);
-        }
-    }
-    let keys = Keys::<P>::import(&given);
-    let mut prepared: Vec<Option<PreparedSigningKey<P>>> = given.iter().map(|_| None).collect();
-    for (job, &number) in jobs.iter().zip(&numbers) {
-        if let (Some(_), Ok(key)) = (&job.order, keys.get(number)) {
-            prepared[number].get_or_insert_with(|| key.prepare());
-        }
-    }
-
-    let mut answers: Vec<_> = numbers
-        .iter()
-        .map(|&number| {
-            let key = keys.get(number).map_err(Clone::clone)?;
-            Ok(Answer {
-                pk: encode_string(key.verifying_key().as_ref()),
-                sig: None,
-            })
-        })
-        .collect();
-    let mut indices = Vec::new();
-    let mut orders = Vec::new();
-    for (index, (job, &number)) in jobs.iter().zip(&numbers).enumerate() {
-        if let (Some(order), Some(key)) = (&job.order, &prepared[number]) {
-            match sign_job(key.as_prepared_ref(), order) {
+/// Imports the keys of a group of lines, checked, and signs.
+pub(crate) fn sign<P: ParameterSet>(lines: &[&SignLine]) -> Vec<Result<Answer, LineError>> {
+    let keys = Keys::<P>::import(lines);
+    let prepared = keys.prepare(lines);
+    let mut answers: Vec<_> = (0..lines.len()).map(|n| keys.answer(n)).collect();
+    let (mut numbers, mut jobs) = (Vec::new(), Vec::new());
+    for (n, line) in lines.iter().enumerate() {
+        if let (Some(signing), Some(key)) = (&line.signing, &prepared[keys.of_line[n]]) {
+            match signing.job(key.as_prepared_ref()) {
                 Ok(job) => {
-                    indices.push(index);
-                    orders.push(job);
+                    numbers.push(n);
+                    jobs.push(job);
                 }
-                Err(error) => answers[index] = Err(error),
+                Err(error) => answers[n] = Err(error),
             }
         }
     }
     let mut signer = BatchSigner::new().with_backend(chosen());
-    signer.sign(orders, |n, signature| {
-        let answer = &mut answers[indices[n]];
-        match signature {
-            Ok(signature) => {
-                if let Ok(answer) = answer {
-                    answer.sig = Some(encode_string(signature.as_ref()));
-                }
+    signer.sign(jobs, |job, signature| {
+        let answer = &mut answers[numbers[job]];
+        match (signature, answer) {
+            (Ok(signature), Ok(answer)) => answer.sig = Some(encode_string(signature.as_ref())),
+            (Err(error), answer) => {
+                *answer = Err(LineError::new(format!("signing failed: {error}")));
             }
-            Err(error) => *answer = Err(failed(&error)),
+            (Ok(_), Err(_)) => {}
         }
     });
     answers
 }
 
-fn sign_job<'a, P: ParameterSet>(
-    key: PreparedSigningKeyRef<'a, P>,
-    order: &'a Order,
-) -> Result<SignJob<'a, P>, LineError> {
-    let (context, randomness) = (order.context()?, order.randomness());
-    Ok(match &order.request.message {
-        Message::Bytes(message) => SignJob::new(key, message, context, randomness),
-        Message::Mu(mu) => SignJob::mu(key, *mu, randomness),
-        Message::PreHashed { hash, digest } => {
-            SignJob::prehashed(key, &pre_hashed(*hash, digest)?, context, randomness)
-        }
-    })
-}
-
-/// Imported keys. They are never moved on the heap, which leaves copies.
+/// The keys of a group of lines, each imported once. They are never moved on the heap, which
+/// leaves copies.
 struct Keys<P: ParameterSet> {
     seeded: Vec<SigningKey<P>>,
     expanded: Vec<Result<SigningKey<P>, LineError>>,
     /// For every key whether it is from a seed, and its index among those.
     origins: Vec<(bool, usize)>,
+    /// For every line the number of its key.
+    of_line: Vec<usize>,
 }
 
 impl<P: ParameterSet> Keys<P> {
-    fn import(given: &[&PrivateKey]) -> Self {
+    fn import(lines: &[&SignLine]) -> Self {
+        let mut given: Vec<&PrivateKey> = Vec::new();
+        let of_line = lines.iter().map(|line| {
+            let known = given.iter().position(|key| key.is_equal(&line.key));
+            known.unwrap_or_else(|| {
+                given.push(&line.key);
+                given.len() - 1
+            })
+        });
+        let of_line = of_line.collect();
         let mut seeds = Zeroizing::new(Vec::with_capacity(given.len()));
         let mut expanded = Vec::with_capacity(given.len());
         let mut origins = Vec::with_capacity(given.len());
@@ -217,20 +160,17 @@ impl<P: ParameterSet> Keys<P> {
                 }
             }
         }
-        let mut keys = Self {
-            seeded: SigningKey::from_seeds(&seeds),
-            expanded,
-            origins,
-        };
+        let mut seeded = SigningKey::from_seeds(&seeds);
         // A fault during signing can reveal the key.
-        for key in keys
-            .seeded
-            .iter_mut()
-            .chain(keys.expanded.iter_mut().flatten())
-        {
+        for key in seeded.iter_mut().chain(expanded.iter_mut().flatten()) {
             key.set_self_verification(true);
         }
-        keys
+        Self {
+            seeded,
+            expanded,
+            origins,
+            of_line,
+        }
     }
 
     fn get(&self, number: usize) -> Result<&SigningKey<P>, &LineError> {
@@ -239,46 +179,27 @@ impl<P: ParameterSet> Keys<P> {
             (false, n) => self.expanded[n].as_ref(),
         }
     }
-}
 
-fn sign_lowmem<P: ParameterSet, T: Tier<P>>(job: &Job) -> Result<Answer, LineError> {
-    let mut pk = P::PublicKeyBytes::zeroed();
-    let mut expanded = Secret::<P::SecretKeyBytes>::zeroed();
-    let key = match &job.key {
-        PrivateKey::Seed(seed) => {
-            keygen_from_seed::<P>(seed, &mut pk, expanded.expose_mut());
-            ExpandedSigningKey::<P>::from_trusted_bytes(expanded.expose().as_ref())
-        }
-        PrivateKey::Expanded(sk) => {
-            let key = ExpandedSigningKey::<P>::from_expanded_bytes(sk)
-                .map_err(|e| key_error::<P>(sk, e))?;
-            key.write_public_key(&mut pk);
-            Ok(key)
-        }
-    };
-    let key = key
-        .and_then(|key| key.with_public_key(pk.as_ref()))
-        .map_err(|error| failed(&error))?;
-    let sign = |order: &Order| {
-        let (context, randomness) = (order.context()?, order.randomness());
-        let mut workspace = Workspace::<P, T>::new();
-        let mut signer = MlDsaSigner::new(&key, &mut workspace);
-        let mut signature = vec![0; P::SIG_LEN];
-        let out = &mut signature;
-        let signed = match &order.request.message {
-            Message::Bytes(message) => signer.sign_into(message, context, randomness, out),
-            Message::Mu(mu) => signer.sign_mu_into(mu, randomness, out),
-            Message::PreHashed { hash, digest } => {
-                signer.sign_prehashed_into(&pre_hashed(*hash, digest)?, context, randomness, out)
-            }
+    /// Prepares the keys that sign.
+    fn prepare(&self, lines: &[&SignLine]) -> Vec<Option<PreparedSigningKey<P>>> {
+        let prepare = |number| {
+            let mut of_key = lines.iter().zip(&self.of_line);
+            let signs = of_key.any(|(line, of)| *of == number && line.signing.is_some());
+            let key = self.get(number).ok().filter(|_| signs);
+            key.map(SigningKey::prepare)
         };
-        signed.map_err(|error| failed(&error))?;
-        Ok(encode_string(&signature))
-    };
-    Ok(Answer {
-        sig: job.order.as_ref().map(sign).transpose()?,
-        pk: encode_string(pk.as_ref()),
-    })
+        (0..self.origins.len()).map(prepare).collect()
+    }
+
+    /// The answer to a line before it is signed.
+    fn answer(&self, line: usize) -> Result<Answer, LineError> {
+        let key = self.get(self.of_line[line]).map_err(Clone::clone)?;
+        Ok(Answer {
+            echo: String::new(),
+            pk: encode_string(key.verifying_key().as_ref()),
+            sig: None,
+        })
+    }
 }
 
 fn key_error<P: ParameterSet>(sk: &[u8], error: KeyError) -> LineError {
@@ -291,16 +212,4 @@ fn key_error<P: ParameterSet>(sk: &[u8], error: KeyError) -> LineError {
         ),
         error => format!("field \"sk\" is rejected: {error}"),
     })
-}
-
-fn failed(error: &dyn core::error::Error) -> LineError {
-    LineError::new(format!("signing failed: {error}"))
-}
-
-/// A pair that `json_request` has checked.
-fn pre_hashed<P: ParameterSet>(
-    hash: PreHash,
-    digest: &[u8],
-) -> Result<PreHashed<'_, P>, LineError> {
-    PreHashed::new_allow_weak(hash, digest).map_err(|error| LineError::new(error.to_string()))
 }

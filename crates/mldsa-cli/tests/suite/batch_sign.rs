@@ -1,7 +1,7 @@
 //! `mldsa batch-sign`: the same bytes as the peer, round trips, rejected lines.
 
 use crate::peer::{Form, HASHES, SETS, Set, bytes, message_fields, object, seed};
-use crate::tool::{IMPLEMENTATIONS, args, mldsa};
+use crate::tool::{args, mldsa};
 
 /// One request and what the peer makes of it.
 struct Case {
@@ -98,18 +98,6 @@ fn deterministic_signatures_equal_those_of_the_peer() {
         let again = mldsa(&args![..args, threads], input.as_bytes());
         assert_eq!(again.stdout, signed.stdout);
     }
-    for implementation in &IMPLEMENTATIONS[1..] {
-        let again = mldsa(
-            &args![..args, "2 --implementation", implementation],
-            input.as_bytes(),
-        );
-        assert!(
-            again.stdout == signed.stdout,
-            "{implementation} answers otherwise"
-        );
-        assert_eq!(again.code, 0);
-    }
-
     let verified = mldsa(
         &args!["batch-verify - --allow-weak-prehash"],
         votes.as_bytes(),
@@ -121,37 +109,35 @@ fn deterministic_signatures_equal_those_of_the_peer() {
 /// Without `rnd` and `--deterministic` every signature is another one, and valid.
 #[test]
 fn signing_is_hedged_by_default() {
-    for implementation in IMPLEMENTATIONS {
-        for set in SETS {
-            let key = seed("hedged");
-            let line = |rest: &str| {
-                let (set, key) = (set.name(), hex::encode(key));
-                format!("{{\"set\":\"{set}\",\"seed\":\"{key}\",\"msg\":\"6d\"{rest}}}\n")
-            };
-            let zeros = line(&format!(",\"rnd\":\"{}\"", "00".repeat(32)));
-            let input = line("") + &line("") + &zeros + &zeros;
-            let sign = |more: &[&str]| {
-                let args = args!["batch-sign - --implementation", implementation, ..more];
-                let run = mldsa(&args, input.as_bytes());
-                assert_eq!(run.code, 0, "{}", run.stderr);
-                let signatures = run.lines().into_iter().map(|line| {
-                    let hex = line.split("\"sig\":\"").nth(1).unwrap();
-                    hex::decode(hex.trim_end_matches("\"}")).unwrap()
-                });
-                <[Vec<u8>; 4]>::try_from(signatures.collect::<Vec<_>>()).unwrap()
-            };
-            let (pk, _) = set.keygen(&key);
-            let form = Form::Pure(b"m".into());
-            let fixed = set.sign(&key, &[0; 32], &form, b"");
-            let [a, b, given, again] = sign(&[]);
-            for fresh in [&a, &b] {
-                assert!(set.verify(&pk, fresh, &form, b""), "{implementation}");
-                assert_ne!(*fresh, fixed, "{implementation}: no fresh randomness");
-            }
-            assert_ne!(a, b, "{implementation}: one randomness for two lines");
-            assert_eq!([given, again], [fixed.clone(), fixed.clone()]);
-            assert_eq!(sign(&["--deterministic"]), [(); 4].map(|()| fixed.clone()));
+    for set in SETS {
+        let key = seed("hedged");
+        let line = |rest: &str| {
+            let (set, key) = (set.name(), hex::encode(key));
+            format!("{{\"set\":\"{set}\",\"seed\":\"{key}\",\"msg\":\"6d\"{rest}}}\n")
+        };
+        let zeros = line(&format!(",\"rnd\":\"{}\"", "00".repeat(32)));
+        let input = line("") + &line("") + &zeros + &zeros;
+        let sign = |more: &[&str]| {
+            let args = args!["batch-sign -", ..more];
+            let run = mldsa(&args, input.as_bytes());
+            assert_eq!(run.code, 0, "{}", run.stderr);
+            let signatures = run.lines().into_iter().map(|line| {
+                let hex = line.split("\"sig\":\"").nth(1).unwrap();
+                hex::decode(hex.trim_end_matches("\"}")).unwrap()
+            });
+            <[Vec<u8>; 4]>::try_from(signatures.collect::<Vec<_>>()).unwrap()
+        };
+        let (pk, _) = set.keygen(&key);
+        let form = Form::Pure(b"m".into());
+        let fixed = set.sign(&key, &[0; 32], &form, b"");
+        let [a, b, given, again] = sign(&[]);
+        for fresh in [&a, &b] {
+            assert!(set.verify(&pk, fresh, &form, b""));
+            assert_ne!(*fresh, fixed, "no fresh randomness");
         }
+        assert_ne!(a, b, "one randomness for two lines");
+        assert_eq!([given, again], [fixed.clone(), fixed.clone()]);
+        assert_eq!(sign(&["--deterministic"]), [(); 4].map(|()| fixed.clone()));
     }
 }
 
@@ -249,13 +235,6 @@ fn hostile_lines() {
             found => assert!(found.is_none() && error.is_empty(), "{line}\n{error}"),
         }
     }
-    for implementation in IMPLEMENTATIONS {
-        let again = mldsa(
-            &args![..args, "--implementation", implementation],
-            input.as_bytes(),
-        );
-        assert_eq!((again.stdout, again.code), (run.stdout.clone(), 2));
-    }
     // No answer and no summary repeats a private key, in any field.
     let swapped = [
         format!("{{\"{seed_hex}\":\"seed\"}}"),
@@ -274,4 +253,83 @@ fn empty_input_and_missing_file() {
     let run = mldsa(&args!["batch-sign -"], b"");
     assert_eq!((run.code, run.stdout.as_str()), (0, ""));
     assert_eq!(mldsa(&["batch-sign", "no such file"], b"").code, 2);
+}
+
+/// An `id` is repeated in every answer that has a line to it, and `--echo` feeds `batch-verify`.
+#[test]
+fn ids_and_echoed_answers() {
+    let seed = hex::encode(seed("echo"));
+    let digest = "00".repeat(64);
+    let request = |set: Set, id: &str, rest: &str| {
+        format!(
+            "{{\"set\":\"{}\",\"seed\":\"{seed}\",{id}{rest}}}\n",
+            set.name()
+        )
+    };
+    let mut input = String::new();
+    for set in SETS {
+        input += &request(set, "\"id\":\"tx-1 \u{e9}\",", "\"msg\":\"6d\"");
+        input += &request(set, "", "\"msg\":\"\",\"ctx\":\"00ff\"");
+        input += &request(set, "\"id\":\"\",", &format!("\"mu\":\"{digest}\""));
+        input += &request(
+            set,
+            "",
+            &format!("\"prehash\":\"SHA2-512\",\"digest\":\"{digest}\",\"ctx\":\"\""),
+        );
+    }
+    let signed = mldsa(&args!["batch-sign --echo -"], input.as_bytes());
+    assert_eq!(
+        (signed.code, signed.lines().len()),
+        (0, 12),
+        "{}",
+        signed.stderr
+    );
+    assert!(!signed.stdout.contains(&seed));
+    let verified = mldsa(&args!["batch-verify -"], signed.stdout.as_bytes());
+    assert_eq!(verified.code, 0, "{}", verified.stdout);
+    for (n, line) in verified.lines().into_iter().enumerate() {
+        let id = ["\"id\":\"tx-1 \u{e9}\",", "", "\"id\":\"\",", ""][n % 4];
+        assert_eq!(line, format!("{{\"line\":{},{id}\"valid\":true}}", n + 1));
+    }
+    // Answers to lines that are not usable have the id too, and one that was changed is invalid.
+    let errors = request(SETS[0], "\"id\":\"a\",", "\"mu\":\"00\"");
+    let run = mldsa(&args!["batch-sign -"], errors.as_bytes());
+    assert!(
+        run.stdout
+            .starts_with("{\"line\":1,\"id\":\"a\",\"error\":"),
+        "{}",
+        run.stdout
+    );
+    let changed = signed
+        .stdout
+        .replacen("\"msg\":\"6d\"", "\"msg\":\"6e\"", 1);
+    let run = mldsa(&args!["batch-verify -"], changed.as_bytes());
+    assert_eq!(run.code, 1);
+    assert!(
+        run.stdout
+            .starts_with("{\"line\":1,\"id\":\"tx-1 \u{e9}\",\"valid\":false")
+    );
+    for (id, why) in [
+        ("7", "is not a string"),
+        ("\"a\\u0041\"", "escape"),
+        ("\"a\",\"id\":\"b\"", "twice"),
+    ] {
+        let line = request(SETS[0], &format!("\"id\":{id},"), "\"msg\":\"00\"");
+        let run = mldsa(&args!["batch-sign -"], line.as_bytes());
+        assert!(run.code == 2 && run.stdout.contains(why), "{}", run.stdout);
+    }
+    // A number of a line is accepted, other numbers are not.
+    for (line, code) in [("7", 0), ("\"7\"", 0), ("7.5", 2), ("-7", 2), ("null", 2)] {
+        let text = signed
+            .stdout
+            .lines()
+            .next()
+            .unwrap()
+            .replacen(":1,", &format!(":{line},"), 1);
+        assert_eq!(
+            mldsa(&args!["batch-verify -"], text.as_bytes()).code,
+            code,
+            "{line}"
+        );
+    }
 }

@@ -5,7 +5,7 @@ mod hostile;
 use std::process::{Command, Stdio};
 
 use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, message_fields, object, seed};
-use crate::tool::{Folder, IMPLEMENTATIONS, Run, args, mldsa};
+use crate::tool::{Folder, Run, args, mldsa};
 
 /// A valid signature and its parts.
 struct Signed {
@@ -242,11 +242,7 @@ fn early_exit_modes() {
         for number in first.unwrap_or(lines.len()) + 1..=lines.len() {
             until_first[number - 1] = skipped(number);
         }
-        let options = [
-            args!["--threads 1"],
-            args!["--threads 7"],
-            args!["--implementation lowmem-minimal"],
-        ];
+        let options = [args!["--threads 1"], args!["--threads 7"]];
         for option in &options {
             let run = verify(&args!["--mode first-invalid", ..option], &lines);
             assert_eq!(run.lines(), until_first);
@@ -341,11 +337,8 @@ fn help_documents_the_contract() {
         "--max-line",
         "--threads",
         "--allow-weak-prehash",
-        "--implementation",
-    ]
-    .into_iter()
-    .chain(IMPLEMENTATIONS)
-    {
+        "EXAMPLES",
+    ] {
         assert!(help.contains(word), "{word}");
     }
     for hash in &HASHES {

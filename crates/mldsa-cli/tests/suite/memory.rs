@@ -156,10 +156,7 @@ fn no_command_leaves_a_private_key_in_memory() {
     };
     let lines = folder.put("lines", (line("seed", &seed) + &line("sk", &sk)).as_bytes());
     command(&["batch-sign", &lines]);
-    command(&args![
-        "batch-sign --deterministic --implementation lowmem-balanced",
-        &lines
-    ]);
+    command(&args!["batch-sign --deterministic", &lines]);
 
     for args in &commands {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();

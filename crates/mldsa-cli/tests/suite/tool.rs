@@ -9,15 +9,6 @@ use std::thread;
 
 use tempfile::TempDir;
 
-/// The values of `--implementation`.
-pub(crate) const IMPLEMENTATIONS: [&str; 5] = [
-    "core",
-    "lowmem-minimal",
-    "lowmem-cache-w0",
-    "lowmem-balanced",
-    "lowmem-cache-matrix",
-];
-
 /// After how long a process counts as hanging.
 pub(crate) fn hang_limit() -> Duration {
     let seconds = std::env::var("MLDSA_TEST_HANG_SECONDS").ok();

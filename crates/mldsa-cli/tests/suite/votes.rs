@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::tool::{IMPLEMENTATIONS, mldsa};
+use crate::tool::mldsa;
 
 fn data(name: &str) -> String {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data");
@@ -30,11 +30,9 @@ fn golden_output() {
             "40 lines: 20 valid, 20 invalid, ",
         ),
     ];
-    let implementations =
-        IMPLEMENTATIONS.map(|implementation| ["--implementation", implementation]);
     let threads = ["1", "2", "8"].map(|threads| ["--threads", threads]);
     for (file, expected, code, summary) in files {
-        for option in implementations.iter().chain(&threads) {
+        for option in &threads {
             let run = mldsa(&[&["batch-verify", &data(file)], &option[..]].concat(), b"");
             assert_eq!(run.stdout, expected, "{file} {option:?}");
             assert_eq!(run.code, code, "{file} {option:?}");
