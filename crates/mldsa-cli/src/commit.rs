@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, TempPath};
 
+#[cfg(unix)]
+use crate::interrupt;
 use crate::paths::is_still;
 
 /// Access to a new file.
@@ -37,7 +39,14 @@ impl StagedFile {
         if access == Access::Umask {
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         }
-        let (mut file, temporary) = builder.tempfile_in(directory_of(target))?.into_parts();
+        let (mut file, temporary) = {
+            #[cfg(unix)]
+            let mut names = interrupt::temporaries();
+            let file = builder.tempfile_in(directory_of(target))?;
+            #[cfg(unix)]
+            names.push(file.path().to_owned());
+            file.into_parts()
+        };
         // Tells a file in use from one that a killed run left. Not every file system has locks.
         let _ = file.try_lock();
         file.write_all(bytes)?;
@@ -104,6 +113,7 @@ impl StagedFile {
                 .map_err(|error| format!("{target} was written and is not removed: {error}"));
         }
         exchange_files(&self.temporary, &self.target).map_err(|error| {
+            // The caller holds the lock: no signal removes the name.
             let kept = match self.temporary.keep() {
                 Ok(path) => path.display().to_string(),
                 Err(kept) => kept.path.display().to_string(),

@@ -5,18 +5,23 @@
 use std::path::{Path, PathBuf};
 use std::{env, io};
 
-use mldsa_core::pkcs8::EncryptedPrivateKeyInfoRef;
-use pkcs8::pkcs5::pbes2::Kdf;
+use pkcs8::EncryptedPrivateKeyInfoRef;
+use pkcs8::der::asn1::{AnyRef, ObjectIdentifier, OctetStringRef};
+use pkcs8::der::{Decode, Encode, Reader, SliceReader};
+use pkcs8::pkcs5::pbes2::{self, Kdf, Parameters, Pbkdf2Params, Pbkdf2Prf, Salt};
 use pkcs8::pkcs5::{EncryptionScheme, Error};
 use zeroize::Zeroizing;
 
 use crate::input::{read_small, unusable, without_mark};
+use crate::random::random;
+use crate::terminal::prompt;
 
-/// Source of a password.
+/// Source of the password of a key that is read.
 #[derive(clap::Args)]
 pub(crate) struct PasswordArgs {
     /// The password of an encrypted private key, the first line of a file; - is standard
-    /// input. Without this option, the environment's MLDSA_PASSWORD
+    /// input. Without this option, the environment's MLDSA_PASSWORD, or a question on the
+    /// terminal
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 }
@@ -26,44 +31,135 @@ impl PasswordArgs {
         self.password_file.as_deref()
     }
 
-    pub(crate) fn read(&self) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
-        let Some(file) = self.file() else {
-            let variable = env::var_os("MLDSA_PASSWORD").filter(|value| !value.is_empty());
-            return Ok(variable.map(|value| value.into_encoded_bytes().into()));
-        };
-        let content = read_small(file)?;
-        let mut lines = without_mark(&content).split(|&byte| byte == b'\n');
-        let line = lines.next().unwrap_or_default();
-        let password = line.strip_suffix(b"\r").unwrap_or(line);
-        if password.is_empty() {
-            return Err(unusable(file, "no password in its first line"));
+    /// Reads the password; `None` without any source of it.
+    fn read(&self) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+        match given(self.file(), "MLDSA_PASSWORD")? {
+            None => prompt("Password of the private key: ").transpose(),
+            password => Ok(password),
         }
-        Ok(Some(Zeroizing::new(password.to_vec())))
     }
 }
 
+/// Encryption of a key that is written.
+#[derive(clap::Args)]
+pub(crate) struct EncryptArgs {
+    /// Encrypt the private key with a password, asked for on the terminal
+    #[arg(long)]
+    encrypt: bool,
+
+    /// The new password, the first line of a file; - is standard input. Without this option,
+    /// the environment's MLDSA_NEW_PASSWORD, or a question on the terminal
+    #[arg(long, value_name = "FILE", requires = "encrypt")]
+    new_password_file: Option<PathBuf>,
+}
+
+impl EncryptArgs {
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.new_password_file.as_deref()
+    }
+
+    /// Reads the new password, typed twice on a terminal; `None` if the key is not encrypted.
+    pub(crate) fn read(&self) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+        if !self.encrypt {
+            return Ok(None);
+        }
+        if let Some(password) = given(self.file(), "MLDSA_NEW_PASSWORD")? {
+            return Ok(Some(password));
+        }
+        let typed = prompt("New password of the private key: ").transpose()?;
+        let typed = typed.ok_or_else(|| {
+            io::Error::other(
+                "no password: it comes from --new-password-file, from the environment's \
+                 MLDSA_NEW_PASSWORD or from a terminal",
+            )
+        })?;
+        let again = prompt("The same password again: ").transpose()?;
+        match again {
+            Some(again) if *again == *typed && !typed.is_empty() => Ok(Some(typed)),
+            Some(again) if again.is_empty() => Err(io::Error::other("the password is empty")),
+            _ => Err(io::Error::other("the two passwords differ")),
+        }
+    }
+}
+
+/// Reads the password of a file, or else of an environment variable.
+fn given(file: Option<&Path>, variable: &str) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+    let Some(file) = file else {
+        let value = env::var_os(variable).filter(|value| !value.is_empty());
+        return Ok(value.map(|value| value.into_encoded_bytes().into()));
+    };
+    let content = read_small(file)?;
+    let mut lines = without_mark(&content).split(|&byte| byte == b'\n');
+    let line = lines.next().unwrap_or_default();
+    let password = line.strip_suffix(b"\r").unwrap_or(line);
+    if password.is_empty() {
+        return Err(unusable(file, "no password in its first line"));
+    }
+    Ok(Some(Zeroizing::new(password.to_vec())))
+}
+
 pub(crate) const WRONG_PASSWORD: &str = "wrong password, or damaged";
-const NO_PASSWORD: &str = "an encrypted private key: its password comes from --password-file \
-    or the environment's MLDSA_PASSWORD; `openssl pkcs8 -in ENCRYPTED -out KEY` decrypts it";
+const NO_PASSWORD: &str = "an encrypted private key: its password comes from --password-file, \
+    from the environment's MLDSA_PASSWORD or from a terminal; `openssl pkcs8 -in ENCRYPTED \
+    -out KEY` of OpenSSL 3.5 or newer decrypts it";
 const UNKNOWN: &str = "an encrypted private key, malformed or not of PBES2 with PBKDF2 (an \
-    HMAC of SHA-2) or scrypt, and AES: `openssl pkcs8 -in ENCRYPTED -out KEY` decrypts it";
+    HMAC of SHA-2) or scrypt, and AES: `openssl pkcs8 -in ENCRYPTED -out KEY` of OpenSSL 3.5 or \
+    newer may decrypt it";
+const LONG_SALT: &str = "an encrypted private key with a salt of more than 32 bytes: `openssl \
+    pkcs8 -in ENCRYPTED -out KEY` of OpenSSL 3.5 or newer decrypts it";
 const TOO_COSTLY: &str = "an encrypted private key whose parameters make a password too \
     costly to try: more than 10000000 iterations of PBKDF2, or of scrypt more than 256 MiB \
     of memory or four passes over so much";
 
+/// Iterations of PBKDF2 with HMAC-SHA-256 of a key that is written, OWASP's recommendation of 2023.
+/// OpenSSL does not read scrypt with a comparable cost: it takes 32 MiB at most.
+const ITERATIONS: u32 = 600_000;
+
+/// Encrypts PKCS#8 with PBES2: PBKDF2 with HMAC-SHA-256, and AES-256-CBC.
+pub(crate) fn encrypt(der: &[u8], password: &[u8]) -> io::Result<Vec<u8>> {
+    let parameters = Parameters {
+        kdf: Kdf::Pbkdf2(Pbkdf2Params {
+            salt: Salt::new(*random::<16>()?).map_err(io::Error::other)?,
+            iteration_count: ITERATIONS,
+            key_length: None,
+            prf: Pbkdf2Prf::HmacWithSha256,
+        }),
+        encryption: pbes2::EncryptionScheme::Aes256Cbc { iv: *random()? },
+    };
+    let failed = |error: Error| io::Error::other(error.to_string());
+    let data = parameters.encrypt(password, der).map_err(failed)?;
+    let info = OctetStringRef::new(&data).and_then(|encrypted_data| {
+        let encryption_algorithm = parameters.into();
+        EncryptedPrivateKeyInfoRef {
+            encryption_algorithm,
+            encrypted_data,
+        }
+        .to_der()
+    });
+    info.map_err(io::Error::other)
+}
+
 /// Decrypts to PKCS#8.
 pub(crate) fn decrypt(
     der: &[u8],
-    password: Option<&[u8]>,
-) -> Result<Zeroizing<Vec<u8>>, &'static str> {
-    let info = EncryptedPrivateKeyInfoRef::try_from(der).map_err(|_| UNKNOWN)?;
+    password: &PasswordArgs,
+) -> Result<Zeroizing<Vec<u8>>, std::borrow::Cow<'static, str>> {
+    let malformed = |_| {
+        if has_long_salt(der) {
+            LONG_SALT
+        } else {
+            UNKNOWN
+        }
+    };
+    let info = EncryptedPrivateKeyInfoRef::try_from(der).map_err(malformed)?;
     let EncryptionScheme::Pbes2(parameters) = &info.encryption_algorithm else {
-        return Err(UNKNOWN);
+        return Err(UNKNOWN.into());
     };
     affordable(&parameters.kdf)?;
+    let password = password.read().map_err(|error| error.to_string())?;
     let password = password.ok_or(NO_PASSWORD)?;
     let mut buffer = Zeroizing::new(info.encrypted_data.as_bytes().to_vec());
-    let decrypted = parameters.decrypt_in_place(password, &mut buffer);
+    let decrypted = parameters.decrypt_in_place(&*password, &mut buffer);
     let len = decrypted
         .map_err(|error| match error {
             Error::DecryptFailed => WRONG_PASSWORD,
@@ -73,6 +169,31 @@ pub(crate) fn decrypt(
     // Decryption was in place.
     buffer.truncate(len);
     Ok(buffer)
+}
+
+/// Returns whether PBES2 has a salt that `pkcs5` does not read: the first OCTET STRING of the
+/// parameters of PBKDF2 or scrypt, of more than 32 bytes.
+fn has_long_salt(der: &[u8]) -> bool {
+    // Each layer is a SEQUENCE: of the file, of the algorithm, of PBES2, of the KDF.
+    let salt = || {
+        let content = AnyRef::from_der(der)?.value();
+        let algorithm = AnyRef::decode(&mut SliceReader::new(content)?)?;
+        let kdf = AnyRef::decode(&mut SliceReader::new(
+            parameters(algorithm.value())?.value(),
+        )?)?;
+        let first = parameters(kdf.value())?.value();
+        <&OctetStringRef>::decode(&mut SliceReader::new(first)?)
+    };
+    salt().is_ok_and(|salt| salt.as_bytes().len() > Salt::MAX_LEN)
+}
+
+/// Decodes the parameters of an algorithm identifier.
+fn parameters(algorithm: &[u8]) -> pkcs8::der::Result<AnyRef<'_>> {
+    let mut reader = SliceReader::new(algorithm)?;
+    let _: ObjectIdentifier = Decode::decode(&mut reader)?;
+    let parameters = AnyRef::decode(&mut reader)?;
+    reader.finish()?;
+    Ok(parameters)
 }
 
 /// Checks the cost of a password, which the file determines: seconds, and memory that every machine

@@ -8,9 +8,8 @@ use mldsa_core::PrivateKeyForm;
 use serde_json::Value;
 
 use crate::Status;
-use crate::certificate::Claims;
 use crate::json_request::with_set;
-use crate::keyfile::{Content, KeyFileArgs};
+use crate::keyfile::{Content, KeyFile, KeyFileArgs};
 use crate::paths::Files;
 use crate::terminal::print;
 
@@ -23,18 +22,24 @@ pub(crate) struct Args {
 
     /// Print one JSON object
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
-const HELP: &str = "\
-Prints kind, format, set and form, whether the key passed every check, a
+const HELP: &str = r#"Prints kind, format, set and form, whether the key passed every check, a
 fingerprint and the hash tr of the public key (SHAKE256, 64 bytes) of which it is
 the first 16 bytes. Secrets are not printed. A certificate's fields are printed
 too and are not verified: neither signature nor dates nor names. --json prints
-one object with the same names; all values except `consistent` are strings.
+one object with the same names; all values except `consistent` are strings. With
+--json an error is {"error":".."} on standard output.
+
+EXAMPLES
+  Describe a key:
+    mldsa inspect key.pem
+  Get the fingerprint of a certificate's key:
+    mldsa inspect --json node.crt | jq -r .fingerprint
 
 EXIT CODE  0 a consistent key, 1 its parts do not belong together or are out of
-range, 2 no key could be read.";
+range, 2 no key could be read."#;
 
 const UNCHECKED: &str = "signature, names, dates and extensions of the certificate";
 
@@ -46,61 +51,93 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let file = args.key.read()?;
-    let (kind, form) = match &file.content {
-        Content::Public(_) if file.claims.is_some() => ("certificate", None),
-        Content::Public(_) => ("public key", None),
-        Content::Private(form, _) => ("private key", Some(form)),
-    };
-    let form = form.map(|form| match form {
-        PrivateKeyForm::Seed => "seed",
-        PrivateKeyForm::Expanded => "expanded",
-        PrivateKeyForm::Both => "both",
-    });
-    let tr = with_set!(file.set, P => file.verifying_key::<P>().map(|key| *key.tr()));
-    let hash = tr.as_ref().ok().map(|tr| encode_string(tr));
-    let claim = |claim: fn(&Claims) -> &String| file.claims.as_ref().map(|all| &**claim(all));
-    let facts = [
-        ("kind", Some(kind)),
-        ("format", Some(file.format.name())),
-        ("set", Some(file.set.name())),
-        ("form", form),
-        ("problem", tr.err()),
-        ("fingerprint", hash.as_deref().map(|hash| &hash[..32])),
-        ("tr", hash.as_deref()),
-        ("subject", claim(|claims| &claims.subject)),
-        ("issuer", claim(|claims| &claims.issuer)),
-        ("not_before", claim(|claims| &claims.not_before)),
-        ("not_after", claim(|claims| &claims.not_after)),
-        ("unchecked", file.claims.as_ref().map(|_| UNCHECKED)),
-    ];
-    let consistent = tr.is_ok();
-    let mut text = String::new();
-    if args.json {
-        text.push('{');
-        for (fact, value) in facts {
-            if let Some(value) = value {
-                let _ = write!(text, "\"{fact}\":{},", Value::from(value));
-            }
-        }
-        let _ = writeln!(text, "\"consistent\":{consistent}}}");
+    let key = with_set!(file.set, P => file.verifying_key::<P>().map(|key| *key.tr()));
+    let facts = facts(&file, key);
+    let consistent = key.is_ok();
+    let text = if args.json {
+        json(&facts, consistent)
     } else {
-        for (fact, value) in facts {
-            match (fact, value) {
-                ("problem", None) => text.push_str("consistent:  yes\n"),
-                ("problem", Some(why)) => {
-                    let _ = writeln!(text, "consistent:  no: {why}");
-                }
-                (fact, Some(value)) => {
-                    let _ = writeln!(text, "{:<12} {value}", format!("{fact}:"));
-                }
-                (_, None) => {}
-            }
-        }
-    }
+        lines(&facts, consistent)
+    };
     print(&text)?;
     Ok(if consistent {
         Status::Good
     } else {
         Status::Invalid
     })
+}
+
+/// A name and a value.
+type Fact = (&'static str, String);
+
+/// Collects what is known about a key whose hash is `tr`, or which is rejected for a reason.
+fn facts(file: &KeyFile, tr: Result<[u8; 64], &'static str>) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut add = |name, value: &str| facts.push((name, value.to_owned()));
+    add(
+        "kind",
+        match (&file.content, &file.claims) {
+            (Content::Private(_), _) => "private key",
+            (Content::Public(_), None) => "public key",
+            (Content::Public(_), Some(_)) => "certificate",
+        },
+    );
+    add("format", file.format.name());
+    add("set", file.set.name());
+    if let Content::Private(parts) = &file.content {
+        add(
+            "form",
+            match parts.form {
+                PrivateKeyForm::Seed => "seed",
+                PrivateKeyForm::Expanded => "expanded",
+                PrivateKeyForm::Both => "both",
+            },
+        );
+        if let Some(name) = parts.older_form {
+            add("older_form", name);
+        }
+    }
+    match tr {
+        Err(why) => add("problem", why),
+        Ok(tr) => {
+            let hash = encode_string(&tr);
+            add("fingerprint", &hash[..32]);
+            add("tr", &hash);
+        }
+    }
+    if let Some(claims) = &file.claims {
+        add("subject", &claims.subject);
+        add("issuer", &claims.issuer);
+        add("not_before", &claims.not_before);
+        add("not_after", &claims.not_after);
+        add("unchecked", UNCHECKED);
+    }
+    facts
+}
+
+/// Formats the facts as one JSON object.
+fn json(facts: &[Fact], consistent: bool) -> String {
+    let mut text = String::from("{");
+    for (name, value) in facts {
+        let _ = write!(text, "\"{name}\":{},", Value::from(&**value));
+    }
+    let _ = writeln!(text, "\"consistent\":{consistent}}}");
+    text
+}
+
+/// Formats the facts one a line; whether the key is consistent comes before its hash.
+fn lines(facts: &[Fact], consistent: bool) -> String {
+    let mut text = String::new();
+    for (name, value) in facts {
+        match *name {
+            "problem" => {
+                let _ = writeln!(text, "consistent:  no: {value}");
+                continue;
+            }
+            "fingerprint" if consistent => text.push_str("consistent:  yes\n"),
+            _ => {}
+        }
+        let _ = writeln!(text, "{:<12} {value}", format!("{name}:"));
+    }
+    text
 }

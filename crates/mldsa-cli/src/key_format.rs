@@ -29,6 +29,10 @@ pub(crate) enum Format {
     Hex,
     /// The raw bytes in base64 (RFC 4648 section 4, with padding)
     Base64,
+    /// JSON Web Key (RFC 9964); a private key has the form seed
+    Jwk,
+    /// COSE key (RFC 9964) in CBOR; a private key has the form seed
+    Cose,
 }
 
 impl Format {
@@ -39,14 +43,16 @@ impl Format {
             Self::Raw => "raw",
             Self::Hex => "hex",
             Self::Base64 => "base64",
+            Self::Jwk => "JWK",
+            Self::Cose => "COSE",
         }
     }
 
     /// The kind of a public key in this format.
     pub(crate) fn public_content(self) -> Content {
         match self {
-            Self::Pem | Self::Hex | Self::Base64 => Content::Text,
-            Self::Der | Self::Raw => Content::Binary,
+            Self::Pem | Self::Hex | Self::Base64 | Self::Jwk => Content::Text,
+            Self::Der | Self::Raw | Self::Cose => Content::Binary,
         }
     }
 }

@@ -7,24 +7,31 @@ use clap::ValueEnum;
 use mldsa_core::{ParameterSet, PrivateKeyForm, SigningKey};
 
 use crate::Status;
+use crate::encrypted::EncryptArgs;
 use crate::input::{read_small, unusable};
 use crate::json_request::{Set, with_set};
 use crate::key_format::{Format, set_parser};
-use crate::keyfile::{KeyFileArgs, encode_private, encode_public, exactly};
+use crate::key_output::{encode_private, encode_public};
+use crate::keyfile::KeyFileArgs;
 use crate::output::{Content, Output, OutputArgs, write_each};
 use crate::paths::Files;
 use crate::random::random;
+use crate::terminal::complain;
+use crate::text::exactly;
 
 /// Generate a private key
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
-    /// Parameter set
+    /// Parameter set [default: 65]
     #[arg(long, value_parser = set_parser(), ignore_case = true)]
-    set: Set,
+    set: Option<Set>,
 
     #[command(flatten)]
     encoding: EncodingArgs,
+
+    #[command(flatten)]
+    encrypt: EncryptArgs,
 
     /// Derive the key from this seed instead of a fresh one: 32 bytes or 64
     /// hexadecimal digits
@@ -43,7 +50,14 @@ const HELP: &str = "\
 A file is created with mode 0600 and replaces nothing unless --force is given.
 The seed is the whole key: 32 bytes to back up. --pub writes the public key too;
 if one of the two files cannot be written, the other one is not changed.
-`mldsa pubkey` writes the public key later.
+`mldsa pubkey` writes the public key later. --encrypt writes PBES2 with PBKDF2
+(HMAC-SHA-256, 600000 iterations) and AES-256-CBC, which OpenSSL 3.5 reads.
+
+EXAMPLES
+  Make a key pair:
+    mldsa keygen --out key.pem --pub public.pem
+  Make a key of category 5 under a password that is asked for:
+    mldsa keygen --set 87 --encrypt --out key.pem
 
 EXIT CODE  0 the key is written, 2 it is not.";
 
@@ -58,12 +72,24 @@ pub(crate) struct ConvertArgs {
     encoding: EncodingArgs,
 
     #[command(flatten)]
+    encrypt: EncryptArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 }
 
 const CONVERT_HELP: &str = "\
 The key is checked first. An expanded key has no seed and can be written as expanded
-only. `mldsa pubkey` writes public keys. A file is created with mode 0600.
+only. `mldsa pubkey` writes public keys. A file is created with mode 0600. Older forms
+are read too: in PKCS#8 a seed or an expanded key without a tag, a seed as an OCTET
+STRING, an expanded and a public key in one string; and a seed and its expanded key in
+one file without a structure.
+
+EXAMPLES
+  Encrypt a key:
+    mldsa convert key.pem --encrypt --out encrypted.pem
+  Write a JSON Web Key:
+    mldsa convert key.pem --format jwk --out key.jwk
 
 EXIT CODE  0 the key is written, 2 it is not.";
 
@@ -103,6 +129,7 @@ impl Args {
     pub(crate) fn files(&self) -> Files<'_> {
         Files::default()
             .read(self.seed_file.as_deref())
+            .read(self.encrypt.file())
             .write([self.output.path()])
             .write(self.public.as_deref())
     }
@@ -110,12 +137,23 @@ impl Args {
 
 impl ConvertArgs {
     pub(crate) fn files(&self) -> Files<'_> {
-        self.key.files().write([self.output.path()])
+        let files = self.key.files().read(self.encrypt.file());
+        files.write([self.output.path()])
     }
 }
 
+/// The set of a key for which none is chosen: category 3.
+const DEFAULT_SET: Set = Set::MlDsa65;
+
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    with_set!(args.set, P => generate::<P>(args))
+    let set = args.set.unwrap_or_else(|| {
+        complain(format_args!(
+            "a key of {}, the default of --set",
+            DEFAULT_SET.name()
+        ));
+        DEFAULT_SET
+    });
+    with_set!(set, P => generate::<P>(args))
 }
 
 fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
@@ -129,13 +167,15 @@ fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
         Some(path) => exactly(path, &read_small(path)?, "a seed")?,
         None => random()?,
     };
+    let password = args.encrypt.read()?;
+    let password = password.as_ref().map(|password| &password[..]);
     let key = SigningKey::<P>::from_seed(&seed);
-    let encoded = encode_private(&key, format, form.into()).map_err(io::Error::other)?;
+    let encoded = encode_private(&key, format, form.into(), password)?;
     let Some(public) = public else {
         output.write(&encoded)?;
         return Ok(Status::Good);
     };
-    let half = encode_public(key.verifying_key(), format).map_err(io::Error::other)?;
+    let half = encode_public(key.verifying_key(), format)?;
     // The private key last: it replaces nothing before the public one is written.
     write_each(&[(&public, &half), (&output, &encoded)])?;
     Ok(Status::Good)
@@ -145,10 +185,13 @@ pub(crate) fn convert(args: &ConvertArgs) -> io::Result<Status> {
     let EncodingArgs { form, format } = args.encoding;
     let output = args.output.prepare(Content::Secret)?;
     let file = args.key.read()?;
-    let encoded = with_set!(file.set, P => file
-        .signing_key::<P>()
-        .and_then(|key| encode_private(&key, format, form.into())))
-    .map_err(|why| unusable(&args.key.path, why))?;
+    let encoded = with_set!(file.set, P => {
+        let path = &args.key.path;
+        let key = file.signing_key::<P>().map_err(|why| unusable(path, why))?;
+        let password = args.encrypt.read()?;
+        let password = password.as_ref().map(|password| &password[..]);
+        encode_private(&key, format, form.into(), password).map_err(|why| unusable(path, why))?
+    });
     output.write(&encoded)?;
     Ok(Status::Good)
 }

@@ -1,7 +1,7 @@
 //! The `mldsa` command: ML-DSA (FIPS 204) signatures on the command line.
 //!
 //! One module per command. Commands over JSON lines share `batch` and `jsonl` (input),
-//! `json_request` (one line) and `signer` (implementations). Commands over files share `keyfile`
+//! `json_request` (one line) and `signer` (signing). Commands over files share `keyfile`
 //! (with `key_format`, `certificate` and `encrypted`), `message`, `input`, `output`, `commit` and
 //! `paths`.
 
@@ -13,7 +13,7 @@ mod batch_sign;
 mod batch_verify;
 mod certificate;
 mod commit;
-#[cfg_attr(not(feature = "encrypted-keys"), path = "encrypted/disabled.rs")]
+mod cose;
 mod encrypted;
 #[cfg(feature = "gpu")]
 mod gpu;
@@ -23,7 +23,9 @@ mod inspect;
 mod interrupt;
 mod json_request;
 mod jsonl;
+mod jwk;
 mod key_format;
+mod key_output;
 mod keyfile;
 mod keygen;
 #[cfg(unix)]
@@ -38,21 +40,23 @@ mod random;
 mod sign;
 mod signer;
 mod terminal;
+mod text;
 mod verify;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
+use std::sync::OnceLock;
 
 use clap::{Parser, Subcommand};
 use mldsa_core::{Backend, zeroize_stack};
 use paths::Files;
-use terminal::{complain, complain_of_arguments, output_error};
+use terminal::{complain, complain_of_arguments, output_error, print};
 
 /// ML-DSA (FIPS 204) signatures
 #[derive(Parser)]
-#[command(name = "mldsa", version, propagate_version = true)]
+#[command(name = "mldsa", version, long_version = long_version(), propagate_version = true)]
 struct Cli {
     /// SIMD backend of keys, verifiers and signers; results do not depend on it
     #[arg(long, global = true, value_name = "NAME", default_value = "auto", value_parser = backends::choice)]
@@ -60,6 +64,22 @@ struct Cli {
 
     #[command(subcommand)]
     command: Command,
+}
+
+/// The version, and what this program uses on this CPU.
+fn long_version() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| {
+        let names: Vec<_> = Backend::available().map(Backend::name).collect();
+        format!(
+            "{}\ntarget:   {}-{}\nbackend:  {} (of {})\nfeatures: encrypted keys, JWK, COSE",
+            env!("CARGO_PKG_VERSION"),
+            std::env::consts::ARCH,
+            std::env::consts::OS,
+            Backend::detect().name(),
+            names.join(", ")
+        )
+    })
 }
 
 #[derive(Subcommand)]
@@ -81,6 +101,15 @@ enum Command {
 }
 
 impl Command {
+    /// Returns whether errors are answers in JSON on standard output.
+    fn has_json_errors(&self) -> bool {
+        match self {
+            Self::Inspect(args) => args.json,
+            Self::Verify(args) => args.json,
+            _ => false,
+        }
+    }
+
     /// The files that it reads and writes, checked before it runs.
     fn files(&self) -> Files<'_> {
         match self {
@@ -140,9 +169,6 @@ fn main() -> ExitCode {
             Ok(Status::Unusable)
         }
     };
-    // Whatever had to be wiped is wiped.
-    #[cfg(unix)]
-    interrupt::end_if_caught();
     result
         .unwrap_or_else(|error| {
             // Silent on EPIPE.
@@ -156,8 +182,20 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> io::Result<Status> {
     let _ = backends::CHOSEN.set(cli.backend);
-    cli.command.files().check()?;
-    match cli.command {
+    let json = cli.command.has_json_errors();
+    execute(cli.command).or_else(|error| {
+        if !json || error.kind() == io::ErrorKind::BrokenPipe {
+            return Err(error);
+        }
+        let error = serde_json::Value::from(error.to_string());
+        print(format!("{{\"error\":{error}}}\n"))?;
+        Ok(Status::Unusable)
+    })
+}
+
+fn execute(command: Command) -> io::Result<Status> {
+    command.files().check()?;
+    match command {
         Command::Keygen(args) => keygen::run(&args),
         Command::Convert(args) => keygen::convert(&args),
         Command::Pubkey(args) => pubkey::run(&args),

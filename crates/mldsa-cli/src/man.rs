@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
 
 use crate::output::{Content, Existing, Output};
 use crate::terminal::print;
@@ -42,10 +43,46 @@ pub(crate) fn man(args: &ManArgs) -> io::Result<Status> {
 fn pages(command: &Command, dir: &Path) -> io::Result<()> {
     let man = Man::new(command.clone()).source(concat!("mldsa ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();
-    man.render(&mut page)?;
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    let help = command.get_after_long_help().map(ToString::to_string);
+    sections(&help.unwrap_or_default()).to_writer(&mut page)?;
     let path = dir.join(man.get_filename());
     Output::new(&path, Existing::Reject, Content::Text)?.write(&page)?;
     command
         .get_subcommands()
         .try_for_each(|sub| pages(sub, dir))
+}
+
+/// Makes a section of each paragraph that begins with words in capitals, such as EXAMPLES, and of
+/// the text before the first of them. Lines stay as they are.
+fn sections(help: &str) -> Roff {
+    let mut roff = Roff::new();
+    for (n, paragraph) in help.split("\n\n").enumerate() {
+        let is_capital =
+            |word: &&str| word.len() > 3 && word.bytes().all(|c| c.is_ascii_uppercase());
+        let title: Vec<&str> = paragraph
+            .split_whitespace()
+            .take_while(is_capital)
+            .collect();
+        let title = title.join(" ");
+        let rest = paragraph.strip_prefix(&*title).unwrap_or(paragraph);
+        if !title.is_empty() {
+            roff.control("SH", [&*title]);
+        } else if n == 0 && !paragraph.is_empty() {
+            roff.control("SH", ["NOTES"]);
+        }
+        roff.control("nf", []);
+        for line in rest.trim_start_matches(['\n', ' ']).lines() {
+            roff.text([roman(line)]);
+        }
+        roff.control("fi", []);
+    }
+    roff
 }

@@ -10,8 +10,9 @@ use sha3::digest::{ExtendableOutput, Update, XofReader};
 
 use crate::input::{self, read_small, without_mark};
 use crate::json_request::{check_strength, hash_from_name};
-use crate::keyfile::{KeyArgs, exactly, from_base64, from_hex};
+use crate::keyfile::KeyArgs;
 use crate::paths::Files;
+use crate::text::{exactly, from_base64, from_hex};
 
 /// Key and message of a command.
 #[derive(clap::Args)]

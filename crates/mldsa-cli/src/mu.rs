@@ -6,10 +6,10 @@ use crate::Status;
 use crate::input::unusable;
 use crate::json_request::with_set;
 use crate::key_format::Format;
-use crate::keyfile::encode_bytes;
 use crate::message::MessageArgs;
 use crate::output::OutputArgs;
 use crate::paths::Files;
+use crate::text::encode_bytes;
 
 /// Hash a message into mu, which `sign --mu` signs elsewhere
 #[derive(clap::Args)]
@@ -29,6 +29,11 @@ pub(crate) struct Args {
 const HELP: &str = "\
 mu binds public key, context and message; the private key is not needed. The
 signer of mu has to trust the party that computed it.
+
+EXAMPLES
+  Hash here, sign where the key is:
+    mldsa mu --key public.pem message > mu
+    mldsa sign --key key.pem --mu --out message.sig mu
 
 EXIT CODE  0 written, 2 not.";
 

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::commit::{Access, StagedFile};
 #[cfg(unix)]
-use crate::interrupt::Hold;
-#[cfg(unix)]
-use crate::leftovers::{self, journal};
+use crate::leftovers::journal;
 use crate::paths::{STANDARD, is_standard_output, name};
 use crate::terminal::{output_error, result_output};
+#[cfg(unix)]
+use crate::{interrupt, leftovers};
 
 #[derive(clap::Args)]
 pub(crate) struct OutputArgs {
@@ -99,9 +99,8 @@ pub(crate) fn write_each_after(
     results: &[(&Output<'_>, &[u8])],
     last: impl FnOnce() -> io::Result<()>,
 ) -> io::Result<()> {
-    // The first signal removes the temporary files and changes nothing.
     #[cfg(unix)]
-    let hold = Hold::new();
+    interrupt::watch();
     let mut staged = Vec::new();
     let mut streams = Vec::new();
     for (output, bytes) in results {
@@ -114,8 +113,9 @@ pub(crate) fn write_each_after(
         output.write_stream(bytes)?;
     }
     last()?;
+    // A signal waits until all files have their names.
     #[cfg(unix)]
-    hold.check()?;
+    let mut names = interrupt::temporaries();
     #[cfg(unix)]
     let _journal = {
         let files: Vec<&StagedFile> = staged.iter().map(|(_, file)| file).collect();
@@ -128,6 +128,9 @@ pub(crate) fn write_each_after(
             staged.truncate(n);
             let reverted = staged.into_iter().rev().map(|(_, file)| file.revert());
             let left: Vec<String> = reverted.filter_map(Result::err).collect();
+            // A previous content that could not be put back keeps its temporary name.
+            #[cfg(unix)]
+            names.clear();
             return Err(match (n, &left[..]) {
                 (0, _) => error,
                 (_, []) => io::Error::other(format!("{error}; no file is changed")),

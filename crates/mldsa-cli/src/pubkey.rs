@@ -6,12 +6,14 @@ use crate::Status;
 use crate::input::unusable;
 use crate::json_request::with_set;
 use crate::key_format::Format;
-use crate::keyfile::{KeyFileArgs, encode_public};
+use crate::key_output::encode_public;
+use crate::keyfile::KeyFileArgs;
 use crate::output::OutputArgs;
 use crate::paths::Files;
 
 /// Write the public key of a key
 #[derive(clap::Args)]
+#[command(after_long_help = HELP)]
 pub(crate) struct Args {
     #[command(flatten)]
     key: KeyFileArgs,
@@ -24,6 +26,15 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
+const HELP: &str = "\
+EXAMPLES
+  Write the public key of a private key:
+    mldsa pubkey key.pem --out public.pem
+  Take the public key out of a certificate:
+    mldsa pubkey node.crt --format hex
+
+EXIT CODE  0 the key is written, 2 it is not.";
+
 impl Args {
     pub(crate) fn files(&self) -> Files<'_> {
         self.key.files().write([self.output.path()])
@@ -33,10 +44,10 @@ impl Args {
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let output = args.output.prepare(args.format.public_content())?;
     let file = args.key.read()?;
-    let encoded = with_set!(file.set, P => file
-        .verifying_key::<P>()
-        .and_then(|key| encode_public(&key, args.format)))
-    .map_err(|why| unusable(&args.key.path, why))?;
+    let encoded = with_set!(file.set, P => {
+        let key = file.verifying_key::<P>();
+        encode_public(&key.map_err(|why| unusable(&args.key.path, why))?, args.format)?
+    });
     output.write(&encoded)?;
     Ok(Status::Good)
 }

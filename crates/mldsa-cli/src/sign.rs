@@ -8,11 +8,12 @@ use crate::Status;
 use crate::input::unusable;
 use crate::json_request::with_set;
 use crate::key_format::Format;
-use crate::keyfile::{KeyFile, encode_bytes};
+use crate::keyfile::KeyFile;
 use crate::message::MessageArgs;
 use crate::output::OutputArgs;
 use crate::paths::Files;
 use crate::random::random;
+use crate::text::encode_bytes;
 
 /// Sign a message
 #[derive(clap::Args)]
@@ -44,6 +45,12 @@ pub(crate) struct Args {
 const HELP: &str = "\
 The message is streamed: any length, from standard input too. The signature is
 verified before it is written.
+
+EXAMPLES
+  Sign a file:
+    mldsa sign --key key.pem --out message.sig message
+  Sign text from standard input with a context:
+    printf 'pay 5' | mldsa sign -k key.pem --ctx app-1 --base64
 
 EXIT CODE  0 signed, 2 not.";
 

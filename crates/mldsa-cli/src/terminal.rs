@@ -2,7 +2,9 @@
 
 use core::fmt::Display;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+
+use zeroize::Zeroizing;
 
 /// Standard output without the buffer of the standard library, which is never wiped.
 #[cfg(unix)]
@@ -48,6 +50,16 @@ fn is_substitute(file: &File) -> bool {
         && stat("/dev/null").is_ok_and(|null| fstat(file).map(device) == Ok(device(null)))
 }
 
+/// Asks for a password on the terminal, without an echo. `None` without a terminal that shows the
+/// question.
+pub(crate) fn prompt(question: &str) -> Option<io::Result<Zeroizing<Vec<u8>>>> {
+    if !io::stderr().is_terminal() {
+        return None;
+    }
+    let answer = rpassword::prompt_password(question);
+    Some(answer.map(|password| Zeroizing::new(password.into_bytes())))
+}
+
 /// An error of standard output. The kind is kept: `main` ignores a closed pipe.
 pub(crate) fn output_error(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("standard output: {error}"))
@@ -74,7 +86,7 @@ pub(crate) fn complain_of_arguments(error: &clap::Error) {
 }
 
 /// Escapes the characters that are not visible and not `allowed`.
-fn escaped(text: &str, allowed: fn(char) -> bool) -> String {
+pub(crate) fn escaped(text: &str, allowed: fn(char) -> bool) -> String {
     let mut out = String::new();
     for character in text.chars() {
         if is_visible(character) || allowed(character) {
@@ -88,7 +100,7 @@ fn escaped(text: &str, allowed: fn(char) -> bool) -> String {
 
 /// Returns whether a character is seen and leaves the order of its neighbours: no control or
 /// format character, no space except the usual one, no blank letter or variation selector.
-pub(crate) fn is_visible(character: char) -> bool {
+fn is_visible(character: char) -> bool {
     let blank = matches!(
         character,
         '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 
     /// Print the verdict as one JSON object
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 
     /// Print nothing; the exit code is the verdict
     #[arg(long, short, conflicts_with = "json")]
@@ -40,7 +40,14 @@ pub(crate) struct Args {
 
 const HELP: &str = r#"Prints `valid`, or `invalid: ` and the first reason that applies, as in
 `mldsa batch-verify`, with a sentence about it on standard error. With --json:
-{"set":"ML-DSA-44","valid":true} or {"set":"..","valid":false,"reason":".."}.
+{"set":"ML-DSA-44","valid":true} or {"set":"..","valid":false,"reason":".."}, and
+{"error":".."} for an error.
+
+EXAMPLES
+  Verify a file:
+    mldsa verify --key public.pem --sig message.sig message
+  Verify with a context, by the exit code only:
+    mldsa verify -k public.pem -s message.sig --ctx app-1 --quiet message
 
 EXIT CODE  0 valid, 1 invalid, 2 key, signature or message could not be read."#;
 

@@ -207,6 +207,17 @@ fn malformed_and_costly_files_are_rejected() {
         parameters.key_length = Some(16);
     }
     cases.push((structure(&parameters(short), &[7; 64]), unknown));
+    // A salt of 33 bytes, in the places of one of 32.
+    for kdf in [pbkdf2(1), scrypt(2, 1, 1)] {
+        let mut kdf = kdf;
+        match &mut kdf {
+            Kdf::Pbkdf2(parameters) => parameters.salt = Salt::new([0xa5; 32]).unwrap(),
+            Kdf::Scrypt(parameters) => parameters.salt = Salt::new([0xa5; 32]).unwrap(),
+            _ => unreachable!(),
+        }
+        let der = structure(&parameters(kdf), &[7; 64]);
+        cases.push((with_long_salt(&der), "a salt of more than 32 bytes"));
+    }
     // PBES1, and PBKDF2 with an HMAC of SHA-1.
     let pbes1 = b"\x30\x0f\x30\x0b\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x05\x0a\x04\x00";
     cases.push((pbes1.to_vec(), unknown));
@@ -240,5 +251,105 @@ fn malformed_and_costly_files_are_rejected() {
         let run = folder.run(inspect, b"");
         assert!([0, 1, 2].contains(&run.code), "{at}: {}", run.stderr);
         assert!(!run.stderr.contains("panicked"), "{at}: {}", run.stderr);
+    }
+}
+
+/// The DER with the salt of 32 bytes a5 as one of 64: every SEQUENCE around it is longer.
+fn with_long_salt(der: &[u8]) -> Vec<u8> {
+    let salt = [&[0x04, 32][..], &[0xa5; 32]].concat();
+    let at = memchr::memmem::find(der, &salt).unwrap();
+    let mut out = Vec::new();
+    lengthen(der, at, &mut out);
+    out
+}
+
+/// Copies DER of lengths below 256 with 32 more bytes in the element at `at`.
+fn lengthen(der: &[u8], at: usize, out: &mut Vec<u8>) {
+    let mut position = 0;
+    while position < der.len() {
+        let (head, len) = match der[position + 1] {
+            0x81 => (3, usize::from(der[position + 2])),
+            len => (2, usize::from(len)),
+        };
+        let end = position + head + len;
+        let content = &der[position + head..end];
+        let mut inner = content.to_vec();
+        if position == at {
+            inner.extend([0xa5; 32]);
+        } else if (position + head..end).contains(&at) {
+            inner.clear();
+            lengthen(content, at - position - head, &mut inner);
+        }
+        out.push(der[position]);
+        if inner.len() > 127 {
+            out.push(0x81);
+        }
+        out.push(u8::try_from(inner.len()).unwrap());
+        out.extend(inner);
+        position = end;
+    }
+}
+
+/// Keys that `keygen` and `convert` encrypt are read with the password only.
+#[test]
+fn keys_are_written_encrypted() {
+    let folder = Folder::new("encrypted-written");
+    folder.put("seed", &seed());
+    folder.put("password", b"a password\n");
+    folder.put("other", b"another\n");
+    let public = folder.good("keygen --set 44 --seed-file seed --out plain.pem --pub public.pem");
+    assert_eq!(public.stderr, "");
+    let with = "--encrypt --new-password-file";
+    folder.good(&format!(
+        "keygen --set 44 --seed-file seed {with} password --out key.pem"
+    ));
+    folder.good(&format!(
+        "convert plain.pem {with} password --form both --format der --out key.der"
+    ));
+    let text = String::from_utf8(folder.get("key.pem")).unwrap();
+    assert!(text.starts_with("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"));
+    for key in ["key.pem", "key.der"] {
+        let run = folder.good(&format!("pubkey {key} --password-file password"));
+        assert_eq!(run.stdout.into_bytes(), folder.get("public.pem"));
+        let bytes = folder.get(key);
+        assert!(memchr::memmem::find(&bytes, &seed()).is_none());
+        folder.unusable(
+            &format!("pubkey {key} --password-file other"),
+            b"",
+            "wrong password",
+        );
+    }
+    let again =
+        format!("convert key.pem --password-file password {with} other --format der -o other.der");
+    folder.good(&again);
+    let plain = folder
+        .good("convert other.der --password-file other")
+        .stdout;
+    assert_eq!(plain.into_bytes(), folder.get("plain.pem"));
+    // Two files of one key differ in salt and initial value.
+    folder.good(&format!(
+        "convert plain.pem {with} password --out second.pem"
+    ));
+    assert_ne!(folder.get("second.pem"), folder.get("key.pem"));
+    for (args, why) in [
+        (
+            "keygen --set 44 --encrypt",
+            "no password: it comes from --new-password-file",
+        ),
+        (
+            "keygen --set 44 --encrypt --format hex --new-password-file other",
+            "needs PEM or DER",
+        ),
+        (
+            "keygen --set 44 --encrypt --format jwk --new-password-file other",
+            "needs PEM or DER",
+        ),
+        ("keygen --set 44 --new-password-file other", "--encrypt"),
+        (
+            "keygen --set 44 --encrypt --new-password-file nowhere",
+            "nowhere",
+        ),
+    ] {
+        folder.unusable(args, b"", why);
     }
 }

@@ -3,6 +3,7 @@
 
 mod formats;
 mod lengths;
+mod older;
 
 use std::fs;
 

@@ -7,7 +7,6 @@ mod backends;
 mod batch_sign;
 mod batch_verify;
 mod certificates;
-#[cfg(feature = "encrypted-keys")]
 mod encrypted;
 mod files;
 #[cfg(feature = "gpu")]

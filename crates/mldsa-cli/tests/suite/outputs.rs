@@ -1,6 +1,7 @@
 //! Results: devices, pipes and links with `--force`, outputs that are inputs, failures, terminals.
 
 mod commands;
+mod killed;
 mod pairs;
 
 use std::fs::{self, File};

@@ -102,7 +102,7 @@ fn inspect_golden() {
 }
 
 /// The forms and formats of a private key.
-const ENCODINGS: [(&str, &str); 10] = [
+const ENCODINGS: [(&str, &str); 13] = [
     ("seed", "pem"),
     ("seed", "der"),
     ("seed", "raw"),
@@ -113,6 +113,9 @@ const ENCODINGS: [(&str, &str); 10] = [
     ("expanded", "der"),
     ("expanded", "raw"),
     ("expanded", "hex"),
+    ("seed", "base64"),
+    ("seed", "jwk"),
+    ("seed", "cose"),
 ];
 
 /// Every format is read and written under every set; every pair of formats under one set, and from
@@ -131,7 +134,8 @@ fn every_format_of_every_key_is_read_and_written() {
         for (known, encoding) in ENCODINGS {
             let from = format!("{known}.{encoding} --set {}", number(set));
             let all = set == Set::MlDsa44 || (known, encoding) == ("both", "der");
-            for format in &["hex", "pem", "der", "raw"][..if all { 4 } else { 1 }] {
+            let formats = ["hex", "pem", "der", "raw", "base64", "jwk", "cose"];
+            for format in &formats[..if all { 7 } else { 1 }] {
                 folder.good(&format!(
                     "pubkey {from} --format {format} --force -o public"
                 ));

@@ -27,7 +27,7 @@ fn bare(set: Set) -> Vec<Bare> {
         ("expanded, other bytes", true, join(&[&sk, &noise])),
         ("zeros, expanded", true, join(&[&[0; 32], &sk])),
         ("expanded, public", true, join(&[&sk, &pk])),
-        ("public, expanded", true, join(&[&pk, &sk])),
+        ("public, expanded", true, join(&[&[0], &pk, &sk])),
         ("seed, public", true, join(&[&seed, &pk])),
         ("public, seed", true, join(&[&pk, &seed])),
         ("seed, expanded, public", true, join(&[&seed, &sk, &pk])),
@@ -119,7 +119,7 @@ fn a_private_key_is_never_taken_for_a_public_one() {
                     "public key" => {
                         assert!(inspect.stdout.starts_with("kind:        public key\n"))
                     }
-                    "seed" | "expanded" | "seed, expanded" => {
+                    "seed" | "expanded" | "seed, expanded" | "expanded, public" => {
                         let expected = "kind:        private key\n";
                         assert!(
                             inspect.stdout.starts_with(expected),

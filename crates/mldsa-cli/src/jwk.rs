@@ -1,0 +1,94 @@
+//! JSON Web Keys of ML-DSA: key type AKP (RFC 9964), with the seed as the private key.
+
+use base64ct::{Base64UrlUnpadded, Encoding};
+use mldsa_core::{ParameterSet, VerifyingKey};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use zeroize::Zeroizing;
+
+use crate::json_request::{Set, with_set};
+use crate::key_format::SEED_LEN;
+use crate::keyfile::{Content, PrivateParts};
+
+/// The members that make a key; others are ignored. Escapes are errors: they would be decoded into
+/// memory that is not wiped.
+#[derive(Deserialize)]
+struct Members<'a> {
+    kty: Option<&'a str>,
+    alg: Option<&'a str>,
+    #[serde(rename = "pub")]
+    public: Option<&'a str>,
+    #[serde(rename = "priv")]
+    private: Option<&'a str>,
+    keys: Option<IgnoredAny>,
+}
+
+/// Decodes a JSON Web Key. `None` if the text is not a JSON object.
+pub(crate) fn decode(text: &[u8]) -> Option<Result<(Set, Content), &'static str>> {
+    if !text.trim_ascii_start().starts_with(b"{") {
+        return None;
+    }
+    serde_json::from_slice::<IgnoredAny>(text).ok()?;
+    let members = serde_json::from_slice(text);
+    Some(match members {
+        Ok(members) => content(&members),
+        Err(_) => Err("JSON, whose members are not those of a JSON Web Key"),
+    })
+}
+
+fn content(members: &Members<'_>) -> Result<(Set, Content), &'static str> {
+    if members.keys.is_some() {
+        return Err("a set of JSON Web Keys: leave the one to be used");
+    }
+    if members.kty != Some("AKP") {
+        return Err("JSON, but not a JSON Web Key of type AKP");
+    }
+    let mut sets = Set::ALL.into_iter();
+    let set = sets.find(|set| members.alg == Some(set.name()));
+    let set = set.ok_or("a JSON Web Key whose \"alg\" is not an ML-DSA parameter set")?;
+    let public = members.public.ok_or("a JSON Web Key without \"pub\"")?;
+    let public = bytes(public, with_set!(set, P => P::PK_LEN))?;
+    let Some(private) = members.private else {
+        return Ok((set, Content::Public(public.to_vec())));
+    };
+    let seed = bytes(private, SEED_LEN)?;
+    let parts = PrivateParts::from_seed(seed, Some(public.to_vec()));
+    Ok((set, Content::Private(parts)))
+}
+
+/// Decodes exactly `len` bytes of base64url without padding.
+fn bytes(text: &str, len: usize) -> Result<Zeroizing<Vec<u8>>, &'static str> {
+    let mut bytes = Zeroizing::new(vec![0; len]);
+    match Base64UrlUnpadded::decode(text, &mut bytes) {
+        Ok(decoded) if decoded.len() == len => Ok(bytes),
+        _ => Err("a JSON Web Key with a part that is not base64url of the right length"),
+    }
+}
+
+/// Encodes a public key, and its seed if it is given, as one line.
+pub(crate) fn encode<P: ParameterSet>(
+    key: &VerifyingKey<P>,
+    seed: Option<&[u8; SEED_LEN]>,
+) -> Zeroizing<Vec<u8>> {
+    let public = Base64UrlUnpadded::encoded_len(key.as_ref());
+    // Allocated at once: a vector that grows leaves unwiped copies.
+    let mut text = Zeroizing::new(Vec::with_capacity(public + 128));
+    text.extend_from_slice(b"{\"kty\":\"AKP\",\"alg\":\"");
+    text.extend_from_slice(P::NAME.as_bytes());
+    text.extend_from_slice(b"\",\"pub\":\"");
+    append(&mut text, key.as_ref());
+    if let Some(seed) = seed {
+        text.extend_from_slice(b"\",\"priv\":\"");
+        append(&mut text, seed);
+    }
+    text.extend_from_slice(b"\"}\n");
+    text
+}
+
+/// Appends the base64url of `bytes`.
+fn append(text: &mut Vec<u8>, bytes: &[u8]) {
+    let start = text.len();
+    text.resize(start + Base64UrlUnpadded::encoded_len(bytes), b'A');
+    // The place has the length of the text.
+    let _ = Base64UrlUnpadded::encode(bytes, &mut text[start..]);
+}
