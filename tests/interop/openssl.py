@@ -3,7 +3,7 @@ package `cryptography` (50 or newer: OpenSSL 4), in both directions.
 
     MLDSA=target/release/mldsa python3 tests/interop/openssl.py
 
-Encrypted keys too, if `mldsa` was built with the feature `encrypted-keys`.
+Encrypted keys too.
 """
 
 import datetime
