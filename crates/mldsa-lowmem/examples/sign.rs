@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
         &mut signature,
     )?;
 
-    VerifyingKey::<MlDsa44>::from_bytes(&pk)?.verify_with_context(message, context, signature)?;
+    VerifyingKey::<MlDsa44>::from_bytes(&pk)?.verify_with_context(message, context, &signature)?;
     println!("valid, {} bytes", signature.len());
     Ok(())
 }

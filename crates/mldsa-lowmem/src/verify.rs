@@ -76,7 +76,7 @@ impl<'a, P: ParameterSet> VerifyingKey<'a, P> {
         &self,
         message: &[u8],
         ctx: Context<'_>,
-        signature: impl AsRef<[u8]>,
+        signature: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<(), VerifyError> {
         self.verify_mu(&self.mu(ctx, message), signature)
     }
@@ -102,7 +102,7 @@ impl<'a, P: ParameterSet> VerifyingKey<'a, P> {
         &self,
         digest: &PreHashed<'_, P>,
         ctx: Context<'_>,
-        signature: impl AsRef<[u8]>,
+        signature: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<(), VerifyError> {
         self.verify_mu(&self.prehashed_mu(digest, ctx), signature)
     }
@@ -118,7 +118,11 @@ impl<'a, P: ParameterSet> VerifyingKey<'a, P> {
     ///
     /// # Errors
     /// Every [`VerifyError`], in the order of its variants. Never panics.
-    pub fn verify_mu(&self, mu: &Mu, signature: impl AsRef<[u8]>) -> Result<(), VerifyError> {
+    pub fn verify_mu(
+        &self,
+        mu: &Mu,
+        signature: &(impl AsRef<[u8]> + ?Sized),
+    ) -> Result<(), VerifyError> {
         self.verify_bytes(mu, signature.as_ref())
     }
 

@@ -53,6 +53,10 @@ fn name_of<P: ParameterSet>(_: &VerifyingKey<P>) -> &'static str {
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a key without a heap; the sets have different lengths"
+)]
 pub enum AnyVerifyingKey {
     /// A key of ML-DSA-44.
     #[cfg(feature = "ml-dsa-44")]
@@ -96,7 +100,7 @@ impl AnyVerifyingKey {
         &self,
         message: &[u8],
         context: Context<'_>,
-        signature: impl AsRef<[u8]>,
+        signature: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<(), VerifyError> {
         inside!(Self, self, key => key.verify_with_context(message, context, signature))
     }
@@ -105,7 +109,11 @@ impl AnyVerifyingKey {
     ///
     /// # Errors
     /// As [`VerifyingKey::verify_mu`].
-    pub fn verify_mu(&self, mu: &Mu, signature: impl AsRef<[u8]>) -> Result<(), VerifyError> {
+    pub fn verify_mu(
+        &self,
+        mu: &Mu,
+        signature: &(impl AsRef<[u8]> + ?Sized),
+    ) -> Result<(), VerifyError> {
         inside!(Self, self, key => key.verify_mu(mu, signature))
     }
 }

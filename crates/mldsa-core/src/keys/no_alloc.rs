@@ -42,7 +42,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
         pk: &P::PublicKeyBytes,
         message: &[u8],
         context: Context<'_>,
-        signature: impl AsRef<[u8]>,
+        signature: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<(), VerifyError> {
         verify_encoded::<P>(pk, JobMessage::Pure(context, message), signature.as_ref())
     }
@@ -54,7 +54,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
     pub fn verify_mu_encoded(
         pk: &P::PublicKeyBytes,
         mu: &Mu,
-        signature: impl AsRef<[u8]>,
+        signature: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<(), VerifyError> {
         verify_encoded::<P>(pk, JobMessage::Mu(mu), signature.as_ref())
     }

@@ -79,7 +79,7 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
         &self,
         message: &[u8],
         context: Context<'_>,
-        signature: impl AsRef<[u8]>,
+        signature: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<(), VerifyError> {
         self.as_prepared_ref()
             .verify_with_context(message, context, signature)
@@ -89,7 +89,11 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
     ///
     /// # Errors
     /// As [`VerifyingKey::verify_with_context`].
-    pub fn verify_mu(&self, mu: &Mu, signature: impl AsRef<[u8]>) -> Result<(), VerifyError> {
+    pub fn verify_mu(
+        &self,
+        mu: &Mu,
+        signature: &(impl AsRef<[u8]> + ?Sized),
+    ) -> Result<(), VerifyError> {
         self.as_prepared_ref().verify_mu(mu, signature)
     }
 
@@ -102,7 +106,7 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
         &self,
         digest: &PreHashed<'_, P>,
         context: Context<'_>,
-        signature: impl AsRef<[u8]>,
+        signature: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<(), VerifyError> {
         self.as_prepared_ref()
             .verify_prehashed(digest, context, signature)
@@ -150,7 +154,7 @@ impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
         &self,
         message: &[u8],
         context: Context<'_>,
-        signature: impl AsRef<[u8]>,
+        signature: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<(), VerifyError> {
         let message = JobMessage::Pure(context, message);
         verify_one::<P>(
@@ -163,7 +167,11 @@ impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
     ///
     /// # Errors
     /// As [`VerifyingKey::verify_with_context`].
-    pub fn verify_mu(&self, mu: &Mu, signature: impl AsRef<[u8]>) -> Result<(), VerifyError> {
+    pub fn verify_mu(
+        &self,
+        mu: &Mu,
+        signature: &(impl AsRef<[u8]> + ?Sized),
+    ) -> Result<(), VerifyError> {
         let message = JobMessage::Mu(mu);
         verify_one::<P>(
             self.backend,
@@ -180,7 +188,7 @@ impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
         &self,
         digest: &PreHashed<'_, P>,
         context: Context<'_>,
-        signature: impl AsRef<[u8]>,
+        signature: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<(), VerifyError> {
         let mu = digest.mu_on(self.backend.permutation(), self.tr, context);
         self.verify_mu(&mu, signature)

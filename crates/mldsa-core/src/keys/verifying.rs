@@ -96,7 +96,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
         &self,
         message: &[u8],
         context: Context<'_>,
-        signature: impl AsRef<[u8]>,
+        signature: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<(), VerifyError> {
         let message = JobMessage::Pure(context, message);
         verify_one::<P>(
@@ -109,7 +109,11 @@ impl<P: ParameterSet> VerifyingKey<P> {
     ///
     /// # Errors
     /// As [`Self::verify_with_context`].
-    pub fn verify_mu(&self, mu: &Mu, signature: impl AsRef<[u8]>) -> Result<(), VerifyError> {
+    pub fn verify_mu(
+        &self,
+        mu: &Mu,
+        signature: &(impl AsRef<[u8]> + ?Sized),
+    ) -> Result<(), VerifyError> {
         let message = JobMessage::Mu(mu);
         verify_one::<P>(
             self.backend,
@@ -126,7 +130,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
         &self,
         digest: &PreHashed<'_, P>,
         context: Context<'_>,
-        signature: impl AsRef<[u8]>,
+        signature: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<(), VerifyError> {
         let mu = digest.mu_on(self.backend.permutation(), &self.tr, context);
         self.verify_mu(&mu, signature)
@@ -141,7 +145,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
         mu: &Mu,
         signature: &mut [u8],
     ) -> Result<(), SignError> {
-        if verify && self.verify_mu(mu, &*signature).is_err() {
+        if verify && self.verify_mu(mu, signature).is_err() {
             signature.wipe();
             return Err(SignError::SelfVerification);
         }
