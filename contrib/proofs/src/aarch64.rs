@@ -14,7 +14,7 @@ mod widths;
 use std::rc::Rc;
 
 pub(crate) use decode::Instruction;
-pub(crate) use program::{build, emulator, lacking};
+pub(crate) use program::{COMPILER, TRIPLE, emulator, lacking};
 pub(crate) use rows::{VARIABLE, answers, rows};
 
 use crate::machine::Machine;
@@ -44,6 +44,10 @@ impl Machine<'_> {
                 self.memory.image.name(at)
             ));
         };
+        let features = self.features.as_ref();
+        if let Some(text) = features.and_then(|all| all.lacks_aarch64(&decoded)) {
+            return unknown(text);
+        }
         self.met.entry(word.to_vec()).or_insert(at);
         let decoded = Rc::new(decoded);
         self.decoded_aarch64.insert(at, decoded.clone());

@@ -182,9 +182,14 @@ impl Machine<'_> {
                 let value =
                     as_number(&b).map_or_else(|| unknown("a count of zeros of data"), Ok)?;
                 let count = value.trailing_zeros().min(width as u32);
+                // Without BMI1 it is `bsf`, with other flags and no result of zero.
+                let is_there = self.features.as_ref().is_none_or(|all| all.has("bmi1"));
+                if !is_there && count == width as u32 {
+                    return unknown("a count of zeros of zero by a CPU without BMI1");
+                }
                 self.flags = Flags {
-                    carry: Some(Lit::from(count == width as u32)),
-                    zero: Some(Lit::from(count == 0)),
+                    carry: Some(Lit::from(count == width as u32)).filter(|_| is_there),
+                    zero: Some(Lit::from(count == 0)).filter(|_| is_there),
                     ..Flags::default()
                 };
                 constant_bits(count.into(), width)

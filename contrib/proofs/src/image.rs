@@ -3,8 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use mldsa_core::internals::kernels::ENTRIES;
 use object::read::elf::ProgramHeader;
 use object::{Object, ObjectSymbol, RelocationFlags, RelocationTarget, elf};
+use rustc_demangle::demangle;
+
+/// Entries that a table may lack.
+const OPTIONAL: [&str; 4] = ["expand_a_interleaved", "prepare", "shake256", "verify"];
 
 /// One loaded segment.
 #[derive(Clone, Debug)]
@@ -227,18 +232,57 @@ impl Image {
         named.map(|(&at, _)| at).collect()
     }
 
-    /// The kernel table of that name: a pointer to the name and its length come first in
-    /// it, then functions, of which three are looked at.
-    pub(crate) fn table(&self, name: &str) -> Vec<u64> {
-        let is_name = |(&address, &text): (&u64, &u64)| {
-            let len = self.constant_bytes(address + 8, 8)?;
-            let here = self.constant_bytes(text, name.len())?;
-            let mut entries = (2..5).map(|n| self.pointers.get(&(address + 8 * n)));
-            (len == name.len().to_le_bytes()
-                && here == name.as_bytes()
-                && entries.all(|entry| entry.is_some_and(|&at| self.code(at).is_some())))
-            .then_some(address)
+    /// The functions of this path.
+    pub(crate) fn at_path(&self, path: &str) -> Vec<u64> {
+        let is_it = |name: &str| format!("{:#}", demangle(name)) == path;
+        let named = self.names.iter().filter(|(_, name)| is_it(name));
+        named.map(|(&at, _)| at).collect()
+    }
+
+    /// The kernel tables: address and name of all that have the form of one. It begins with a
+    /// pointer to the name and its length; its entries are functions, or null if they may be, but for
+    /// the number of lanes.
+    pub(crate) fn tables(&self) -> Vec<(u64, String)> {
+        let is_code = |at: u64| {
+            self.pointers
+                .get(&at)
+                .is_some_and(|&to| self.code(to).is_some())
         };
-        self.pointers.iter().filter_map(is_name).collect()
+        let number = |at: u64| {
+            let bytes = self.constant_bytes(at, 8)?;
+            let is_number = !self.pointers.contains_key(&at);
+            is_number.then(|| {
+                bytes
+                    .iter()
+                    .rev()
+                    .fold(0, |n, &byte| n << 8 | u64::from(byte))
+            })
+        };
+        let named = |(&at, &text): (&u64, &u64)| {
+            let is_entry = |&(entry, offset): &(&str, usize)| {
+                let slot = at + offset as u64;
+                match entry {
+                    "mask_lanes" => number(slot).is_some_and(|n| n.is_power_of_two() && n <= 64),
+                    _ if OPTIONAL.contains(&entry) => is_code(slot) || number(slot) == Some(0),
+                    _ => is_code(slot),
+                }
+            };
+            let len = number(at + 8).filter(|&len| len <= 64)?;
+            let name = str::from_utf8(self.constant_bytes(text, len as usize)?).ok()?;
+            ENTRIES.iter().all(is_entry).then(|| (at, name.to_owned()))
+        };
+        self.pointers.iter().filter_map(named).collect()
+    }
+
+    /// Adds a constant with pointers in it, at an address where nothing is.
+    pub(crate) fn add_constant(&mut self, start: u64, bytes: Vec<u8>, pointers: &[(u64, u64)]) {
+        self.segments.push(Segment::constant(start, bytes));
+        self.pointers.extend(pointers.iter().copied());
+    }
+
+    /// Makes a pointer of the program another one.
+    pub(crate) fn set_pointer(&mut self, address: u64, to: u64) {
+        self.pointers.insert(address, to);
+        self.put(address, to);
     }
 }

@@ -9,6 +9,7 @@ use iced_x86::{Decoder, DecoderOptions, Instruction};
 use rustc_hash::FxHashMap;
 
 use crate::aarch64;
+use crate::features::Features;
 use crate::image::Image;
 use crate::memory::{
     Bits, END, Memory, PROGRAM, STACK, STACK_LEN, Step, Stop, UNWRITTEN, Value, access, leak,
@@ -59,6 +60,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) memory: Memory<'a>,
     pub(crate) executed: usize,
     pub(crate) limit: usize,
+    /// What the CPU has, where instructions are compared with it.
+    pub(crate) features: Option<Features>,
     /// The target of the last branch on an unknown bit, and the bit.
     pub(crate) other: Option<(u64, Lit)>,
     decoded: FxHashMap<u64, Instruction>,
@@ -91,6 +94,7 @@ impl<'a> Machine<'a> {
             memory,
             executed: 0,
             limit: 400_000,
+            features: None,
             other: None,
             decoded: FxHashMap::default(),
             looked_up: FxHashMap::default(),
@@ -315,6 +319,9 @@ impl<'a> Machine<'a> {
                         "an invalid instruction at {}",
                         self.memory.image.name(at)
                     ));
+                }
+                if let Some(text) = self.features.as_ref().and_then(|all| all.lacks(&decoded)) {
+                    return unknown(text);
                 }
                 let bytes = code[..decoded.len()].to_vec();
                 self.met.entry(bytes).or_insert(at);

@@ -1,15 +1,16 @@
 //! Changes of the kernels by hand, each of which a row has to refuse.
 
-use iced_x86::{Decoder, DecoderOptions, Encoder, Instruction, Mnemonic as M, OpKind};
+use iced_x86::{Decoder, DecoderOptions, Encoder, Instruction, Mnemonic as M, OpKind, Register};
+use mldsa_core::internals::kernels::ENTRIES;
 
 use crate::faults::{LEAK, refusal};
 use crate::image::Image;
-use crate::places::{Place, Program, places};
+use crate::places::{Place, Program, entry, places, slot, tables};
 use crate::prove::prove;
 use crate::reference::{Q, ZETA, power, round_constant};
 use crate::rejection::{self, Of};
-use crate::row::{Argument, Report};
-use crate::rows::row;
+use crate::row::{ALIGN, Argument, Report};
+use crate::rows::{Row, row};
 use crate::{operations, parallel, permutations};
 
 /// Bytes that are changed: address, and the bits of the byte.
@@ -254,7 +255,11 @@ pub(crate) fn run(program: &Program, aarch64: &Program) -> Result<bool, String> 
         let arguments = vec![
             Argument::Number(0),
             Argument::Fields { width: 1, slice },
-            Argument::Output { len, slice },
+            Argument::Output {
+                len,
+                slice,
+                align: 1,
+            },
         ];
         let row = row("planted", &*name, arguments, |_| {
             Ok((Ok(String::new()), Ok(String::new()), 0))
@@ -298,9 +303,99 @@ pub(crate) fn run(program: &Program, aarch64: &Program) -> Result<bool, String> 
     refused += results.iter().filter(|refused| **refused).count();
     let permutation = all.iter().find(|(_, _, row)| row.kernel == "permute_x8");
     refused += usize::from(without_names(image, permutation.ok_or("no permutation")?)?);
-    let all = MUTANTS.len() + OF_REJECTION.len() + count + 1;
+    for is_refused in [
+        unaligned(image, &all)?,
+        kernel_of_another(image)?,
+        unknown_table(image)?,
+    ] {
+        refused += usize::from(is_refused);
+    }
+    let all = MUTANTS.len() + OF_REJECTION.len() + count + 4;
     println!("mutants: {refused} of {all} refused");
     Ok(refused == all)
+}
+
+/// Whether an aligned store in the place of another is refused where the type of polynomials is
+/// aligned to four bytes, and only there.
+fn unaligned(image: &Image, all: &[Place]) -> Result<bool, String> {
+    let is_it = |(backend, _, row): &&Place| *backend == "avx512" && row.kernel == "inv_ntt";
+    let (backend, at, row) = all.iter().find(is_it).ok_or("no row")?;
+    let report = prove(image, backend, *at, row, 0..1);
+    let change = changes(image, &report, &Mutant::LastCode(aligned_store)).ok_or("no store")?;
+    let mut image = image.clone();
+    change.iter().for_each(|&(at, bits)| image.change(at, bits));
+    let with = |alignment: i64| -> Option<Row> {
+        let mut row = crate::rows::rows()
+            .into_iter()
+            .find(|row| row.kernel == "inv_ntt")?;
+        for argument in &mut row.arguments {
+            if let Argument::Polynomials { align, .. } | Argument::Output { align, .. } = argument {
+                *align = alignment;
+            }
+        }
+        Some(row)
+    };
+    let rows = with(ALIGN).zip(with(4)).ok_or("no row")?;
+    let of = |row: &Row| refusal(&prove(&image, backend, *at, row, 0..1));
+    let found = [of(&rows.0), of(&rows.1)];
+    println!("aligned store, {backend}::inv_ntt: {found:?}");
+    Ok(found[0].is_none() && found[1].is_some())
+}
+
+/// Whether a kernel of AVX2 in the table of the portable backend is refused.
+fn kernel_of_another(image: &Image) -> Result<bool, String> {
+    let tables = tables(image)?;
+    let [portable, avx2] = ["portable", "avx2"].map(|name| tables.get(name).copied());
+    let (portable, avx2) = portable.zip(avx2).ok_or("no tables")?;
+    let kernel = "unpack_t0_ntt";
+    let place = slot(portable, kernel).ok_or("no such entry")?;
+    let mut image = image.clone();
+    image.set_pointer(place, entry(&image, avx2, kernel).ok_or("no such entry")?);
+    let all = places(&image, &|backend, row| {
+        backend == "portable" && row.kernel == kernel
+    })?;
+    let [(backend, at, row)] = &all[..] else {
+        return Err("not one row".into());
+    };
+    let result = refusal(&prove(&image, backend, *at, row, 0..1));
+    println!("kernel of AVX2 in the portable table: {result:?}");
+    Ok(result.is_some())
+}
+
+/// Whether a program with one more table, of an unknown name, is refused.
+fn unknown_table(image: &Image) -> Result<bool, String> {
+    let table = *tables(image)?.get("avx2").ok_or("no table")?;
+    let len = 16 + 8 * ENTRIES.len();
+    let name = b"avx2 tuned";
+    let (start, text) = (1 << 40, (1 << 40) + len as u64);
+    let mut bytes = image
+        .constant_bytes(table, len)
+        .ok_or("no constant")?
+        .to_vec();
+    bytes[8] = name.len() as u8;
+    bytes.extend(name);
+    let pointers = (0..len as u64).step_by(8);
+    let pointers = pointers.filter_map(|n| Some((start + n, *image.pointers.get(&(table + n))?)));
+    let mut pointers: Vec<_> = pointers.collect();
+    pointers[0].1 = text;
+    let mut image = image.clone();
+    image.add_constant(start, bytes, &pointers);
+    let result = places(&image, &|_, _| true).map(|all| all.len());
+    println!("table of an unknown name: {result:?}");
+    Ok(result.is_err())
+}
+
+/// A store that needs an aligned address.
+fn aligned_store(i: &Instruction, bytes: &[u8], at: u64) -> Option<Change> {
+    let is_store = i.op_kind(0) == OpKind::Memory && i.memory_base() != Register::RSP;
+    let is_it = is_store && matches!(i.mnemonic(), M::Vmovdqu64 | M::Vmovdqu32 | M::Vmovups);
+    match i.mnemonic() {
+        // The prefix F3 becomes 66.
+        M::Vmovdqu64 | M::Vmovdqu32 if is_it && bytes[0] == 0x62 => Some(vec![(at + 2, 3)]),
+        // The opcode 11 becomes 29.
+        M::Vmovups if is_it && bytes[0] == 0x62 => Some(vec![(at + 4, 0x11 ^ 0x29)]),
+        _ => None,
+    }
 }
 
 /// Whether a permutation is found in the program without names, and is not with another rotation.

@@ -1,10 +1,13 @@
 //! One instruction for x86-64 as a form that is compared with this CPU.
 
+use std::sync::LazyLock;
+
 use iced_x86::{
     Decoder, DecoderOptions, Encoder, FlowControl, Instruction, InstructionInfoFactory,
     Mnemonic as M, OpKind, Register,
 };
 
+use crate::features::Features;
 use crate::machine::Machine;
 use crate::memory::Step;
 use crate::semantics::{Base, Cpu, Form, Named, Source, Tested};
@@ -52,6 +55,24 @@ const GENERAL: [&str; 16] = [
     "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
 ];
 
+/// The widest vectors of this CPU: their bytes, how they are loaded, and the names of the registers.
+/// What an instruction does to bits above them is not compared.
+fn vectors() -> (usize, &'static str, &'static str) {
+    if here().has("avx512f") {
+        (64, "vmovdqu64", "zmm")
+    } else if here().has("avx2") {
+        (32, "vmovdqu", "ymm")
+    } else {
+        (16, "movdqu", "xmm")
+    }
+}
+
+/// What this CPU has.
+fn here() -> &'static Features {
+    static HERE: LazyLock<Features> = LazyLock::new(Features::here);
+    &HERE
+}
+
 /// Operands that are registers.
 fn registers(i: &Instruction) -> impl Iterator<Item = (u32, Register)> {
     let named = (0..i.op_count()).filter(|&n| i.op_kind(n) == OpKind::Register);
@@ -67,7 +88,7 @@ impl Tested for Instruction {
         compiler: "cc",
         emulator: &[],
         frame: FRAME,
-        vector: 64,
+        vector: || vectors().0,
         flags: [6, 0, 7, 11],
         always: 2,
     };
@@ -156,7 +177,10 @@ impl Tested for Instruction {
             let (load, name) = match source {
                 Source::General(n) => ("mov", GENERAL[n].to_owned()),
                 Source::Mask(n) => ("kmovq", format!("k{n}")),
-                Source::Vector(n) => ("vmovdqu64", format!("zmm{n}")),
+                Source::Vector(n) => {
+                    let (_, load, register) = vectors();
+                    (load, format!("{register}{n}"))
+                }
                 Source::Memory => continue,
             };
             before += &format!("{load} {at}(%rsp), %{name}\n");
@@ -177,5 +201,9 @@ impl Tested for Instruction {
 
     fn execute(&self, machine: &mut Machine<'_>) -> Step<u64> {
         machine.step(self)
+    }
+
+    fn is_here(&self) -> bool {
+        here().lacks(self).is_none()
     }
 }

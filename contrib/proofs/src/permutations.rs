@@ -6,7 +6,7 @@ use iced_x86::{Decoder, DecoderOptions, EncodingKind, FlowControl as F, Instruct
 
 use crate::image::Image;
 use crate::parallel;
-use crate::places::entry;
+use crate::places::{entry, tables};
 use crate::prove::prove;
 use crate::row::Argument;
 use crate::rows::{Row, row};
@@ -69,8 +69,9 @@ pub(crate) fn of_states(kernel: &'static str, parameter: &str, states: &'static 
 /// is proved.
 pub(crate) fn find(image: &mut Image) -> Result<(), String> {
     let mut all = Vec::new();
+    let tables = tables(image)?;
     for (backend, name, states) in FUNCTIONS {
-        if let [table] = image.table(backend)[..] {
+        if let Some(&table) = tables.get(backend) {
             let here = called(image, table).into_iter();
             all.extend(here.map(|at| (at, backend, name, states)));
         }

@@ -1,7 +1,9 @@
 //! Entries of the kernel tables in a program, and the rows about them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+use mldsa_core::internals::kernels::ENTRIES;
 
 use crate::aarch64;
 use crate::image::Image;
@@ -50,29 +52,33 @@ impl Program {
     }
 }
 
-/// Names of the entries of a table, in order, from the source of the library.
-pub(crate) fn entries() -> Result<Vec<String>, String> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../crates/mldsa-core/src/backend/kernels.rs");
-    let text =
-        std::fs::read_to_string(&source).map_err(|e| format!("{}: {e}", source.display()))?;
-    let (_, body) = text
-        .split_once("#[repr(C)]\npub(crate) struct Kernels {")
-        .ok_or("no kernel table in C order")?;
-    let (body, _) = body.split_once("\n}").ok_or("no end of the kernel table")?;
-    let names = body
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("pub(crate) ")?.split_once(':'));
-    Ok(names
-        .map(|(name, _)| name.to_owned())
-        .filter(|name| name != "name" && name != "dispatched")
-        .collect())
+/// The address of the slot of an entry.
+pub(crate) fn slot(table: u64, kernel: &str) -> Option<u64> {
+    let (_, offset) = ENTRIES.iter().find(|(entry, _)| *entry == kernel)?;
+    Some(table + *offset as u64)
 }
 
 /// The function of an entry of a table.
 pub(crate) fn entry(image: &Image, table: u64, kernel: &str) -> Option<u64> {
-    let at = entries().ok()?.iter().position(|entry| entry == kernel)?;
-    image.pointers.get(&(table + 16 + 8 * at as u64)).copied()
+    image.pointers.get(&slot(table, kernel)?).copied()
+}
+
+/// The kernel tables of a program, by name.
+///
+/// # Errors
+/// Two tables of one backend, or one of a backend that is not known: the library could choose it.
+pub(crate) fn tables(image: &Image) -> Result<BTreeMap<&'static str, u64>, String> {
+    let mut found = BTreeMap::new();
+    for (at, name) in image.tables() {
+        let mut known = BACKENDS.into_iter().chain(AARCH64_BACKENDS);
+        let Some(known) = known.find(|known| *known == name) else {
+            return Err(format!("a kernel table has the unknown name `{name}`"));
+        };
+        if found.insert(known, at).is_some() {
+            return Err(format!("{name}: more than one kernel table"));
+        }
+    }
+    Ok(found)
 }
 
 /// The rows of a program.
@@ -85,6 +91,27 @@ fn all_rows(image: &Image) -> Vec<Row> {
     rows
 }
 
+/// Every row of the backends of a program, as [`crate::row::Report`] names them: kernel, parameter, backend.
+pub(crate) fn expected(image: &Image) -> Vec<(String, String, &'static str)> {
+    let mut names = Vec::new();
+    let all = all_rows(image);
+    for &backend in backends(image) {
+        let is_own = |row: &&Row| row.backend == Some(backend);
+        let is_replaced = |row: &&Row| {
+            all.iter()
+                .filter(is_own)
+                .any(|own| own.kernel == row.kernel)
+        };
+        let here = all.iter().filter(|row| match row.backend {
+            Some(only) => only == backend,
+            None => !is_replaced(row),
+        });
+        names.extend(here.map(|row| (row.kernel.to_owned(), row.parameter.clone(), backend)));
+    }
+    names.extend(rejection::names(image));
+    names
+}
+
 /// A row of a backend with its address.
 pub(crate) type Place = (&'static str, u64, Row);
 
@@ -92,17 +119,13 @@ pub(crate) fn places(
     image: &Image,
     wanted: &dyn Fn(&str, &Row) -> bool,
 ) -> Result<Vec<Place>, String> {
-    let entries = entries()?;
+    let tables = tables(image)?;
     let mut places = Vec::new();
     let all = all_rows(image);
     for &backend in backends(image) {
-        let table = match image.table(backend)[..] {
-            [table] => table,
-            [] => {
-                println!("{backend}: no kernel table in this program");
-                continue;
-            }
-            _ => return Err(format!("{backend}: more than one kernel table")),
+        let Some(&table) = tables.get(backend) else {
+            println!("{backend}: no kernel table in this program");
+            continue;
         };
         // Rows of this backend replace those of all.
         let own: BTreeSet<_> = all
@@ -133,10 +156,10 @@ pub(crate) fn places(
     }
     // Every entry has a row or a reason.
     let with_rows: BTreeSet<_> = rows::rows().iter().map(|row| row.kernel).collect();
-    for entry in &entries {
-        let known = with_rows.contains(&entry[..])
-            || rejection::KERNELS.contains(&&entry[..])
-            || rows::WITHOUT_ROWS.iter().any(|(name, _)| name == entry);
+    for (entry, _) in ENTRIES {
+        let known = with_rows.contains(entry)
+            || rejection::KERNELS.contains(&entry)
+            || rows::WITHOUT_ROWS.iter().any(|(name, _)| *name == entry);
         if !known && entry != "mask_lanes" {
             return Err(format!("`{entry}` has neither a row nor a reason"));
         }

@@ -19,7 +19,7 @@ pub(crate) fn prove(
     let attempt = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
         let mut copy = report.clone();
         for step in stacks.clone() {
-            let (machine, result) = execute(image, entry, &row.arguments, step);
+            let (machine, result) = execute(image, backend, entry, &row.arguments, step);
             copy.executed = machine.executed;
             copy.code = machine.code_executed();
             copy.data = machine

@@ -11,7 +11,7 @@ mod facts;
 mod rows;
 mod states;
 
-pub(crate) use rows::{KERNELS, Of, prove, reports};
+pub(crate) use rows::{KERNELS, Of, names, prove, reports};
 pub(crate) use states::State;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,10 @@
 //! One kernel with its arguments: execution for all inputs, and what statements read of it.
 
+use mldsa_core::internals::{NttPoly, Poly};
 use rustc_hash::FxHashMap;
 
 use crate::exhaust::{Checker, Cuts, Target};
+use crate::features::Features;
 use crate::forms::{Vector, combination};
 use crate::image::Image;
 use crate::machine::Machine;
@@ -16,24 +18,36 @@ use std::rc::Rc;
 pub(crate) enum Argument {
     /// A number of 32 bits.
     Number(u64),
-    /// Polynomials with coefficients in a range; as a slice with a length, or a reference.
+    /// Polynomials with coefficients in a range; as a slice with a length, or a reference. The
+    /// address is a multiple of the alignment.
     Polynomials {
         count: usize,
         low: i128,
         high: i128,
         slice: bool,
+        align: i64,
     },
     /// A polynomial that is read and overwritten.
-    InOut { low: i128, high: i128 },
+    InOut { low: i128, high: i128, align: i64 },
     /// Any byte string, as 256 fields of that many bits.
     Fields { width: u8, slice: bool },
     /// Known bytes, as a slice.
     Bytes(&'static [u8]),
     /// Bytes to be written.
-    Output { len: usize, slice: bool },
+    Output { len: usize, slice: bool, align: i64 },
     /// A Keccak state with lanes as bits, read and overwritten: number of interleaved states.
     States(usize),
 }
+
+/// The alignment that the types of the library give to polynomials: the smaller one of both forms.
+pub(crate) const ALIGN: i64 = {
+    let (plain, transformed) = (align_of::<Poly>(), align_of::<NttPoly>());
+    (if plain < transformed {
+        plain
+    } else {
+        transformed
+    }) as i64
+};
 
 /// Result of one statement about one row: proved, or why it is open.
 pub(crate) type Checked = Result<String, String>;
@@ -82,14 +96,16 @@ pub(crate) struct Execution<'a> {
 /// Region and input words of each argument.
 pub(crate) type Regions = Vec<(u32, Vec<WordId>)>;
 
-/// Runs a kernel; `step` places its stack.
+/// Runs a kernel on a CPU of a backend; `step` places its stack.
 pub(crate) fn execute<'a>(
     image: &'a Image,
+    backend: &str,
     entry: u64,
     arguments: &[Argument],
     step: i64,
 ) -> (Machine<'a>, Step<Regions>) {
     let mut machine = Machine::new(image);
+    machine.features = Features::of(backend);
     let result = set_up(&mut machine, arguments, step)
         .and_then(|regions| machine.call(entry).map(|()| regions));
     (machine, result)
@@ -115,13 +131,16 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                 low,
                 high,
                 slice,
+                align,
             } => {
-                let region = machine.memory.region("an input", 1024 * count, false, 64);
+                let region = machine
+                    .memory
+                    .region("an input", 1024 * count, false, align);
                 words = inputs(machine, region, 256 * count, 32, Some((low, high)));
                 (region, slice.then_some(count))
             }
-            Argument::InOut { low, high } => {
-                let region = machine.memory.region("a polynomial", 1024, true, 64);
+            Argument::InOut { low, high, align } => {
+                let region = machine.memory.region("a polynomial", 1024, true, align);
                 words = inputs(machine, region, 256, 32, Some((low, high)));
                 (region, None)
             }
@@ -139,8 +158,7 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                 }
                 (region, Some(bytes.len()))
             }
-            Argument::Output { len, slice } => {
-                let align = if len == 1024 { 64 } else { 1 };
+            Argument::Output { len, slice, align } => {
                 let region = machine.memory.region("an output", len, true, align);
                 // Anything at all before.
                 let bits = machine.fresh(8 * len);

@@ -2,7 +2,7 @@
 
 use crate::bounds;
 use crate::reference::{D, centred, ntt};
-use crate::row::{Argument, Execution};
+use crate::row::{ALIGN, Argument, Execution};
 use crate::statements::{
     Outcome, QI, all_bits, commit_row, hint_row, inverse_times_r, linear, low_bits, offset,
     pack_eta, packed, permutation, product, public_row, respond, unpacked, use_hints,
@@ -24,10 +24,15 @@ pub(crate) struct Row {
     pub(crate) check: Check,
 }
 
-pub(crate) const POLY: Argument = output(1024, false);
+pub(crate) const POLY: Argument = Argument::Output {
+    len: 1024,
+    slice: false,
+    align: ALIGN,
+};
 
 const fn output(len: usize, slice: bool) -> Argument {
-    Argument::Output { len, slice }
+    let align = 1;
+    Argument::Output { len, slice, align }
 }
 
 /// Any byte string, as a slice.
@@ -64,7 +69,7 @@ static PLACES: [u8; 256] = {
     places
 };
 
-/// A polynomial in the range that the comment of the kernel states.
+/// A polynomial in the range that the library states.
 fn input(kernel: &str, name: &str) -> Argument {
     polynomials(kernel, name, 1, false)
 }
@@ -80,6 +85,7 @@ fn polynomials(kernel: &str, name: &str, count: usize, slice: bool) -> Argument 
         low,
         high,
         slice,
+        align: ALIGN,
     }
 }
 
@@ -92,6 +98,10 @@ pub(crate) fn rows() -> Vec<Row> {
         row("ntt", "", vec![input("ntt", "in"), POLY], |e| {
             let wanted = ntt(&e.variables(0));
             linear(e, 1, &wanted, bounds::of("ntt", "out"))
+        }),
+        row("ntt", "a challenge", vec![input("ntt", "c"), POLY], |e| {
+            let wanted = ntt(&e.variables(0));
+            linear(e, 1, &wanted, bounds::of("ntt", "c_hat"))
         }),
         row("inv_ntt", "", vec![input("inv_ntt", "in"), POLY], |e| {
             let wanted = inverse_times_r(&e.variables(0));
@@ -198,6 +208,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 low,
                 high,
                 slice: false,
+                align: ALIGN,
             },
             output(len, true),
         ];
@@ -242,7 +253,11 @@ pub(crate) fn rows() -> Vec<Row> {
             Argument::Number(gamma2 - beta),
             input("low_bits_row", "c_hat"),
             input("low_bits_row", "s2_hat"),
-            Argument::InOut { low, high },
+            Argument::InOut {
+                low,
+                high,
+                align: ALIGN,
+            },
         ];
         rows.push(row(
             "low_bits_row",
@@ -276,7 +291,7 @@ pub(crate) fn rows() -> Vec<Row> {
         ] {
             let arguments = vec![
                 Argument::Number(gamma2),
-                input("row_product", "out"),
+                input("inv_ntt_use_hint", "w_hat"),
                 Argument::Bytes(hints),
                 output(32 * width, true),
             ];

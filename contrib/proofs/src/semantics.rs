@@ -74,8 +74,8 @@ pub(crate) struct Cpu {
     pub(crate) emulator: &'static [&'static str],
     /// Reads a batch, executes each case by its block, writes the batch.
     pub(crate) frame: &'static str,
-    /// Bytes of a vector register.
-    pub(crate) vector: usize,
+    /// Bytes of a vector register that a case has.
+    pub(crate) vector: fn() -> usize,
     /// Zero, carry, sign, overflow.
     pub(crate) flags: [u32; 4],
     /// A flag that is always set.
@@ -97,6 +97,8 @@ pub(crate) trait Tested: Sized {
     /// The block of the program: source lines.
     fn block(form: &Form<Self>) -> Result<String, String>;
     fn execute(&self, machine: &mut Machine<'_>) -> Step<u64>;
+    /// Whether the CPU or its emulator has the instruction.
+    fn is_here(&self) -> bool;
 }
 
 /// An instruction with its registers and their places in a case.
@@ -122,6 +124,14 @@ pub(crate) fn compare<T: Tested>(
         }
     }
     let (mut forms, mut compared, mut bad) = (Vec::new(), 0, Vec::new());
+    let count = all.len();
+    all.retain(|_, (i, _)| i.is_here());
+    if all.len() < count {
+        println!(
+            "not compared, because this CPU does not have them: {} of {count} forms",
+            count - all.len()
+        );
+    }
     for (name, (i, at)) in all {
         match i.canonical().and_then(|i| Form::new(&name, forms.len(), i)) {
             Ok(form) => forms.push(form),
@@ -240,7 +250,7 @@ impl<T: Tested> Form<T> {
     fn len(source: Source) -> usize {
         match source {
             Source::General(_) | Source::Mask(_) => 8,
-            Source::Vector(_) => T::CPU.vector,
+            Source::Vector(_) => (T::CPU.vector)(),
             Source::Memory => MEMORY,
         }
     }
@@ -389,7 +399,7 @@ impl<T: Tested> Form<T> {
                     (Value::Pointer(..), _) => return Err("a pointer".into()),
                 },
                 Source::Mask(n) => machine.masks[n].clone(),
-                Source::Vector(n) => machine.vectors[n][..8 * T::CPU.vector].to_vec(),
+                Source::Vector(n) => machine.vectors[n][..8 * (T::CPU.vector)()].to_vec(),
                 Source::Memory => machine.memory.region_bits(region).to_vec(),
             };
             let words = bits.chunks(64).enumerate();

@@ -13,21 +13,53 @@ use crate::forms::{Atom, AtomId, Definition, EMPTY, Form, Residue, bounded};
 /// A literal; 0 is false, 1 is true.
 pub(crate) type Lit = u32;
 pub(crate) type WordId = u32;
-/// A bit about which nothing is known: two of them need not be equal. Rows have none, whole
-/// operations nothing else that is not a constant.
-pub(crate) const ANY: Lit = 2;
-/// The same, but it depends on nothing but what is declassified.
-pub(crate) const PUBLIC: Lit = 4;
+/// Kinds of inputs that an unknown bit may depend on, as bits of a set.
+pub(crate) mod secret {
+    /// K of a private key.
+    pub(crate) const K: u8 = 1;
+    /// s1 and s2.
+    pub(crate) const S: u8 = 2;
+    pub(crate) const T0: u8 = 4;
+    /// Every other input: seeds, randomness, messages.
+    pub(crate) const OTHER: u8 = 8;
+    pub(crate) const ALL: u8 = 15;
+}
 
-/// Whether a literal is [`ANY`] or [`PUBLIC`], negated or not.
+/// A bit about which nothing is known but the inputs that it may depend on: two of them need not
+/// be equal. Rows have none, whole operations nothing else that is not a constant.
+pub(crate) const fn unknown_of(inputs: u8) -> Lit {
+    2 + 2 * inputs as Lit
+}
+
+/// An unknown bit that may depend on every input.
+pub(crate) const ANY: Lit = unknown_of(secret::ALL);
+/// An unknown bit that depends on nothing but what is public.
+pub(crate) const PUBLIC: Lit = unknown_of(0);
+
+/// Whether a literal is unknown, negated or not.
 pub(crate) const fn is_any(lit: Lit) -> bool {
-    matches!(lit & !1, ANY | PUBLIC)
+    lit > 1 && lit & !1 <= ANY
+}
+
+/// The inputs that an unknown bit may depend on; none for a constant.
+pub(crate) const fn inputs_of(lit: Lit) -> u8 {
+    if is_any(lit) {
+        ((lit & !1) - 2) as u8 / 2
+    } else {
+        0
+    }
 }
 
 /// An unknown bit that depends on these.
 pub(crate) fn any_of<'a>(bits: impl IntoIterator<Item = &'a Lit>) -> Lit {
-    let is_public = bits.into_iter().all(|&bit| bit < 2 || bit & !1 == PUBLIC);
-    if is_public { PUBLIC } else { ANY }
+    let known = |&bit: &Lit| {
+        if bit < 2 || is_any(bit) {
+            inputs_of(bit)
+        } else {
+            secret::ALL
+        }
+    };
+    unknown_of(bits.into_iter().fold(0, |all, bit| all | known(bit)))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,7 +127,7 @@ pub(crate) struct Word {
     pub(crate) op: Op,
     /// Node of bit 0, if any bit was asked for.
     base: u32,
-    /// Whether a bit is [`ANY`] or [`PUBLIC`].
+    /// Whether a bit is unknown.
     pub(crate) is_any: bool,
     /// The value, modulo two to the width.
     pub(crate) form: Form,
@@ -126,12 +158,10 @@ pub(crate) struct Terms {
 impl Terms {
     pub(crate) fn new() -> Self {
         Self {
-            // Nothing reads those of `ANY` and `PUBLIC`.
-            nodes: vec![
-                Node::False,
-                Node::Bit(WordId::MAX, 0),
-                Node::Bit(WordId::MAX, 1),
-            ],
+            // Nothing reads those of unknown bits.
+            nodes: core::iter::once(Node::False)
+                .chain((0..=secret::ALL).map(|inputs| Node::Bit(WordId::MAX, inputs)))
+                .collect(),
             variables: 1,
             ..Self::default()
         }

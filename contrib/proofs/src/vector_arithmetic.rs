@@ -4,7 +4,7 @@ use iced_x86::{Instruction, OpKind};
 
 use crate::machine::Machine;
 use crate::memory::{Bits, Step, as_number, unknown};
-use crate::terms::{ANY, Compare, Extreme, Fill, Lit, Terms};
+use crate::terms::{Compare, Extreme, Fill, Lit, Terms, any_of};
 use crate::vector::{broadcast_lane, lane_of_shuffle, width_of};
 
 /// Direction of a shift.
@@ -237,10 +237,11 @@ impl Machine<'_> {
     }
 
     fn madd52(&mut self, d: &[Lit], a: &[Lit], b: &[Lit]) -> Step<Bits> {
+        let any = any_of(d.iter().chain(a).chain(b));
         let t = &mut self.terms;
         let (a, b) = (t.gather(a), t.gather(b));
         if t.is_any(&[a, b]) {
-            return Ok(vec![ANY; 64]);
+            return Ok(vec![any; 64]);
         }
         let (x, y) = (t.unsigned(a), t.unsigned(b));
         let (x, y) = (t.range(&x), t.range(&y));

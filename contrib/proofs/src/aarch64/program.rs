@@ -1,10 +1,10 @@
 //! The program that is checked for AArch64: this one, built for it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-const TRIPLE: &str = "aarch64-unknown-linux-gnu";
-pub(super) const COMPILER: &str = "aarch64-linux-gnu-gcc";
+pub(crate) const TRIPLE: &str = "aarch64-unknown-linux-gnu";
+pub(crate) const COMPILER: &str = "aarch64-linux-gnu-gcc";
 pub(super) const EMULATOR: &str = "qemu-aarch64";
 
 /// Why AArch64 cannot be checked here.
@@ -31,23 +31,4 @@ pub(crate) fn emulator(program: &Path) -> Command {
     let mut command = Command::new(EMULATOR);
     command.args(["-L", "/usr/aarch64-linux-gnu"]).arg(program);
     command
-}
-
-/// Builds the program with the release profile.
-pub(crate) fn build() -> Result<PathBuf, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = root.join("target/aarch64");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .current_dir(root)
-        .args(["build", "--locked", "--quiet", "--release"])
-        .args(["--target", TRIPLE, "--target-dir"])
-        .arg(&folder)
-        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", COMPILER)
-        .status()
-        .map_err(|e| format!("cargo: {e}"))?;
-    if !status.success() {
-        return Err(format!("the program for {TRIPLE} does not build"));
-    }
-    Ok(folder.join(TRIPLE).join("release/mldsa-proofs"))
 }

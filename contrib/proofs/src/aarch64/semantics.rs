@@ -61,7 +61,7 @@ impl Tested for Instruction {
         compiler: COMPILER,
         emulator: &[EMULATOR, "-cpu", "max"],
         frame: FRAME,
-        vector: 16,
+        vector: || 16,
         flags: [30, 29, 31, 28],
         always: 0,
     };
@@ -180,5 +180,9 @@ impl Tested for Instruction {
 
     fn execute(&self, machine: &mut Machine<'_>) -> Step<u64> {
         machine.step_aarch64(self)
+    }
+
+    fn is_here(&self) -> bool {
+        true
     }
 }

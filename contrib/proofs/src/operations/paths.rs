@@ -3,14 +3,15 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ATTEMPT, Case, Found, LISTED, Length, RESPONSE, ROUND, What};
+use super::harness::Place as Argument;
+use super::trusted::{ABSENT, CHOICE, DECLASSIFY, SKIPPED, choose, declassify, skipped};
+use super::{ATTEMPT, BRANCH, Case, DECISIONS, Found, RESPONSE, ROUND, Used};
+use crate::features::Features;
 use crate::image::Image;
 use crate::machine::{Flags, Machine};
-use crate::memory::{
-    END, Memory, PROGRAM, Step, Stop, Value, as_number, constant_bits, join_bits, leak, unknown,
-};
-use crate::places::entries;
-use crate::terms::{ANY, Lit, PUBLIC, Terms, is_any};
+use crate::memory::{END, Memory, PROGRAM, Stop, Value, as_number, constant_bits, join_bits};
+use crate::places::{slot, tables};
+use crate::terms::{ANY, Lit, PUBLIC, Terms, unknown_of};
 
 const STACK: i64 = 1 << 17;
 /// Instructions of one path.
@@ -49,8 +50,13 @@ pub(super) struct Run {
     /// Begins of attempts, begins of responses, ends of rounds that were met.
     places: [BTreeSet<u64>; 3],
     rounds: BTreeSet<u64>,
-    /// Functions that are not executed.
-    public: BTreeMap<u64, usize>,
+    features: Option<Features>,
+    /// Functions that are not executed, those that answer with the backend, and the one that
+    /// declassifies.
+    skipped: BTreeMap<u64, usize>,
+    choices: BTreeSet<u64>,
+    declassify: u64,
+    decisions: BTreeSet<u64>,
     period: usize,
     /// The region of the last argument.
     last: u32,
@@ -59,82 +65,58 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(case: &Case, l: usize) -> Result<Self, String> {
-        let names = entries()?;
         let mut image = case.image.clone();
-        let (mut public, mut used) = (BTreeMap::new(), BTreeMap::<_, BTreeSet<u64>>::new());
-        let mut table = 0;
-        let mut lanes = 1;
-        // Keys are made on another backend than that of the operation.
-        for of in super::backends(&image) {
-            let [at] = image.table(of)[..] else {
-                return Err(format!("{of}: not one kernel table"));
-            };
-            let slot = |name: &str| {
-                let n = names.iter().position(|entry| entry == name);
-                n.map(|n| at + 16 + 8 * n as u64)
-            };
-            if of == case.backend {
-                table = at;
-                let slot = slot("mask_lanes").ok_or("no number of lanes")?;
-                let bytes = image.constant_bytes(slot, 8).ok_or("no number of lanes")?;
-                lanes = usize::from(bytes[0]);
-            }
-            for (n, (part, what, _)) in LISTED.iter().enumerate() {
-                let Some(slot) = slot(part) else {
-                    continue;
-                };
-                match (what, image.pointers.get(&slot)) {
-                    (What::Unknown(..) | What::Verdict, Some(&function)) => {
-                        public.insert(function, n);
-                    }
-                    (What::Absent, Some(_)) => {
-                        image = image.without_pointer(slot);
-                        used.entry(n).or_default().insert(slot);
-                    }
-                    _ => {}
-                }
-            }
+        let tables = tables(&image)?;
+        let table = *tables.get(case.backend).ok_or("no kernel table")?;
+        let skipped = skipped(&image, &tables)?;
+        let lanes = slot(table, "mask_lanes").and_then(|slot| image.constant_bytes(slot, 8));
+        let lanes = usize::from(lanes.ok_or("no number of lanes")?[0]);
+        for slot in tables.values().filter_map(|&table| slot(table, ABSENT)) {
+            image = image.without_pointer(slot);
         }
-        for (n, (part, what, _)) in LISTED.iter().enumerate() {
-            if matches!(what, What::Unknown(..) | What::Verdict | What::Choice)
-                && !names.iter().any(|x| x == part)
-            {
-                let named = part.split('|').flat_map(|part| image.functions(part));
-                public.extend(named.map(|at| (at, n)));
-            }
-        }
+        let [declassify] = image.at_path(DECLASSIFY)[..] else {
+            return Err("the program is not built with `--cfg mldsa_ct_check`".into());
+        };
+        let choices: BTreeSet<u64> = CHOICE.iter().flat_map(|path| image.at_path(path)).collect();
         // Masks of an attempt begin at any place of a group that is a multiple of this.
         let rows = (l & l.wrapping_neg()).min(lanes);
-        let addresses = |part| image.functions(part).into_iter().collect();
+        let addresses = |path| image.at_path(path).into_iter().collect();
         Ok(Self {
             table,
             places: [addresses(ATTEMPT), addresses(RESPONSE), BTreeSet::new()],
             rounds: addresses(ROUND),
-            public,
+            features: Features::of(case.backend),
+            skipped,
+            choices,
+            declassify,
+            decisions: addresses(DECISIONS),
             period: lanes / rows,
             last: 0,
-            found: Found {
-                executed: 0,
-                states: 0,
-                runs: 0,
-                used,
-                met: BTreeMap::new(),
-            },
+            found: Found::default(),
             image,
         })
     }
 
-    pub(super) fn operation(mut self, entry: u64, arguments: &[usize]) -> Result<Found, String> {
+    pub(super) fn operation(mut self, entry: u64, arguments: &[Argument]) -> Result<Found, String> {
         let image = self.image.clone();
         let mut machine = Machine::without_vectors(Memory::new(&image, STACK, true));
         machine.limit = LIMIT;
+        machine.features = self.features.clone();
         machine.vectors = vec![vec![ANY; 512]; 32];
         machine.masks = vec![vec![ANY; 64]; 8];
         machine.general = vec![Value::Bits(vec![ANY; 64]); 32];
         let registers = machine.arguments();
         machine.general[registers[0]] = Value::Bits(constant_bits(self.table, 64));
-        for (&len, &register) in arguments.iter().zip(&registers[1..]) {
-            let region = machine.memory.region("an argument", len, true, 64);
+        for ((align, parts), &register) in arguments.iter().zip(&registers[1..]) {
+            let bits = parts
+                .iter()
+                .flat_map(|&(len, inputs)| core::iter::repeat_n(unknown_of(inputs), 8 * len));
+            let bits: Vec<Lit> = bits.collect();
+            let align = *align as i64;
+            let region = machine
+                .memory
+                .region("an argument", bits.len() / 8, true, align);
+            machine.memory.set_bits(region, 0, &bits);
             self.last = region;
             machine.general[register] = machine.memory.number(Value::Pointer(region, 0));
         }
@@ -193,9 +175,8 @@ impl Run {
         from: &Place,
         states: &mut States<'a>,
     ) -> Result<(), String> {
-        // With the places where a result is declassified: return address and stack pointer.
-        let mut paths = vec![(from.at, machine, Vec::new(), Vec::new())];
-        while let Some((mut at, mut machine, mut decisions, mut verdicts)) = paths.pop() {
+        let mut paths = vec![(from.at, machine, Vec::new())];
+        while let Some((mut at, mut machine, mut decisions)) = paths.pop() {
             machine.executed = 0;
             while at != END as u64 {
                 if machine.executed > 0 && self.places.iter().any(|all| all.contains(&at)) {
@@ -211,25 +192,30 @@ impl Run {
                 if machine.terms.words.len() > 1 << 17 {
                     machine.terms = Terms::new();
                 }
-                let stack = |m: &Machine<'_>| m.general[m.stack_register()].clone();
-                if verdicts
-                    .pop_if(|place| *place == (at, stack(&machine)))
-                    .is_some()
-                {
-                    declassify(&mut machine.general[0]);
+                let place = |stop: Stop| stopped(stop.at(&self.image.name(at)));
+                if at == self.declassify {
+                    let to = machine.clone().return_address().map_err(place)?;
+                    let (reason, next) = declassify(&mut machine).map_err(place)?;
+                    self.found
+                        .used
+                        .entry(Used::Reason(reason))
+                        .or_default()
+                        .insert(to);
+                    at = next;
+                    continue;
                 }
-                if let Some(&n) = self.public.get(&at) {
-                    self.found.used.entry(n).or_default().insert(at);
-                    let what = &LISTED[n].1;
-                    if let What::Verdict = what {
-                        let mut called = machine.clone();
-                        let to = called.return_address().map_err(stopped)?;
-                        verdicts.push((to, stack(&called)));
-                    } else {
-                        let next = returned(&mut machine, what, self.table);
-                        at = next.map_err(|stop| stopped(stop.at(&self.image.name(at))))?;
-                        continue;
-                    }
+                if let Some(&n) = self.skipped.get(&at) {
+                    self.found
+                        .used
+                        .entry(Used::Skipped(n))
+                        .or_default()
+                        .insert(at);
+                    at = SKIPPED[n].returned(&mut machine).map_err(place)?;
+                    continue;
+                }
+                if self.choices.contains(&at) {
+                    at = choose(&mut machine, self.table).map_err(place)?;
+                    continue;
                 }
                 let next = machine.execute(at).map_err(stopped)?;
                 if let Some((other, bit)) = machine.other.take() {
@@ -239,7 +225,7 @@ impl Run {
                         decisions.push((at, false));
                     }
                     machine.terms = Terms::new();
-                    paths.push((other, machine.clone(), others, verdicts.clone()));
+                    paths.push((other, machine.clone(), others));
                 }
                 at = next;
             }
@@ -249,39 +235,14 @@ impl Run {
         Ok(())
     }
 
-    /// Allows a branch on an unknown bit, or not; whether states are told apart by it.
-    fn branch(&mut self, at: u64, bit: Lit) -> Result<bool, String> {
-        let name = self.image.name(at);
-        for (n, (part, what, _)) in LISTED.iter().enumerate() {
-            let most = match what {
-                What::Branch => 1,
-                What::Decisions => 0,
-                _ => continue,
-            };
-            if !part.split('|').any(|part| name.contains(part)) {
-                continue;
-            }
-            let places = self.found.used.entry(n).or_default();
-            if bit != PUBLIC || most == 0 {
-                places.insert(at);
-            }
-            if bit != PUBLIC && places.len() > most {
-                return Err(format!("one more branch depends on data, {name}"));
-            }
-            return Ok(most == 0);
+    /// Allows a branch on an unknown bit, which has to be public; whether states are told apart by
+    /// it.
+    fn branch(&self, at: u64, bit: Lit) -> Result<bool, String> {
+        if bit != PUBLIC {
+            return Err(format!("{BRANCH}, {}", self.image.name(at)));
         }
-        match bit {
-            PUBLIC => Ok(false),
-            _ => Err(format!("a branch depends on data, {name}")),
-        }
-    }
-}
-
-/// The result of a verdict, one byte, becomes public.
-fn declassify(result: &mut Value) {
-    if let Value::Bits(bits) = result {
-        let result = bits[..8].iter_mut().filter(|bit| is_any(**bit));
-        result.for_each(|bit| *bit = PUBLIC);
+        let function = self.image.names.range(..=at).next_back();
+        Ok(function.is_some_and(|(start, _)| self.decisions.contains(start)))
     }
 }
 
@@ -300,44 +261,6 @@ fn arrive<'a>(states: &mut States<'a>, place: Place, mut machine: Machine<'a>) {
             state.is_pending |= join(&mut state.machine, &machine);
         }
     }
-}
-
-/// The state after a function on public data: anything at all in its output and in the
-/// registers that it need not restore.
-fn returned(machine: &mut Machine<'_>, what: &What, table: u64) -> Step<u64> {
-    // On x86-64 the address of a large result is the first argument and the first result.
-    let is_x86 = !machine.is_aarch64();
-    let place = machine.general[if is_x86 { 7 } else { 8 }].clone();
-    let arguments = machine.arguments();
-    let mut first = Value::Bits(vec![ANY; 64]);
-    match what {
-        What::Choice => first = Value::Bits(constant_bits(table, 64)),
-        What::Unknown(any, output, length) => {
-            let len = match *length {
-                Length::Fixed(len) => Some(len),
-                Length::Argument(n, unit) => match &machine.general[arguments[n]] {
-                    Value::Bits(bits) => as_number(bits).map(|n| n as usize * unit),
-                    Value::Pointer(..) => None,
-                },
-            };
-            if output.is_none() && is_x86 {
-                first = place.clone();
-            }
-            let output = output.map_or(place, |n| machine.general[arguments[n]].clone());
-            let (Value::Pointer(region, offset), Some(len)) = (machine.memory.pointer(output), len)
-            else {
-                return leak("an output at a place that depends on data");
-            };
-            machine
-                .memory
-                .write((region, offset), &vec![*any; 8 * len])?;
-        }
-        _ => return unknown("not a function"),
-    }
-    let next = machine.return_address();
-    machine.forget_of_callee();
-    machine.general[0] = first;
-    next
 }
 
 /// Makes unknown what differs between two states; whether there was any.

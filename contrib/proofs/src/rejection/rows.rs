@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Eta, Explorer};
+use crate::features::Features;
 use crate::image::Image;
 use crate::memory::{Memory, PROGRAM, Value, constant_bits};
-use crate::row::Report;
+use crate::row::{ALIGN, Report};
 use crate::{aarch64, parallel, places};
 
 /// The regions of the seed and of the output, and the index of the polynomial that is sampled.
@@ -73,6 +74,18 @@ pub(crate) fn reports(
     Ok(found.into_iter().flatten().collect())
 }
 
+/// The names of all rows about the backends of a program: kernel, parameter, backend.
+pub(crate) fn names(image: &Image) -> impl Iterator<Item = (String, String, &'static str)> {
+    let backends = places::backends(image);
+    let here = ROWS
+        .into_iter()
+        .filter(|(backend, ..)| backends.contains(backend));
+    here.map(|(backend, eta, lane)| {
+        let row = open(backend, (eta, lane));
+        (row.kernel, row.parameter, backend)
+    })
+}
+
 fn open(backend: &'static str, of: Of) -> Report {
     match of {
         (None, lane) => {
@@ -96,9 +109,7 @@ fn explored<'a>(
     of: Of,
     most: usize,
 ) -> Option<(Explorer<'a>, Result<bool, String>)> {
-    let [table] = image.table(backend)[..] else {
-        return None;
-    };
+    let table = *places::tables(image).ok()?.get(backend)?;
     let entry = places::entry(image, table, &open(backend, of).kernel)?;
     let number = |n: u64| Value::Bits(constant_bits(n, 64));
     let (eta, lane) = of;
@@ -106,7 +117,7 @@ fn explored<'a>(
     let [first, count] = [FIRST, entries].map(number);
     let (seed, out) = (Value::Pointer(SEED, 0), Value::Pointer(OUT, 0));
     let is_portable = backend == "portable";
-    let mut explorer = new_explorer(image, of, is_portable);
+    let mut explorer = new_explorer(image, backend, of, is_portable);
     // The second argument of `expand_a` is the number of columns, of 64 bits.
     let eta_value = eta.map_or(number(4), |eta| explorer.narrow(eta));
     explorer.falls_back = eta.is_some();
@@ -125,7 +136,7 @@ fn explored<'a>(
         if result != Ok(true) {
             break;
         }
-        let mut of_function = new_explorer(image, of, true);
+        let mut of_function = new_explorer(image, backend, of, true);
         of_function.machine.take_code(explorer.machine.clone());
         let permutation = keccak.map(|at| Value::Pointer(PROGRAM, at));
         let [eta, nonce] = [eta.unwrap_or(4), FIRST].map(|n| of_function.narrow(n));
@@ -138,7 +149,7 @@ fn explored<'a>(
     Some((explorer, result))
 }
 
-fn new_explorer<'a>(image: &'a Image, of: Of, is_portable: bool) -> Explorer<'a> {
+fn new_explorer<'a>(image: &'a Image, backend: &str, of: Of, is_portable: bool) -> Explorer<'a> {
     let mut squeezes = BTreeMap::new();
     for (name, lanes) in SQUEEZES {
         let ends = |at: &&u64| image.name(**at).contains(&format!("{name}17h"));
@@ -151,13 +162,10 @@ fn new_explorer<'a>(image: &'a Image, of: Of, is_portable: bool) -> Explorer<'a>
     let core = image.variable(&aarch64::VARIABLE);
     memory.variable = core.ok().map(|at| (at, None));
     memory.region("a seed", 64, false, 1);
-    memory.region(
-        "an output",
-        1024 * (1 + usize::from(of.1.is_some())),
-        true,
-        64,
-    );
+    let len = 1024 * (1 + usize::from(of.1.is_some()));
+    memory.region("an output", len, true, ALIGN);
     let mut explorer = Explorer::new(memory, of, OUT, squeezes);
+    explorer.machine.features = Features::of(backend);
     let bits = explorer.machine.fresh(512);
     explorer.machine.memory.set_bits(SEED, 0, &bits);
     explorer
