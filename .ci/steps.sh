@@ -46,8 +46,11 @@ step_clippy() {
     run cargo clippy --locked --workspace --lib --bins --all-features -- -D warnings -D clippy::unwrap_used
 }
 
-# The command of the README.
-step_tests() { run cargo test --locked; }
+# The command of the README, and what it leaves out because it takes long.
+step_tests() {
+    run cargo test --locked
+    run cargo test --locked -p batch-verify --test forbidden
+}
 
 # Features that the command of the README leaves out.
 step_features() {
@@ -270,6 +273,7 @@ step_msrv() {
     targets thumbv6m-none-eabi
     install valgrind=valgrind || true
     run cargo check --locked --quiet --all-targets
+    run cargo check --locked --quiet --all-targets -p mldsa-c
     gate cargo run --locked --quiet -p mldsa-gates -- branches thumbv6m-none-eabi
     gate cargo run --locked --quiet -p mldsa-gates -- ct
     finish

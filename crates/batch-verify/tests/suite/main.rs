@@ -8,7 +8,6 @@ mod committee;
 mod duplicates;
 mod executors;
 mod fixture;
-mod forbidden;
 mod forms;
 mod key_cache;
 mod load;
