@@ -209,7 +209,7 @@ step_cross() {
     for target in x86_64-pc-windows-gnu aarch64-apple-darwin; do
         targets $target
         run cargo check --locked --quiet --target $target --all-targets -p mldsa-core -p mldsa-lowmem \
-            -p batch-verify -p mladsa-aggregate -p mldsa-cli
+            -p batch-verify -p mladsa-aggregate -p mldsa-cli -p mldsa-gpu
     done
     for target in aarch64-linux-android aarch64-pc-windows-msvc; do
         targets $target

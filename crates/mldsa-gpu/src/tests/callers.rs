@@ -129,7 +129,9 @@ fn batches_that_are_empty_full_malformed_or_too_many() {
         batch.push(&key, MESSAGE, &good).expect("room");
     }
     assert_eq!(batch.push(&key, MESSAGE, &good), Err(PushError::Full));
-    assert_eq!(batch.push(&key, MESSAGE, &[]), Err(PushError::Full));
+    for _ in 0..1_000_000 {
+        assert_eq!(batch.push(&key, MESSAGE, &[]), Err(PushError::Full));
+    }
     assert_eq!(batch.signatures_mut().len(), 17);
     let verdicts = batch.submit().wait();
     let mut wanted = vec![Ok(()); 20];
@@ -146,6 +148,12 @@ fn keys_that_are_unknown_evicted_or_too_many() {
     let Some(gpu) = usable(Gpu::<MlDsa44>::open(small())) else {
         return;
     };
+    // Two terabytes.
+    let large = GpuOptions {
+        prepared_keys: 1 << 27,
+        ..small()
+    };
+    assert_eq!(Gpu::<MlDsa44>::open(large).err(), Some(GpuError::Memory));
     let Some(other) = usable(Gpu::<MlDsa44>::open(small())) else {
         return;
     };
