@@ -9,54 +9,18 @@ use core::time::Duration;
 use std::thread::{available_parallelism, scope};
 use std::time::Instant;
 
-use batch_verify::{BatchVerifier, Committee, Item, Report, Threads, Vote};
-use mldsa_core::{
-    Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, Signature, SigningKey,
-    VerifyingKey,
-};
-use mldsa_gpu::{Batch, Choice, Gpu, GpuError, GpuOptions, Key, Signed, Table};
+use batch_verify::{BatchVerifier, Committee, Report, Threads, Vote};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
+use mldsa_gpu::{Batch, Choice, Gpu, GpuError, GpuOptions, Key, KeyId, Signed, Table};
 
-const CONTEXT: &[u8] = b"chain/v1/tx";
+/// Most items of a batch.
+const LARGEST: usize = 16_384;
 
-struct Entry<P: ParameterSet> {
-    key: usize,
-    message: [u8; 32],
-    signature: Signature<P>,
-}
+/// Index of the key, message, signature.
+type Entry = (usize, [u8; 32], Vec<u8>);
 
-/// Keys, and signatures under them in turn.
-struct Data<P: ParameterSet> {
-    keys: Vec<VerifyingKey<P>>,
-    entries: Vec<Entry<P>>,
-}
-
-fn context() -> Context<'static> {
-    Context::new(CONTEXT).unwrap_or(Context::EMPTY)
-}
-
-fn data<P: ParameterSet>(keys: usize, items: usize) -> Result<Data<P>, Box<dyn Error>> {
-    let number = |n: usize| -> [u8; 32] { core::array::from_fn(|at| (n >> (8 * (at % 4))) as u8) };
-    let seeds: Vec<_> = (0..keys).map(number).collect();
-    let signers = SigningKey::<P>::from_seeds(&seeds);
-    let sign = |n: usize| {
-        let (key, message) = (n % keys, number(n));
-        let signature =
-            signers[key].sign_with_context(&message, context(), Randomness::Deterministic)?;
-        Ok(Entry {
-            key,
-            message,
-            signature,
-        })
-    };
-    let entries: Result<_, mldsa_core::SignError> = (0..items).map(sign).collect();
-    let keys = signers
-        .iter()
-        .map(|signer| signer.verifying_key().clone())
-        .collect();
-    Ok(Data {
-        keys,
-        entries: entries?,
-    })
+fn number(n: usize) -> [u8; 32] {
+    core::array::from_fn(|at| (n >> (8 * (at % 4))) as u8)
 }
 
 /// Items in a second: `run` verifies so many, on `threads` threads at a time.
@@ -72,35 +36,10 @@ fn rate(threads: usize, time: Duration, run: &(dyn Fn() -> usize + Sync)) -> f64
     };
     let items: usize = scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .map(|worker| worker.join().expect("a worker"))
-            .sum()
+        let ended = workers.into_iter().map(|worker| worker.join());
+        ended.map(|items| items.expect("a worker")).sum()
     });
     items as f64 / start.elapsed().as_secs_f64()
-}
-
-/// A batch of `items`, from a pool that other threads use too.
-fn fill<'a, P: ParameterSet>(
-    empty: &dyn Fn() -> Result<Batch<P>, GpuError>,
-    key: &dyn Fn(usize) -> Key<'a>,
-    data: &Data<P>,
-    items: usize,
-) -> Batch<P> {
-    let mut batch = loop {
-        match empty() {
-            Ok(batch) => break batch,
-            Err(GpuError::Busy) => std::thread::yield_now(),
-            Err(error) => panic!("{error}"),
-        }
-    };
-    for entry in data.entries.iter().cycle().take(items) {
-        let signed = Signed::Message(context(), &entry.message);
-        batch
-            .push(key(entry.key), signed, entry.signature.as_ref())
-            .expect("room");
-    }
-    batch
 }
 
 fn valid(report: &Report) -> usize {
@@ -108,122 +47,175 @@ fn valid(report: &Report) -> usize {
     report.verdicts().len()
 }
 
-fn set<P: ParameterSet>(
-    device: Choice,
-    items: usize,
-    time: Duration,
-) -> Result<(), Box<dyn Error>> {
-    let cores = available_parallelism()?.get();
-    let start = Instant::now();
-    let gpu = Gpu::<P>::open(GpuOptions {
-        device,
-        batch_items: items.min(16_384),
-        batches: (cores + 2).min(24),
-        ..GpuOptions::default()
-    })?;
-    println!(
-        "\n{}: {:?}\nfirst use {:.2} s, threshold {} items",
-        P::NAME,
-        gpu.device(),
-        start.elapsed().as_secs_f64(),
-        gpu.threshold()
-    );
-    let full = items.min(16_384);
-    for (kind, keys, table) in [
-        ("prepared keys", 1000.min(items), Some(Table::Prepared)),
-        (
-            "registered encoded keys",
-            1000.min(items),
-            Some(Table::Encoded),
-        ),
-        ("a key for each signature", items, None),
-    ] {
-        let data = data::<P>(keys, items)?;
-        let before = (gpu.key_memory().bytes, Instant::now());
-        let ids = table.map_or(Ok(vec![]), |table| gpu.register(table, &data.keys))?;
-        if table.is_some() {
-            let (bytes, seconds) = (
-                gpu.key_memory().bytes - before.0,
-                before.1.elapsed().as_secs_f64(),
+/// A device with data: prepared keys, or keys that go with the items.
+struct Run<P: ParameterSet> {
+    gpu: Gpu<P>,
+    signers: Vec<SigningKey<P>>,
+    entries: Vec<Entry>,
+    ids: Vec<KeyId>,
+    is_prepared: bool,
+}
+
+impl<P: ParameterSet> Run<P> {
+    fn new(
+        gpu: &Gpu<P>,
+        keys: usize,
+        items: usize,
+        is_prepared: bool,
+    ) -> Result<Self, Box<dyn Error>> {
+        let seeds: Vec<_> = (0..keys).map(number).collect();
+        let signers = SigningKey::<P>::from_seeds(&seeds);
+        let mut entries = Vec::new();
+        for n in 0..items {
+            let (key, random) = (n % keys, Randomness::Deterministic);
+            let signature = signers[key].sign_with_context(&number(n), Context::EMPTY, random)?;
+            entries.push((key, number(n), signature.as_ref().to_vec()));
+        }
+        let public: Vec<_> = signers
+            .iter()
+            .map(|key| key.verifying_key().clone())
+            .collect();
+        let (before, start) = (gpu.key_memory().bytes, Instant::now());
+        let mut ids = Vec::new();
+        if is_prepared {
+            ids = gpu.register(Table::Prepared, &public)?;
+            let (bytes, time) = (
+                gpu.key_memory().bytes - before,
+                start.elapsed().as_secs_f64(),
             );
             println!(
-                "{kind}: {} bytes each, {:.0} registered a second",
+                "a key takes {} bytes, {:.0} registered a second",
                 bytes / keys,
-                keys as f64 / seconds
+                keys as f64 / time
             );
         }
-        let empty = || table.map_or_else(|| gpu.batch_with_keys(), |table| gpu.batch(table));
-        let key = |n: usize| {
-            ids.get(n)
-                .map_or_else(|| Key::from(&data.keys[n]), |id| Key::from(*id))
+        Ok(Self {
+            gpu: gpu.clone(),
+            signers,
+            entries,
+            ids,
+            is_prepared,
+        })
+    }
+
+    /// A batch from the pool, which other threads use too.
+    fn fill(&self, items: usize) -> Batch<P> {
+        let mut batch = loop {
+            let batch = match self.is_prepared {
+                true => self.gpu.batch(Table::Prepared),
+                false => self.gpu.batch_with_keys(),
+            };
+            match batch {
+                Err(GpuError::Busy) => std::thread::yield_now(),
+                batch => break batch.expect("a batch"),
+            }
         };
+        for (key, message, signature) in self.entries.iter().cycle().take(items) {
+            let id = self.ids.get(*key).map(|id| Key::from(*id));
+            let key = id.unwrap_or_else(|| self.signers[*key].verifying_key().into());
+            let signed = Signed::Message(Context::EMPTY, message);
+            batch.push(key, signed, signature).expect("room");
+        }
+        batch
+    }
+
+    fn cpu(&self, threads: Threads, time: Duration) -> Result<f64, Box<dyn Error>> {
+        let builder = BatchVerifier::<P>::builder()
+            .threads(threads)
+            .key_cache_bytes(0);
+        let items = || {
+            self.entries.iter().map(|(key, message, signature)| {
+                let key = self.signers[*key].verifying_key();
+                batch_verify::Item::new(key, Context::EMPTY, message, signature)
+            })
+        };
+        if !self.is_prepared {
+            let verifier = builder.build()?;
+            return Ok(rate(1, time, &|| valid(&verifier.verify(items()))));
+        }
+        let keys = self.signers.iter().map(|key| (key.verifying_key(), 1));
+        let committee = Committee::builder([]).build(keys)?;
+        let verifier = builder.build_for(committee.clone())?;
+        let votes = || {
+            self.entries.iter().filter_map(|(key, message, signature)| {
+                Some(Vote::new(
+                    committee.member(*key as u32)?,
+                    message,
+                    signature,
+                ))
+            })
+        };
+        Ok(rate(1, time, &|| valid(&verifier.verify(votes()))))
+    }
+
+    fn measure(&self, cores: usize, time: Duration) -> Result<(), Box<dyn Error>> {
+        let full = self.entries.len().min(LARGEST);
         let device = rate(cores, time, &|| {
-            let verdicts = fill(&empty, &key, &data, full).submit().wait();
+            let verdicts = self.fill(full).submit().wait();
             assert!(verdicts.iter().all(Result::is_ok));
             verdicts.len()
         });
-        let cpu = |threads: usize| -> Result<f64, Box<dyn Error>> {
-            let choice = if threads == 1 {
-                Threads::Inline
-            } else {
-                Threads::Dedicated(threads)
-            };
-            let builder = BatchVerifier::<P>::builder().threads(choice);
-            if table == Some(Table::Prepared) {
-                let committee = Committee::builder(context());
-                let committee = committee.build(data.keys.iter().map(|key| (key, 1)))?;
-                let verifier = builder.build_for(committee.clone())?;
-                let votes = || {
-                    data.entries.iter().filter_map(|entry| {
-                        let member = committee.member(entry.key as u32)?;
-                        Some(Vote::new(member, &entry.message, entry.signature.as_ref()))
-                    })
-                };
-                return Ok(rate(1, time, &|| valid(&verifier.verify(votes()))));
-            }
-            let verifier = builder.key_cache_bytes(0).build()?;
-            let items = || {
-                data.entries.iter().map(|entry| {
-                    let key = &data.keys[entry.key];
-                    Item::new(key, context(), &entry.message, entry.signature.as_ref())
-                })
-            };
-            Ok(rate(1, time, &|| valid(&verifier.verify(items()))))
-        };
-        let (all, one) = (cpu(cores)?, cpu(1)?);
+        let (all, one) = (
+            self.cpu(Threads::Dedicated(cores), time)?,
+            self.cpu(Threads::Inline, time)?,
+        );
         println!(
-            "{kind}, batches of {full}: device {:.3} M/s, CPU {:.3} M/s with {cores} threads and \
-             {:.3} M/s with one: {:.1} and {:.1} times",
+            "{}: device {:.3} M/s, CPU {:.3} with {cores} threads and {:.3} with one: {:.1} and {:.1} times",
+            if self.is_prepared {
+                "prepared keys"
+            } else {
+                "a key for each signature"
+            },
             device / 1e6,
             all / 1e6,
             one / 1e6,
             device / all,
             device / one
         );
-        for size in [1, 256, 1024, 4096, 16_384]
+        for size in [1, 256, 1024, 4096, LARGEST]
             .into_iter()
             .filter(|size| *size <= full)
         {
-            let mut times = Vec::new();
-            let begin = Instant::now();
+            let (mut times, begin) = (Vec::new(), Instant::now());
             while times.len() < 5 || begin.elapsed() < time && times.len() < 1000 {
-                let batch = fill(&empty, &key, &data, size);
+                let batch = self.fill(size);
                 let start = Instant::now();
-                let verdicts = batch.submit().wait();
+                assert!(batch.submit().wait().iter().all(Result::is_ok));
                 times.push(start.elapsed().as_secs_f64() * 1e6);
-                assert!(verdicts.iter().all(Result::is_ok));
             }
             times.sort_by(f64::total_cmp);
-            let at = |share: usize| times[(times.len() - 1) * share / 100];
+            let [p50, p99] = [50, 99].map(|share| times[(times.len() - 1) * share / 100]);
+            let cpu = size as f64 / all * 1e6;
             println!(
-                "  {size} items: p50 {:.0} us, p99 {:.0} us; CPU {:.0} us with {cores} threads",
-                at(50),
-                at(99),
-                size as f64 / all * 1e6
+                "  {size} items: p50 {p50:.0} us, p99 {p99:.0} us; CPU {cpu:.0} us with {cores} threads"
             );
         }
-        gpu.evict(&ids);
+        self.gpu.evict(&self.ids);
+        Ok(())
     }
+}
+
+fn set<P: ParameterSet>(
+    device: Choice,
+    items: usize,
+    time: Duration,
+) -> Result<(), Box<dyn Error>> {
+    let (cores, start) = (available_parallelism()?.get(), Instant::now());
+    let (batch_items, batches) = (items.min(LARGEST), (cores + 2).min(24));
+    let gpu = Gpu::<P>::open(GpuOptions {
+        device,
+        batch_items,
+        batches,
+        ..GpuOptions::default()
+    })?;
+    let first = start.elapsed().as_secs_f64();
+    println!("\n{}: {:?}", P::NAME, gpu.device());
+    println!(
+        "first use {first:.2} s, threshold {} items",
+        gpu.threshold()
+    );
+    Run::new(&gpu, 1000.min(items), items, true)?.measure(cores, time)?;
+    Run::new(&gpu, items, items, false)?.measure(cores, time)?;
     println!("{:?}, fault: {:?}", gpu.counts(), gpu.fault());
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! Verdicts from the device's answers: planted items, verification again, and the CPU alone.
 
-use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
@@ -13,7 +12,7 @@ use crate::job::{Again, Job, Outcome, Owner, Verdict};
 use crate::layout::{Answer, MU_GIVEN};
 use crate::options::CrossCheck;
 use crate::probe::Random;
-use crate::shared::{lock, read};
+use crate::shared::{Counts, lock, read};
 
 /// Jobs that are not settled. One thread settles them when the worker returns them or when their
 /// deadline is over, whatever the worker does.
@@ -92,11 +91,10 @@ impl<P: ParameterSet> Watch<P> {
 impl<P: ParameterSet> Job<P> {
     /// One verdict for each item.
     pub(crate) fn verdicts(&self, outcome: Outcome) -> Vec<Verdict> {
-        let counters = &self.shared.counters;
-        counters.batches.fetch_add(1, Ordering::Relaxed);
-        counters
-            .items
-            .fetch_add(self.order.items as u64, Ordering::Relaxed);
+        self.count(|counts| {
+            counts.batches += 1;
+            counts.items += self.order.items as u64;
+        });
         let mut verdicts = vec![Err(RejectReason::NotVerified); self.order.items];
         for &(item, reason) in &self.order.decided {
             verdicts[item] = Err(reason);
@@ -109,13 +107,15 @@ impl<P: ParameterSet> Job<P> {
             if let Some(error) = error {
                 self.shared.give_up(&error);
             }
-            counters
-                .batches_without_device
-                .fetch_add(1, Ordering::Relaxed);
+            self.count(|counts| counts.batches_without_device += 1);
             let items = self.slots_of_items().collect::<Vec<_>>();
             self.verify(&items, |item, verdict| verdicts[item] = verdict);
         }
         verdicts
+    }
+
+    fn count(&self, change: impl FnOnce(&mut Counts)) {
+        change(&mut lock(&self.shared.counts));
     }
 
     /// Slots of the items, each with the index of the item.
@@ -161,11 +161,7 @@ impl<P: ParameterSet> Job<P> {
                 _ => again.push((slot, item)),
             }
         }
-        let count = again.len() as u64;
-        self.shared
-            .counters
-            .verified_again
-            .fetch_add(count, Ordering::Relaxed);
+        self.count(|counts| counts.verified_again += again.len() as u64);
         let mut is_wrong = false;
         let slots: Vec<usize> = again.iter().map(|(slot, _)| *slot).collect();
         let mut slots = slots.into_iter();

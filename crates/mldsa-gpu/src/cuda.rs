@@ -4,7 +4,7 @@
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr::{NonNull, null_mut};
 
-use crate::driver::{Argument, Device, Driver, Kernel, Memory};
+use crate::driver::{Argument, Device, Done, Driver, Kernel, Memory};
 use crate::error::GpuError;
 use crate::library::functions;
 
@@ -196,17 +196,10 @@ impl Driver for Cuda {
         Ok(self.streams.len() - 1)
     }
 
-    unsafe fn upload(
-        &mut self,
-        queue: usize,
-        to: Memory,
-        at: usize,
-        from: *const u8,
-        len: usize,
-    ) -> Result<(), GpuError> {
+    unsafe fn upload(&mut self, queue: usize, to: Memory, at: usize, from: *const [u8]) -> Done {
         let to = to + at as u64;
         // SAFETY: by the caller.
-        let code = unsafe { (self.api.upload)(to, from.cast(), len, self.streams[queue]) };
+        let code = unsafe { (self.api.upload)(to, from.cast(), from.len(), self.streams[queue]) };
         check("cuMemcpyHtoDAsync", code)
     }
 
@@ -216,15 +209,9 @@ impl Driver for Cuda {
         check("cuMemsetD8Async", code)
     }
 
-    unsafe fn download(
-        &mut self,
-        queue: usize,
-        to: *mut u8,
-        from: Memory,
-        len: usize,
-    ) -> Result<(), GpuError> {
+    unsafe fn download(&mut self, queue: usize, to: *mut [u8], from: Memory) -> Done {
         // SAFETY: by the caller.
-        let code = unsafe { (self.api.download)(to.cast(), from, len, self.streams[queue]) };
+        let code = unsafe { (self.api.download)(to.cast(), from, to.len(), self.streams[queue]) };
         check("cuMemcpyDtoHAsync", code)
     }
 

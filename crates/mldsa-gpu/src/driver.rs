@@ -21,6 +21,9 @@ pub struct Device {
     pub memory: u64,
 }
 
+/// Result of a call of the driver.
+pub(crate) type Done = Result<(), GpuError>;
+
 /// Argument of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Argument {
@@ -96,29 +99,14 @@ pub(crate) trait Driver {
     fn add_queue(&mut self) -> Result<usize, GpuError>;
 
     /// # Safety
-    /// `from..from + len` is valid and unchanged until the queue is idle, `to` has at least
-    /// `at + len` bytes.
-    unsafe fn upload(
-        &mut self,
-        queue: usize,
-        to: Memory,
-        at: usize,
-        from: *const u8,
-        len: usize,
-    ) -> Result<(), GpuError>;
+    /// `from` is valid and unchanged until the queue is idle, and `to` has room for it at `at`.
+    unsafe fn upload(&mut self, queue: usize, to: Memory, at: usize, from: *const [u8]) -> Done;
 
     fn fill(&mut self, queue: usize, to: Memory, byte: u8, len: usize) -> Result<(), GpuError>;
 
     /// # Safety
-    /// `to..to + len` is valid and used by nobody else until the queue is idle, `from` has at
-    /// least `len` bytes.
-    unsafe fn download(
-        &mut self,
-        queue: usize,
-        to: *mut u8,
-        from: Memory,
-        len: usize,
-    ) -> Result<(), GpuError>;
+    /// `to` is valid and used by nobody else until the queue is idle, and `from` is not shorter.
+    unsafe fn download(&mut self, queue: usize, to: *mut [u8], from: Memory) -> Done;
 
     /// # Safety
     /// The arguments are those of the kernel in number, kind and size of memory.

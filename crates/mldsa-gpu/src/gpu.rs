@@ -22,7 +22,7 @@ use crate::opencl::{Kind, OpenCl};
 use crate::options::{Choice, GpuOptions};
 use crate::probe::{CONTEXT, Probe};
 use crate::registry::{KeyId, KeyMemory, Registry, Table};
-use crate::shared::{Counters, Counts, Shared, read, write};
+use crate::shared::{Counts, Shared, lock, read, write};
 use crate::worker::{self, Command, Opener};
 
 /// Bytes of stack of both threads.
@@ -131,7 +131,7 @@ impl<P: ParameterSet> Gpu<P> {
             probe_keys: OnceLock::new(),
             members: Mutex::default(),
             fault: OnceLock::new(),
-            counters: Counters::default(),
+            counts: Mutex::default(),
             threshold: AtomicUsize::new(options.threshold.unwrap_or(usize::MAX)),
             options,
         });
@@ -164,7 +164,7 @@ impl<P: ParameterSet> Gpu<P> {
     /// Counters since the device was opened, with those of its self-test.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        self.shared.counters.read()
+        *lock(&self.shared.counts)
     }
 
     /// Number of items of a prepared batch from which the device is faster than all threads of

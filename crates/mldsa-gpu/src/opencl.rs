@@ -6,7 +6,7 @@ use core::ptr::{NonNull, from_ref, null, null_mut};
 use std::ffi::CString;
 use std::sync::Mutex;
 
-use crate::driver::{Argument, Device, Driver, Kernel, Memory, SOURCE};
+use crate::driver::{Argument, Device, Done, Driver, Kernel, Memory, SOURCE};
 use crate::error::GpuError;
 use crate::library::functions;
 use crate::shared::lock;
@@ -319,15 +319,9 @@ impl Driver for OpenCl {
         Ok(self.queues.len() - 1)
     }
 
-    unsafe fn upload(
-        &mut self,
-        queue: usize,
-        to: Memory,
-        at: usize,
-        from: *const u8,
-        len: usize,
-    ) -> Result<(), GpuError> {
+    unsafe fn upload(&mut self, queue: usize, to: Memory, at: usize, from: *const [u8]) -> Done {
         let (queue, to, (count, events)) = (self.queues[queue], to as Handle, NOTHING);
+        let len = from.len();
         // SAFETY: by the caller.
         let code = unsafe {
             (self.api.write)(
@@ -354,15 +348,9 @@ impl Driver for OpenCl {
         check("clEnqueueFillBuffer", code)
     }
 
-    unsafe fn download(
-        &mut self,
-        queue: usize,
-        to: *mut u8,
-        from: Memory,
-        len: usize,
-    ) -> Result<(), GpuError> {
+    unsafe fn download(&mut self, queue: usize, to: *mut [u8], from: Memory) -> Done {
         let (handle, from, (count, events)) = (self.queues[queue], from as Handle, NOTHING);
-        let mut event = null_mut();
+        let (len, mut event) = (to.len(), null_mut());
         // SAFETY: by the caller.
         let code = unsafe {
             (self.api.read)(

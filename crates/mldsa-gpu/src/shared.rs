@@ -1,7 +1,7 @@
 //! What the handles of one device share.
 
 use core::panic::AssertUnwindSafe;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::AtomicUsize;
 use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 use std::sync::mpsc::Sender;
@@ -60,26 +60,6 @@ pub struct Counts {
     pub verified_again: u64,
 }
 
-#[derive(Default)]
-pub(crate) struct Counters {
-    pub(crate) batches: AtomicU64,
-    pub(crate) items: AtomicU64,
-    pub(crate) batches_without_device: AtomicU64,
-    pub(crate) verified_again: AtomicU64,
-}
-
-impl Counters {
-    pub(crate) fn read(&self) -> Counts {
-        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Counts {
-            batches: value(&self.batches),
-            items: value(&self.items),
-            batches_without_device: value(&self.batches_without_device),
-            verified_again: value(&self.verified_again),
-        }
-    }
-}
-
 pub(crate) struct Shared<P: ParameterSet> {
     pub(crate) layout: Layout,
     pub(crate) options: GpuOptions,
@@ -95,7 +75,7 @@ pub(crate) struct Shared<P: ParameterSet> {
     pub(crate) probe_keys: OnceLock<[KeyId; 2]>,
     pub(crate) members: Mutex<Members>,
     pub(crate) fault: OnceLock<GpuError>,
-    pub(crate) counters: Counters,
+    pub(crate) counts: Mutex<Counts>,
     pub(crate) threshold: AtomicUsize,
 }
 

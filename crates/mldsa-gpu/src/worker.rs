@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "memory that a device reads and writes")]
 
 use core::mem::{self, ManuallyDrop};
-use core::ptr::NonNull;
+use core::ptr::{NonNull, slice_from_raw_parts, slice_from_raw_parts_mut};
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -161,9 +161,8 @@ impl<P: ParameterSet> Worker<P> {
                 .staging
                 .copy_from_nonoverlapping(NonNull::from(&table[0]), table.len());
             let from = worker.staging.as_ptr();
-            worker
-                .driver
-                .upload(queue, worker.zetas, 0, from, table.len())?;
+            let from = slice_from_raw_parts(from, table.len());
+            worker.driver.upload(queue, worker.zetas, 0, from)?;
         }
         worker.driver.wait(queue)?;
         // Signing takes more stack than a caller may have.
@@ -272,7 +271,8 @@ impl<P: ParameterSet> Worker<P> {
         // the queue is idle. Lane and arguments are those of `open` and of the kernels.
         unsafe {
             block.verdicts.write_bytes(POISON, n);
-            driver.upload(queue, lane.input, from, block.start.as_ptr().add(from), len)?;
+            let filled = slice_from_raw_parts(block.start.as_ptr().add(from), len);
+            driver.upload(queue, lane.input, from, filled)?;
             driver.fill(queue, lane.verdicts, POISON, n)?;
             let arguments = [
                 count,
@@ -323,7 +323,8 @@ impl<P: ParameterSet> Worker<P> {
                 M(lane.verdicts),
             ];
             driver.launch(queue, Kernel::Challenges, groups(n, 64), &arguments)?;
-            driver.download(queue, block.verdicts.as_ptr(), lane.verdicts, n)?;
+            let verdicts = slice_from_raw_parts_mut(block.verdicts.as_ptr(), n);
+            driver.download(queue, verdicts, lane.verdicts)?;
         }
         driver.start(queue)
     }
@@ -370,17 +371,19 @@ impl<P: ParameterSet> Worker<P> {
                     .copy_from(encoded.as_ptr(), encoded.len());
                 staging.add(key_bytes + n * 64).copy_from(tr.as_ptr(), 64);
             }
-            let word = staging.add(key_bytes + tr_bytes);
-            word.write_bytes(0, 4);
-            driver.upload(queue, trs, first * 64, staging.add(key_bytes), tr_bytes)?;
+            let word = slice_from_raw_parts_mut(staging.add(key_bytes + tr_bytes), 4);
+            word.cast::<u8>().write_bytes(0, 4);
+            let encoded = slice_from_raw_parts(staging, key_bytes);
+            let from = slice_from_raw_parts(staging.add(key_bytes), tr_bytes);
+            driver.upload(queue, trs, first * 64, from)?;
             match table {
                 Table::Encoded => {
                     let at = first * layout.public_key;
-                    driver.upload(queue, self.encoded, at, staging, key_bytes)?;
+                    driver.upload(queue, self.encoded, at, encoded)?;
                 }
                 Table::Prepared => {
-                    driver.upload(queue, self.new_keys, 0, staging, key_bytes)?;
-                    driver.upload(queue, self.failed, 0, word, 4)?;
+                    driver.upload(queue, self.new_keys, 0, encoded)?;
+                    driver.upload(queue, self.failed, 0, word)?;
                     let (total, keys) = (n * layout.polynomials, M(self.new_keys));
                     let (raw, none) = (M(self.new_raw), W(0));
                     let arguments = [none, W(total as u32), keys, none, none, keys, raw];
@@ -389,12 +392,12 @@ impl<P: ParameterSet> Worker<P> {
                     let arguments = [W(first as u32), raw, keys, to, failed, M(self.zetas)];
                     let rows = (n * layout.k) as u32;
                     driver.launch(queue, Kernel::Prepare, rows, &arguments)?;
-                    driver.download(queue, word, self.failed, 4)?;
+                    driver.download(queue, word, self.failed)?;
                 }
             }
             driver.wait(queue)?;
             // Five blocks suffice for all keys that will ever be: a fault.
-            match core::slice::from_raw_parts(word, 4) {
+            match &*word {
                 [0, 0, 0, 0] => Ok(()),
                 _ => Err(GpuError::WrongVerdict),
             }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use mldsa_core::{Context, MlDsa44};
 
 use super::{options, usable};
-use crate::driver::{Argument, Device, Driver, Kernel, Memory};
+use crate::driver::{Argument, Device, Done, Driver, Kernel, Memory};
 use crate::gpu::opener;
 use crate::layout::POISON;
 use crate::probe::{CONTEXT, Probe};
@@ -44,7 +44,7 @@ struct Faulty {
     driver: Box<dyn Driver>,
     device: Device,
     switch: Switch,
-    downloads: HashMap<usize, (*mut u8, usize)>,
+    downloads: HashMap<usize, *mut [u8]>,
 }
 
 impl Faulty {
@@ -69,33 +69,20 @@ impl Driver for Faulty {
     fn add_queue(&mut self) -> Result<usize, GpuError> {
         self.driver.add_queue()
     }
-    unsafe fn upload(
-        &mut self,
-        queue: usize,
-        to: Memory,
-        at: usize,
-        from: *const u8,
-        len: usize,
-    ) -> Result<(), GpuError> {
+    unsafe fn upload(&mut self, queue: usize, to: Memory, at: usize, from: *const [u8]) -> Done {
         match self.fault() {
             Fault::Memory => Err(GpuError::Memory),
             // SAFETY: by the caller.
-            _ => unsafe { self.driver.upload(queue, to, at, from, len) },
+            _ => unsafe { self.driver.upload(queue, to, at, from) },
         }
     }
     fn fill(&mut self, queue: usize, to: Memory, byte: u8, len: usize) -> Result<(), GpuError> {
         self.driver.fill(queue, to, byte, len)
     }
-    unsafe fn download(
-        &mut self,
-        queue: usize,
-        to: *mut u8,
-        from: Memory,
-        len: usize,
-    ) -> Result<(), GpuError> {
-        self.downloads.insert(queue, (to, len));
+    unsafe fn download(&mut self, queue: usize, to: *mut [u8], from: Memory) -> Done {
+        self.downloads.insert(queue, to);
         // SAFETY: by the caller.
-        unsafe { self.driver.download(queue, to, from, len) }
+        unsafe { self.driver.download(queue, to, from) }
     }
     unsafe fn launch(
         &mut self,
@@ -123,9 +110,8 @@ impl Driver for Faulty {
         if self.fault() == Fault::Hang || !self.driver.is_idle(queue)? {
             return Ok(false);
         }
-        let (to, len) = self.downloads[&queue];
         // SAFETY: the target of the last download, which has ended.
-        let codes = unsafe { core::slice::from_raw_parts_mut(to, len) };
+        let codes = unsafe { &mut *self.downloads[&queue] };
         match self.fault() {
             Fault::AllAre(code) => codes.fill(code),
             Fault::One(from, to) => {
