@@ -20,6 +20,9 @@ const Implementation = "circl"
 // them.
 const allForms = false
 
+// verifiesItself says that a new private key verifies its signatures without being told.
+const verifiesItself = false
+
 // verdictValid is the verdict of a valid vote.
 const verdictValid = 1
 

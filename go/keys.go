@@ -200,7 +200,9 @@ func newPrivateKey(set Set, native signer, err error) (*PrivateKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	native.setSelfVerification(public, true)
+	if !verifiesItself {
+		native.setSelfVerification(public, true)
+	}
 	return &PrivateKey{public, native}, nil
 }
 

@@ -245,6 +245,9 @@ func TestBadInput(t *testing.T) {
 		if _, err := key.Sign(bytes.NewReader(nil), nil, nil); err == nil {
 			t.Fatal("signed without randomness")
 		}
+		if _, err := key.Sign(bytes.NewReader(make([]byte, 32)), nil, nil); err != ErrRandomness {
+			t.Fatal("signed with zeros", err)
+		}
 		if key.Equal(other) || key.PublicKey().Equal(other.PublicKey()) || key.PublicKey().Equal(nil) {
 			t.Fatal("equal keys")
 		}

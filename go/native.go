@@ -21,6 +21,9 @@ const (
 // allForms says that HashML-DSA and message representatives are available.
 const allForms = true
 
+// verifiesItself says that a new private key verifies its signatures without being told.
+const verifiesItself = true
+
 func init() {
 	if abi.version() != abiVersion {
 		panic("mldsa: the C library has another version of the interface")

@@ -162,3 +162,17 @@ func TestKeysThatSignedAreCached(t *testing.T) {
 		t.Fatal("a valid signature of a batch counts as well")
 	}
 }
+
+// Self-verification changes no signature.
+func TestSelfVerification(t *testing.T) {
+	for _, set := range sets {
+		key := seeded(t, set, 3)
+		want := signed(t, key, []byte("m"), nil)
+		for _, on := range []bool{false, true, true, false} {
+			key.SetSelfVerification(on)
+			if got := signed(t, key, []byte("m"), nil); string(got) != string(want) {
+				t.Fatal(set, on)
+			}
+		}
+	}
+}

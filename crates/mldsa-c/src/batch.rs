@@ -219,8 +219,8 @@ pub unsafe extern "C" fn mldsa_batch_verify(
     })
 }
 
-/// `mldsa_batch_verify` of items whose parts are in one buffer, for languages whose memory must
-/// not contain pointers. A part outside of `data` is `MLDSA_STATUS_OUT_OF_BOUNDS`.
+/// Verifies, as `mldsa_batch_verify`, items whose parts are in one buffer, for languages whose
+/// memory must not contain pointers. A part outside of `data` is `MLDSA_STATUS_OUT_OF_BOUNDS`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_batch_verify_packed(

@@ -291,7 +291,7 @@ pub unsafe extern "C" fn mldsa_committee_free(committee: *mut Committee) {
     unsafe { free(committee) }
 }
 
-/// Number of members; 0 for null.
+/// Returns the number of members; 0 for null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_len(committee: *const Committee) -> usize {
     // SAFETY: the contract of the crate.
@@ -361,7 +361,7 @@ pub unsafe extern "C" fn mldsa_committee_verify(
     })
 }
 
-/// `mldsa_committee_verify` of votes whose parts are in one buffer. A part outside of `data` is
+/// Verifies, as `mldsa_committee_verify`, votes whose parts are in one buffer. A part outside of `data` is
 /// `MLDSA_STATUS_OUT_OF_BOUNDS`.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -398,7 +398,7 @@ fn rule(number: u32) -> Result<QuorumRule, Status> {
     }
 }
 
-/// Whether votes for `message` reach the threshold under one of `MLDSA_RULE`. The messages of the
+/// Verifies that votes for `message` reach the threshold under one of `MLDSA_RULE`. The messages of the
 /// votes are not read. Writes the verified weight, or the vote that was rejected.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -432,7 +432,7 @@ pub unsafe extern "C" fn mldsa_committee_quorum(
     })
 }
 
-/// `mldsa_committee_quorum` of votes whose signatures are in one buffer.
+/// Verifies, as `mldsa_committee_quorum`, votes whose signatures are in one buffer.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_quorum_packed(

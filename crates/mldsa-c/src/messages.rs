@@ -9,7 +9,8 @@ use crate::{PublicKey, SET_44, SET_65, SET_87, Status};
 /// Bytes of a message representative.
 pub const MU_LEN: usize = 64;
 
-/// A message representative in the making: streams a message of any length. 1 thread.
+/// A message representative in the making: it streams a message of any length. One thread at a
+/// time uses it.
 #[derive(Debug)]
 pub struct MuState(MuBuilder);
 
@@ -91,7 +92,7 @@ pub unsafe extern "C" fn mldsa_mu_free(mu: *mut MuState) {
     unsafe { free(mu) }
 }
 
-/// The precompile of EIP-8355: `input` is public key, signature and message, concatenated.
+/// Executes the precompile of EIP-8355: `input` is public key, signature and message, concatenated.
 /// Writes the gas and whether the signature is valid (1 or 0); a malformed input is not valid.
 /// `MLDSA_STATUS_OUT_OF_GAS` if the limit is below the price.
 #[must_use]

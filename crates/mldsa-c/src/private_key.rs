@@ -280,7 +280,7 @@ pub unsafe extern "C" fn mldsa_private_key_free(key: *mut PrivateKey) {
     unsafe { free(key) }
 }
 
-/// The parameter set of a private key; 0 for null.
+/// Returns the parameter set of a private key; 0 for null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_set(key: *const PrivateKey) -> u32 {
     // SAFETY: the contract of the crate.

@@ -152,7 +152,7 @@ pub unsafe extern "C" fn mldsa_public_key_free(key: *mut PublicKey) {
     unsafe { free(key) }
 }
 
-/// The parameter set of a public key; 0 for null.
+/// Returns the parameter set of a public key; 0 for null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_public_key_set(key: *const PublicKey) -> u32 {
     // SAFETY: the contract of the crate.

@@ -50,19 +50,19 @@ impl Numbered for MlDsa87 {
     const NUMBER: u32 = SET_87;
 }
 
-/// Bytes of a public key: 1312, 1952 or 2592; 0 for an unknown parameter set.
+/// Returns the length of a public key in bytes: 1312, 1952 or 2592; 0 for an unknown parameter set.
 #[unsafe(no_mangle)]
 pub extern "C" fn mldsa_public_key_len(set: u32) -> usize {
     with_set!(set, P => Ok::<_, Status>(P::PK_LEN)).unwrap_or(0)
 }
 
-/// Bytes of an expanded private key: 2560, 4032 or 4896; 0 for an unknown parameter set.
+/// Returns the length of an expanded private key in bytes: 2560, 4032 or 4896; 0 for an unknown parameter set.
 #[unsafe(no_mangle)]
 pub extern "C" fn mldsa_expanded_key_len(set: u32) -> usize {
     with_set!(set, P => Ok::<_, Status>(P::SK_LEN)).unwrap_or(0)
 }
 
-/// Bytes of a signature: 2420, 3309 or 4627; 0 for an unknown parameter set.
+/// Returns the length of a signature in bytes: 2420, 3309 or 4627; 0 for an unknown parameter set.
 #[unsafe(no_mangle)]
 pub extern "C" fn mldsa_signature_len(set: u32) -> usize {
     with_set!(set, P => Ok::<_, Status>(P::SIG_LEN)).unwrap_or(0)

@@ -124,14 +124,14 @@ const NAMES: [(Status, &CStr); 34] = [
     (Status::EmptyBatch, c"empty_batch"),
 ];
 
-/// The name of a status in snake case; `unknown` for other numbers. Static, never null.
+/// Returns the name of a status in snake case; `unknown` for other numbers. Static, never null.
 #[unsafe(no_mangle)]
 pub extern "C" fn mldsa_status_name(status: i32) -> *const c_char {
     let mut names = NAMES.iter().filter(|(named, _)| *named as i32 == status);
     names.next().map_or(c"unknown", |(_, name)| name).as_ptr()
 }
 
-/// Version of this interface: `MLDSA_ABI_VERSION` of the header that fits the library. It changes
+/// Returns the version of this interface: `MLDSA_ABI_VERSION` of the header that fits the library. It changes
 /// when a program that was compiled with another header must not use the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn mldsa_abi_version() -> u32 {
@@ -147,7 +147,7 @@ pub const STACK_BYTES: usize = 48 * 1024;
 /// `mldsa_sign_mu` and `mldsa_self_test`.
 pub const SIGN_STACK_BYTES: usize = 96 * 1024;
 
-/// Known answers of all parameter sets on this machine.
+/// Compares key generation, signing and verification of all parameter sets with known answers.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn mldsa_self_test() -> Status {

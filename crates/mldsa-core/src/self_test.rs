@@ -87,7 +87,7 @@ fn test<P: ParameterSet>(backend: Backend, answer: &Answer) -> Result<(), SelfTe
 
     let verify = |signature: &P::SignatureBytes| {
         VerifyingKey::<P>::from_bytes(pk.as_ref())
-            .is_ok_and(|key| key.with_backend(backend).verify_mu(&mu, &signature).is_ok())
+            .is_ok_and(|key| key.with_backend(backend).verify_mu(&mu, signature).is_ok())
     };
     let valid = verify(&signature);
     signature.as_mut()[0] ^= 1;

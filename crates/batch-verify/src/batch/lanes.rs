@@ -11,9 +11,9 @@ use crate::committee::{KeyCache, LaneKey};
 use crate::item::Payload;
 use crate::reason::Verdict;
 
-/// Signatures in one call of the core: several times the number of lanes, so that a
-/// signature rejected early leaves its lane to another.
-pub(crate) const MAX_CALL: usize = 32;
+/// Signatures in one call of the core: twice the number of lanes, so that a signature rejected
+/// early leaves its lane to another. They are on the stack, which small threads have little of.
+pub(crate) const MAX_CALL: usize = 16;
 
 /// Key cache and backend for keys that are in no committee.
 #[derive(Clone)]
