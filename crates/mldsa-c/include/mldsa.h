@@ -16,33 +16,33 @@
 #define MLDSA_MUST_USE
 #endif
 
-/* KiB of stack that each function takes in ML-DSA-44, 65 and 87, the largest of
- * portable and AVX2 code (docs/c.md):
+/* KiB of stack that each function takes in ML-DSA-44, 65 and 87, the largest of all
+ * backends of x86-64 (portable, AVX2, AVX-512):
  *
  * mldsa_private_key_generate          41  41  41
  * mldsa_private_key_from_seed         41  41  41
  * mldsa_private_key_from_expanded     41  41  41
  * mldsa_private_key_from_pkcs8        41  41  41
- * mldsa_private_key_pkcs8             19  19  19
- * mldsa_private_key_public_key         4   5   6
+ * mldsa_private_key_pkcs8              2   2   2
+ * mldsa_private_key_public_key         2   3   3
  * mldsa_private_key_prepare           42  43  43
- * mldsa_public_key_new                12  12  13
- * mldsa_public_key_from_spki          23  25  27
- * mldsa_public_key_prepare            21  21  21
+ * mldsa_public_key_new                 9   9   9
+ * mldsa_public_key_from_spki          17  18  19
+ * mldsa_public_key_prepare            20  20  20
  * mldsa_verify                        28  30  34
- * mldsa_verify, prepared              20  21  23
- * mldsa_mu_*                           2   2   2
+ * mldsa_verify, prepared              21  22  24
+ * mldsa_mu_*                           1   1   1
  * mldsa_batch_new                      2   2   2
- * mldsa_batch_verify                  41  43  47
- * mldsa_committee_new                 26  27  28
+ * mldsa_batch_verify                  34  36  40
+ * mldsa_committee_new                 25  26  27
  * mldsa_committee_successor           10  14  18
- * mldsa_committee_verify              33  34  37
- * mldsa_committee_quorum              34  35  37
+ * mldsa_committee_verify              28  29  31
+ * mldsa_committee_quorum              29  30  32
  * mldsa_eip8355                       33  35  39
- * mldsa_self_test                     64  64  64
+ * mldsa_self_test                     61  61  61
  * mldsa_sign                          44  45  46
  * mldsa_sign_prehashed                44  45  46
- * mldsa_sign_mu                       44  45  47
+ * mldsa_sign_mu                       44  45  46
  */
 
 // Verification on the threads of a pool that all handles of the process share.
@@ -227,7 +227,8 @@ typedef struct mldsa_batch mldsa_batch;
 // number of threads at once.
 typedef struct mldsa_committee mldsa_committee;
 
-// A message representative in the making: streams a message of any length. 1 thread.
+// A message representative in the making: it streams a message of any length. One thread at a
+// time uses it.
 typedef struct mldsa_mu mldsa_mu;
 
 // A private key of any parameter set, wiped when it is freed. Any number of threads at once.
@@ -334,8 +335,8 @@ mldsa_status mldsa_batch_verify(const mldsa_batch *batch,
                                 size_t count,
                                 uint8_t *verdicts);
 
-// `mldsa_batch_verify` of items whose parts are in one buffer, for languages whose memory must
-// not contain pointers. A part outside of `data` is `MLDSA_STATUS_OUT_OF_BOUNDS`.
+// Verifies, as `mldsa_batch_verify`, items whose parts are in one buffer, for languages whose
+// memory must not contain pointers. A part outside of `data` is `MLDSA_STATUS_OUT_OF_BOUNDS`.
 MLDSA_MUST_USE
 mldsa_status mldsa_batch_verify_packed(const mldsa_batch *batch,
                                        const uint8_t *context,
@@ -379,7 +380,7 @@ mldsa_status mldsa_committee_successor(const mldsa_committee *committee,
 // Frees a committee. Null is allowed.
 void mldsa_committee_free(mldsa_committee *committee);
 
-// Number of members; 0 for null.
+// Returns the number of members; 0 for null.
 size_t mldsa_committee_len(const mldsa_committee *committee);
 
 // Writes the index of the member with a public key: 2^32 - 1 after an error.
@@ -397,7 +398,7 @@ mldsa_status mldsa_committee_verify(const mldsa_committee *committee,
                                     size_t count,
                                     uint8_t *verdicts);
 
-// `mldsa_committee_verify` of votes whose parts are in one buffer. A part outside of `data` is
+// Verifies, as `mldsa_committee_verify`, votes whose parts are in one buffer. A part outside of `data` is
 // `MLDSA_STATUS_OUT_OF_BOUNDS`.
 MLDSA_MUST_USE
 mldsa_status mldsa_committee_verify_packed(const mldsa_committee *committee,
@@ -407,7 +408,7 @@ mldsa_status mldsa_committee_verify_packed(const mldsa_committee *committee,
                                            size_t count,
                                            uint8_t *verdicts);
 
-// Whether votes for `message` reach the threshold under one of `MLDSA_RULE`. The messages of the
+// Verifies that votes for `message` reach the threshold under one of `MLDSA_RULE`. The messages of the
 // votes are not read. Writes the verified weight, or the vote that was rejected.
 MLDSA_MUST_USE
 mldsa_status mldsa_committee_quorum(const mldsa_committee *committee,
@@ -418,7 +419,7 @@ mldsa_status mldsa_committee_quorum(const mldsa_committee *committee,
                                     size_t count,
                                     mldsa_quorum *quorum);
 
-// `mldsa_committee_quorum` of votes whose signatures are in one buffer.
+// Verifies, as `mldsa_committee_quorum`, votes whose signatures are in one buffer.
 MLDSA_MUST_USE
 mldsa_status mldsa_committee_quorum_packed(const mldsa_committee *committee,
                                            uint32_t rule,
@@ -449,7 +450,7 @@ MLDSA_MUST_USE mldsa_status mldsa_mu_finish(const mldsa_mu *mu, uint8_t *out, si
 // Frees and wipes the state. Null is allowed.
 void mldsa_mu_free(mldsa_mu *mu);
 
-// The precompile of EIP-8355: `input` is public key, signature and message, concatenated.
+// Executes the precompile of EIP-8355: `input` is public key, signature and message, concatenated.
 // Writes the gas and whether the signature is valid (1 or 0); a malformed input is not valid.
 // `MLDSA_STATUS_OUT_OF_GAS` if the limit is below the price.
 MLDSA_MUST_USE
@@ -489,7 +490,7 @@ mldsa_status mldsa_private_key_from_pkcs8(const uint8_t *pkcs8,
 // Wipes and frees a private key. Null is allowed.
 void mldsa_private_key_free(mldsa_private_key *key);
 
-// The parameter set of a private key; 0 for null.
+// Returns the parameter set of a private key; 0 for null.
 uint32_t mldsa_private_key_set(const mldsa_private_key *key);
 
 // Copies the seed: 32 secret bytes. `MLDSA_STATUS_NO_SEED` for a key that came without.
@@ -582,7 +583,7 @@ mldsa_status mldsa_public_key_from_spki(const uint8_t *spki,
 // Frees a public key. Null is allowed.
 void mldsa_public_key_free(mldsa_public_key *key);
 
-// The parameter set of a public key; 0 for null.
+// Returns the parameter set of a public key; 0 for null.
 uint32_t mldsa_public_key_set(const mldsa_public_key *key);
 
 // Copies the encoding. `*len` is the size of the buffer before and of the encoding after the
@@ -632,23 +633,23 @@ mldsa_status mldsa_verify_mu(const mldsa_public_key *key,
                              const uint8_t *signature,
                              size_t signature_len);
 
-// Bytes of a public key: 1312, 1952 or 2592; 0 for an unknown parameter set.
+// Returns the length of a public key in bytes: 1312, 1952 or 2592; 0 for an unknown parameter set.
 size_t mldsa_public_key_len(uint32_t set);
 
-// Bytes of an expanded private key: 2560, 4032 or 4896; 0 for an unknown parameter set.
+// Returns the length of an expanded private key in bytes: 2560, 4032 or 4896; 0 for an unknown parameter set.
 size_t mldsa_expanded_key_len(uint32_t set);
 
-// Bytes of a signature: 2420, 3309 or 4627; 0 for an unknown parameter set.
+// Returns the length of a signature in bytes: 2420, 3309 or 4627; 0 for an unknown parameter set.
 size_t mldsa_signature_len(uint32_t set);
 
-// The name of a status in snake case; `unknown` for other numbers. Static, never null.
+// Returns the name of a status in snake case; `unknown` for other numbers. Static, never null.
 const char *mldsa_status_name(int32_t status);
 
-// Version of this interface: `MLDSA_ABI_VERSION` of the header that fits the library. It changes
+// Returns the version of this interface: `MLDSA_ABI_VERSION` of the header that fits the library. It changes
 // when a program that was compiled with another header must not use the library.
 uint32_t mldsa_abi_version(void);
 
-// Known answers of all parameter sets on this machine.
+// Compares key generation, signing and verification of all parameter sets with known answers.
 MLDSA_MUST_USE mldsa_status mldsa_self_test(void);
 
 #ifdef __cplusplus

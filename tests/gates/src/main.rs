@@ -109,10 +109,11 @@ fn unknown<'a>(
     arguments.find(|argument| !options.contains(argument) && !target(argument))
 }
 
-/// Unoptimised, and optimised for speed and for size: compilers leave different traces.
+/// Unoptimised, a little, and optimised for speed and for size: compilers leave different traces.
 fn wiping(_: &[String]) -> Verdict {
     for (profile, level) in [
         ("unoptimised", "0"),
+        ("debug-build", "1"),
         ("release", "3"),
         ("release", "s"),
         ("release", "z"),

@@ -1,59 +1,6 @@
 /* Misuse of every function: null pointers, wrong lengths, unknown numbers, mixed parameter sets,
  * empty and large batches, failures after which an output has to be null. */
-#define _POSIX_C_SOURCE 200112L
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "mldsa.h"
-
-static unsigned checks, failures;
-
-#define CHECK(condition)                                             \
-  do {                                                               \
-    checks++;                                                        \
-    if (!(condition)) {                                              \
-      printf("%s:%d: %s\n", __FILE__, __LINE__, #condition);         \
-      failures++;                                                    \
-    }                                                                \
-  } while (0)
-
-#define IS(call, want) CHECK((call) == MLDSA_STATUS_##want)
-
-static const uint32_t sets[3] = {MLDSA_44, MLDSA_65, MLDSA_87};
-static const uint8_t zeros[32];
-static const uint8_t message[] = "block 7";
-static uint8_t long_context[256];
-
-typedef struct {
-  uint32_t set;
-  mldsa_private_key *key;
-  mldsa_public_key *public_key;
-  uint8_t encoded[2592], signature[4627];
-  size_t encoded_len, signature_len;
-} signer;
-
-static void make(signer *s, uint32_t set, uint8_t number) {
-  uint8_t seed[32];
-  memset(seed, number, sizeof seed);
-  memset(s, 0, sizeof *s);
-  s->set = set;
-  s->encoded_len = sizeof s->encoded;
-  s->signature_len = sizeof s->signature;
-  IS(mldsa_private_key_from_seed(set, seed, 32, &s->key), OK);
-  IS(mldsa_private_key_public_key(s->key, &s->public_key), OK);
-  IS(mldsa_public_key_bytes(s->public_key, s->encoded, &s->encoded_len), OK);
-  IS(mldsa_sign(s->key, message, sizeof message, NULL, 0, zeros, s->signature, &s->signature_len),
-     OK);
-  CHECK(s->encoded_len == mldsa_public_key_len(set));
-  CHECK(s->signature_len == mldsa_signature_len(set));
-}
-
-static void drop(signer *s) {
-  mldsa_private_key_free(s->key);
-  mldsa_public_key_free(s->public_key);
-}
+#include "check.h"
 
 static void numbers(void) {
   int32_t status;
@@ -157,96 +104,6 @@ static void public_keys(signer *s) {
   CHECK(len == s->encoded_len);
   IS(mldsa_public_key_prepare(NULL), NULL_POINTER);
   IS(mldsa_private_key_public_key(NULL, &key), NULL_POINTER);
-}
-
-/* A private key of ML-DSA-44, seed and expanded key, has the length of a public key of ML-DSA-87. */
-static void joined_keys(void) {
-  static uint8_t joined[32 + 2560];
-  mldsa_private_key *key;
-  mldsa_public_key *public_key;
-  size_t len = 2560;
-  memset(joined, 9, 32);
-  IS(mldsa_private_key_from_seed(MLDSA_44, joined, 32, &key), OK);
-  IS(mldsa_private_key_expanded(key, joined + 32, &len), OK);
-  IS(mldsa_public_key_new(MLDSA_87, joined, sizeof joined, &public_key), KEY);
-  CHECK(public_key == NULL);
-  joined[0] ^= 1;
-  IS(mldsa_public_key_new(MLDSA_87, joined, sizeof joined, &public_key), OK);
-  mldsa_public_key_free(public_key);
-  mldsa_private_key_free(key);
-}
-
-/* After an error that is no verdict no byte is a valid verdict, and other outputs are defined. */
-static void outputs_after_errors(signer *s) {
-  mldsa_batch *batch;
-  mldsa_committee *committee;
-  mldsa_item item = {NULL, 0, NULL, 0, NULL, 0};
-  mldsa_packed_item packed = {0, 0, 0, 0, 0, 0};
-  mldsa_vote vote = {0, NULL, 0, NULL, 0};
-  mldsa_packed_vote packed_vote = {0, 0, 0, 0, 0};
-  mldsa_quorum quorum;
-  uint64_t weight = 1, gas;
-  uint32_t index;
-  uint8_t v[3], out[8192];
-  size_t len;
-#define CLEARED(call, want)               \
-  do {                                    \
-    memset(v, MLDSA_VERDICT_VALID, 3);    \
-    IS(call, want);                       \
-    CHECK(v[0] == 0 && v[1] == 0);        \
-    CHECK(v[2] == MLDSA_VERDICT_VALID);   \
-  } while (0)
-  IS(mldsa_batch_new(s->set, MLDSA_THREADS_CALLING, 0, &batch), OK);
-  IS(mldsa_committee_new(s->set, MLDSA_THREADS_CALLING, NULL, 0, 1, 2, 3, s->encoded,
-                         s->encoded_len, &weight, 1, &committee),
-     OK);
-  CLEARED(mldsa_batch_verify(NULL, NULL, 0, &item, 2, v), NULL_POINTER);
-  CLEARED(mldsa_batch_verify(batch, NULL, 5, &item, 2, v), NULL_POINTER);
-  CLEARED(mldsa_batch_verify(batch, long_context, 256, &item, 2, v), CONTEXT_LENGTH);
-  CLEARED(mldsa_batch_verify(batch, NULL, 0, NULL, 2, v), NULL_POINTER);
-  CLEARED(mldsa_batch_verify_packed(NULL, NULL, 0, NULL, 0, &packed, 2, v), NULL_POINTER);
-  CLEARED(mldsa_batch_verify_packed(batch, NULL, 5, NULL, 0, &packed, 2, v), NULL_POINTER);
-  CLEARED(mldsa_batch_verify_packed(batch, NULL, 0, NULL, 9, &packed, 2, v), NULL_POINTER);
-  CLEARED(mldsa_batch_verify_packed(batch, NULL, 0, NULL, 0, NULL, 2, v), NULL_POINTER);
-  CLEARED(mldsa_committee_verify(NULL, &vote, 2, v), NULL_POINTER);
-  CLEARED(mldsa_committee_verify(committee, NULL, 2, v), NULL_POINTER);
-  CLEARED(mldsa_committee_verify_packed(NULL, NULL, 0, &packed_vote, 2, v), NULL_POINTER);
-  CLEARED(mldsa_committee_verify_packed(committee, NULL, 9, &packed_vote, 2, v), NULL_POINTER);
-  CLEARED(mldsa_committee_verify_packed(committee, NULL, 0, NULL, 2, v), NULL_POINTER);
-  memset(&quorum, 7, sizeof quorum);
-  IS(mldsa_committee_quorum(NULL, 0, NULL, 0, &vote, 1, &quorum), NULL_POINTER);
-  CHECK(quorum.weight == 0 && quorum.vote == UINT64_MAX && quorum.reason == 0);
-  memset(&quorum, 7, sizeof quorum);
-  IS(mldsa_committee_quorum_packed(committee, 0, NULL, 0, NULL, 3, &packed_vote, 1, &quorum),
-     NULL_POINTER);
-  CHECK(quorum.weight == 0 && quorum.vote == UINT64_MAX && quorum.reason == 0);
-  index = 0;
-  IS(mldsa_committee_index(NULL, NULL, 0, &index), NULL_POINTER);
-  CHECK(index == UINT32_MAX);
-  index = 0;
-  IS(mldsa_committee_index(committee, s->encoded, 7, &index), UNKNOWN_MEMBER);
-  CHECK(index == UINT32_MAX);
-  gas = 7;
-  v[0] = 1;
-  IS(mldsa_eip8355(s->set, NULL, 3, 1, &gas, v), NULL_POINTER);
-  CHECK(gas == 0 && v[0] == 0);
-  /* Lengths and buffers of signing. */
-  memset(out, 7, sizeof out);
-#define KEPT(call, want)                                \
-  do {                                                  \
-    len = 8000;                                         \
-    IS(call, want);                                     \
-    CHECK(len == 8000 && out[0] == 7 && out[100] == 7); \
-  } while (0)
-  KEPT(mldsa_sign(s->key, NULL, 1, NULL, 0, NULL, out, &len), NULL_POINTER);
-  KEPT(mldsa_sign(s->key, message, 1, long_context, 256, NULL, out, &len), CONTEXT_LENGTH);
-  KEPT(mldsa_sign(s->key, message, 1, NULL, 0, NULL, NULL, &len), NULL_POINTER);
-  KEPT(mldsa_sign_mu(s->key, message, 3, NULL, out, &len), DIGEST_LENGTH);
-  KEPT(mldsa_sign_prehashed(s->key, MLDSA_HASH_SHA2_224, zeros, 28, NULL, 0, NULL, out, &len),
-       WEAK_PREHASH);
-  KEPT(mldsa_private_key_pkcs8(s->key, 9, out, &len), ARGUMENT);
-  mldsa_batch_free(batch);
-  mldsa_committee_free(committee);
 }
 
 static void signatures(signer *s) {
@@ -537,8 +394,6 @@ static void *all(void *unused) {
     make(&two, sets[i], 2);
     make(&other, sets[(i + 1) % 3], 3);
     private_keys(&one);
-    joined_keys();
-    outputs_after_errors(&one);
     public_keys(&one);
     signatures(&one);
     batches(&one, &other);

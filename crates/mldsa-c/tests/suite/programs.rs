@@ -147,6 +147,11 @@ fn misuse_is_rejected() {
 }
 
 #[test]
+fn outputs_after_errors_are_defined() {
+    println!("{}", compile(ASAN, "tests/c/outputs.c", "").run(&[], ""));
+}
+
+#[test]
 fn misuse_has_no_errors_of_memory_under_sanitizers() {
     println!(
         "{}",
