@@ -16,8 +16,8 @@
 #define MLDSA_MUST_USE
 #endif
 
-/* KiB of stack that each function takes in ML-DSA-44, 65 and 87, the largest of all
- * backends of x86-64 (portable, AVX2, AVX-512):
+/* KiB of stack that each function takes in ML-DSA-44, 65 and 87, the largest of
+ * portable and AVX2 code (docs/c.md):
  *
  * mldsa_private_key_generate          41  41  41
  * mldsa_private_key_from_seed         41  41  41
