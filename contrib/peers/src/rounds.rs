@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use batch_verify::{BatchVerifier, Committee, KeyStorage, MemberId, Mode, Report, Threads, Vote};
+use batch_verify::{BatchVerifier, Committee, CommitteeVerifier, KeyStorage, MemberId, Mode, Report, Threads, Vote};
 use mldsa_core::internals::{Expansion, JobMessage, NttPoly, Verification, verify_lanes};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyError, VerifyingKey};
 use rayon::prelude::*;
@@ -227,13 +227,13 @@ fn call<P: ParameterSet>(
     match strategy {
         Strategy::Batch(mode, storage) => {
             let builder = Committee::<P>::builder(b"").key_storage(storage);
-            let builder = builder.threads(Threads::Pool(Arc::clone(&pool)));
+            let builder = builder.threads(Threads::Dedicated(pool.current_num_threads()));
             let committee = builder.build(public.map(|key| (key, 1))).expect("keys");
             let members: Vec<MemberId> = committee.members().collect();
-            let verifier = BatchVerifier::builder()
+            let verifier = CommitteeVerifier::builder()
                 .mode(mode)
-                .threads(Threads::Pool(pool))
-                .build_for(committee)
+                .threads(Threads::Dedicated(pool.current_num_threads()))
+                .build(committee)
                 .expect("a verifier");
             let mut memory = Report::default();
             Box::new(move || {
@@ -242,7 +242,7 @@ fn call<P: ParameterSet>(
                     Vote::new(members[case.key], case.message.as_slice(), &case.signature)
                 };
                 let votes = round.order.iter().map(vote);
-                verifier.verify_into(votes, &mut memory).all_valid()
+                verifier.verify_batch_into(votes, &mut memory).all_valid()
             })
         }
         Strategy::Lanes => {

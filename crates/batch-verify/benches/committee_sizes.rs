@@ -7,7 +7,7 @@ use core::error::Error;
 use core::hint::black_box;
 use std::time::Instant;
 
-use batch_verify::{BatchVerifier, Committee, KeyStorage, Report, Threads, Vote};
+use batch_verify::{Committee, CommitteeVerifier, KeyStorage, Report, Threads, Vote};
 use mldsa_core::{Backend, Context, MlDsa65, Randomness, SigningKey};
 
 const SIZES: [usize; 3] = [21, 175, 1_000];
@@ -34,8 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let builder = Committee::<MlDsa65>::builder(b"").key_storage(storage);
             let members = keys[..size].iter().map(|key| (key, 1));
             let committee = builder.threads(Threads::Inline).build(members)?;
-            let verifier = BatchVerifier::builder().threads(Threads::Inline);
-            let verifier = verifier.build_for(committee.clone())?;
+            let verifier = CommitteeVerifier::builder().threads(Threads::Inline);
+            let verifier = verifier.build(committee.clone())?;
             let votes: Vec<_> = committee.members().zip(&signatures).collect();
             let votes: Vec<_> = votes
                 .iter()
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                         }
                         let start = Instant::now();
                         let votes = votes.iter().copied();
-                        assert!(verifier.verify_into(votes, &mut report).all_valid());
+                        assert!(verifier.verify_batch_into(votes, &mut report).all_valid());
                         start.elapsed()
                     })
                     .collect();

@@ -8,7 +8,9 @@ use core::hint::black_box;
 use core::time::Duration;
 use std::time::Instant;
 
-use batch_verify::{BatchVerifier, Committee, Report, Source, Threads, VerificationService, Vote};
+use batch_verify::{
+    Committee, CommitteeVerifier, Report, Source, Threads, VerificationService, Vote,
+};
 use mldsa_core::{Backend, Context, MlDsa65, PreparedVerifyingKey, Randomness, SigningKey};
 
 const SIGNERS: usize = 16;
@@ -55,10 +57,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     row("Committee::verify", 1, |n| {
         assert_eq!(committee.verify(&vote(n)), Ok(()))
     });
-    let verifier = BatchVerifier::builder().threads(Threads::Inline);
-    let inline = verifier.build_for(committee.clone())?;
-    let verifier = BatchVerifier::builder().threads(Threads::Dedicated(2));
-    let pool = verifier.build_for(committee.clone())?;
+    let verifier = CommitteeVerifier::builder().threads(Threads::Inline);
+    let inline = verifier.build(committee.clone())?;
+    let verifier = CommitteeVerifier::builder().threads(Threads::Dedicated(2));
+    let pool = verifier.build(committee.clone())?;
     for (verifier, name, sizes) in [
         (&inline, "", &[1, 2, 8, 16, 64][..]),
         (&pool, ", pool of two", &[9, 16, 32, 64]),
@@ -67,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let mut report = Report::default();
             row(&format!("batch of {size}{name}"), size, |n| {
                 let votes = (n * size..(n + 1) * size).map(vote);
-                assert!(verifier.verify_into(votes, &mut report).all_valid());
+                assert!(verifier.verify_batch_into(votes, &mut report).all_valid());
             });
         }
     }

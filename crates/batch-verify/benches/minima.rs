@@ -10,7 +10,7 @@ use core::hint::black_box;
 use core::time::Duration;
 use std::time::Instant;
 
-use batch_verify::{BatchVerifier, Committee, Threads, Vote};
+use batch_verify::{Committee, CommitteeVerifier, Threads, Vote};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
 
 /// Messages, each signed by a key of its own.
@@ -34,8 +34,8 @@ fn of<P: ParameterSet>() -> Result<(), Box<dyn Error>> {
     let signatures: Vec<_> = (0..MESSAGES).map(sign).collect::<Result<_, _>>()?;
     let members = keys.iter().map(|key| (key.verifying_key(), 1));
     let committee = Committee::<P>::builder(b"").build(members)?;
-    let verifier = BatchVerifier::builder().threads(Threads::Inline);
-    let verifier = verifier.build_for(committee.clone())?;
+    let verifier = CommitteeVerifier::builder().threads(Threads::Inline);
+    let verifier = verifier.build(committee.clone())?;
     let votes = committee.members().zip(&messages).zip(&signatures);
     let votes: Vec<Vote<'_>> = votes
         .map(|((member, message), signature)| Vote::new(member, message, signature.as_ref()))
@@ -60,7 +60,7 @@ fn of<P: ParameterSet>() -> Result<(), Box<dyn Error>> {
         assert!(committee.verify(&votes[n]).is_ok(), "a wrong verdict");
     });
     // Eight at once, however often it is called.
-    let batch = || verifier.verify(votes.iter().copied()).all_valid();
+    let batch = || verifier.verify_batch(votes.iter().copied()).all_valid();
     let eight = least(|| assert!(batch(), "a wrong verdict"));
     print::<P>("verify, eight prepared", eight / MESSAGES as u32);
     Ok(())

@@ -7,7 +7,8 @@ use core::time::Duration;
 use std::time::Instant;
 
 use batch_verify::{
-    BatchVerifier, Committee, Item, KeyStorage, QuorumRule, RejectReason, Report, Threads, Vote,
+    BatchVerifier, Committee, CommitteeVerifier, Item, KeyStorage, QuorumRule, RejectReason,
+    Report, Threads, Vote,
 };
 use mldsa_core::{
     Backend, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey,
@@ -71,10 +72,10 @@ fn malformed_quorum() -> Result<f64, Box<dyn Error>> {
         signature[..8].copy_from_slice(&n.to_le_bytes());
     }
     let votes: Vec<_> = signatures.iter().map(|s| (heaviest, &s[..])).collect();
-    let verifier = BatchVerifier::builder().threads(Threads::Inline);
-    let verifier = verifier.build_for(committee)?;
+    let verifier = CommitteeVerifier::builder().threads(Threads::Inline);
+    let verifier = verifier.build(committee)?;
     let batch = least(MALFORMED, || {
-        let report = verifier.verify(votes.iter().map(|(m, s)| Vote::new(*m, b"block", s)));
+        let report = verifier.verify_batch(votes.iter().map(|(m, s)| Vote::new(*m, b"block", s)));
         assert_eq!(report.rejected().count(), MALFORMED);
     });
     let quorum = least(MALFORMED, || {
@@ -185,8 +186,8 @@ fn votes<P: ParameterSet>(
     parts: &[Parts],
     expected: Result<(), RejectReason>,
 ) -> Result<f64, Box<dyn Error>> {
-    let builder = BatchVerifier::builder().threads(Threads::Inline);
-    let verifier = builder.build_for(committee.clone())?;
+    let builder = CommitteeVerifier::builder().threads(Threads::Inline);
+    let verifier = builder.build(committee.clone())?;
     // An id of another epoch for an index beyond the committee.
     let other = committee.successor(1, None::<(&[u8], u64)>)?;
     let stranger = other.member(0).ok_or("no member")?;
@@ -197,7 +198,7 @@ fn votes<P: ParameterSet>(
     let votes: Vec<Vote<'_>> = votes.collect();
     let mut memory = Report::default();
     Ok(least(parts.len(), || {
-        let report = verifier.verify_into(votes.iter().copied(), &mut memory);
+        let report = verifier.verify_batch_into(votes.iter().copied(), &mut memory);
         assert!(
             report.verdicts().iter().all(|verdict| *verdict == expected),
             "{expected:?}"
@@ -219,7 +220,7 @@ fn items<P: ParameterSet>(
         let items = parts
             .iter()
             .map(|(_, key, message, signature)| Item::new(key, Context::EMPTY, message, signature));
-        let report = verifier.verify_into(items, &mut memory);
+        let report = verifier.verify_batch_into(items, &mut memory);
         assert!(
             report.verdicts().iter().all(|verdict| *verdict == expected),
             "{expected:?}"

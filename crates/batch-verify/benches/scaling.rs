@@ -11,7 +11,7 @@ use core::time::Duration;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use batch_verify::{BatchVerifier, Committee, CommitteeVerifier, Report, Threads, Vote};
+use batch_verify::{Committee, CommitteeVerifier, Report, Threads, Vote};
 use mldsa_core::internals::{JobMessage, Verification, verify_lanes};
 use mldsa_core::{
     Context, MlDsa65, PreparedVerifyingKey, Randomness, Signature, SigningKey, VerifyError,
@@ -109,8 +109,8 @@ impl Fixture {
     }
 
     fn verifier(&self, threads: Threads) -> Result<CommitteeVerifier<MlDsa65>, Box<dyn Error>> {
-        let builder = BatchVerifier::builder().threads(threads);
-        Ok(builder.build_for(self.committee.clone())?)
+        let builder = CommitteeVerifier::builder().threads(threads);
+        Ok(builder.build(self.committee.clone())?)
     }
 
     fn batch(&self, verifier: &CommitteeVerifier<MlDsa65>, report: &mut Report) {
@@ -118,7 +118,7 @@ impl Fixture {
         let votes = self.votes.iter().map(|(signer, message, signature)| {
             Vote::new(members[*signer], message, signature.as_ref())
         });
-        assert!(verifier.verify_into(votes, report).all_valid());
+        assert!(verifier.verify_batch_into(votes, report).all_valid());
     }
 
     /// Batches a second.

@@ -7,7 +7,7 @@ use core::error::Error;
 use core::time::Duration;
 use std::time::Instant;
 
-use batch_verify::{BatchVerifier, Committee, CommitteeVerifier, MemberId, Mode, QuorumRule, Vote};
+use batch_verify::{Committee, CommitteeVerifier, MemberId, Mode, QuorumRule, Vote};
 use mldsa_core::{Backend, Context, MlDsa87, Randomness, SigningKey};
 
 const NETWORK: &[u8] = b"mychain/v1/vertex";
@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     vertices[3].payload.push(b'!');
     vertices[5].signature.truncate(4000);
     vertices[6].signature[4626] = 0xff;
-    let report = verifier.verify(vertices.iter().map(Vertex::vote));
+    let report = verifier.verify_batch(vertices.iter().map(Vertex::vote));
     let rejected: Vec<String> = report
         .rejected()
         .map(|(index, reason)| format!("{} {reason}", vertices[index].author.index()))
@@ -134,7 +134,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "quorum                {:>10}  of {} votes, {} needed, {} examined",
         quorum.weight(),
         votes.len(),
-        committee.required_weight(committee.threshold()),
+        committee.required_weight(),
         quorum.examined()
     );
     println!("one by one            {:>10.3} ms", ms(one_by_one));
@@ -153,10 +153,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
     // Early exit, for engines that need one answer for the whole batch.
-    let quick = BatchVerifier::builder()
+    let quick = CommitteeVerifier::builder()
         .mode(Mode::AnyInvalid)
-        .build_for(committee)?;
-    let quick = quick.verify(vertices.iter().map(Vertex::vote));
+        .build(committee)?;
+    let quick = quick.verify_batch(vertices.iter().map(Vertex::vote));
     println!(
         "early exit            {:>10}  vertices skipped",
         quick.skipped()
@@ -169,7 +169,7 @@ fn time(verifier: &CommitteeVerifier<MlDsa87>, vertices: &[Vertex], valid: bool)
     let mut times = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        let report = verifier.verify(vertices.iter().map(Vertex::vote));
+        let report = verifier.verify_batch(vertices.iter().map(Vertex::vote));
         times.push(start.elapsed());
         assert_eq!(report.all_valid(), valid, "a wrong verdict");
     }

@@ -1,47 +1,37 @@
-//! A change of validators, and the certificate of an earlier epoch:
-//! `cargo run --release -p batch-verify --example epoch_change`.
+//! A change of the validator set while votes are in flight. `cargo run --example epoch_change`
 
-use batch_verify::{Committee, QuorumRule};
-use mldsa_core::{Context, MlDsa65, SigningKey};
+use batch_verify::{
+    Committee, Context, MlDsa44, ServiceError, SigningKey, Source, VerificationService, Vote,
+};
 
 fn main() -> Result<(), Box<dyn core::error::Error>> {
+    let keys = [1, 2, 3, 4].map(|seed| SigningKey::<MlDsa44>::from_seed(&[seed; 32]));
+    let public = |n: usize| keys[n].verifying_key();
     let context = Context::new(b"mychain/v1/vote")?;
-    let keys: Vec<_> = (0..5)
-        .map(|n| SigningKey::<MlDsa65>::from_seed(&[n; 32]))
-        .collect();
-    let members = keys[..4].iter().map(|key| (key.verifying_key(), 10));
-    let first = Committee::<MlDsa65>::builder(context)
-        .epoch(1)
-        .build(members)?;
+    let first = Committee::<MlDsa44>::builder(context).epoch(7);
+    let first = first.build([(public(0), 10), (public(1), 10), (public(2), 10)])?;
+    let service = VerificationService::builder(first.clone())
+        .retained_committees(1)
+        .build()?;
 
-    // Member 0 leaves and another one joins. Keys that stay are not expanded again.
-    let changes = [(keys[0].verifying_key(), 0), (keys[4].verifying_key(), 20)];
-    let second = first.successor(2, changes)?;
-    println!(
-        "epoch 2: {} members, weight {}",
-        second.len(),
-        second.total_weight()
-    );
+    // The last vote of epoch 7, by its second member.
+    let signature = keys[1].sign_hedged(b"block 99", context)?;
+    let member = first.member(1).ok_or("no such member")?;
+    let last = Vote::new(member, b"block 99", signature.as_ref());
+    let in_flight = service.submit(Source::peer(17), &last)?;
 
-    // Three of four votes of epoch 1 are a certificate there, and nothing in epoch 2.
-    let signatures = keys[..3]
-        .iter()
-        .map(|key| key.sign_hedged(b"block 99", context));
-    let signatures = signatures.collect::<Result<Vec<_>, _>>()?;
-    let votes: Vec<_> = first
-        .members()
-        .zip(signatures.iter().map(AsRef::as_ref))
-        .collect();
-    let certificate = |committee: &Committee<_>| {
-        let verifier = committee.verifier();
-        verifier.verify_quorum(b"block 99", &votes, QuorumRule::Certificate)
-    };
-    println!("epoch 1: weight {}", certificate(&first)?.weight());
-    match certificate(&second) {
-        Ok(_) => Err("a certificate of another epoch was accepted".into()),
-        Err(reason) => {
-            println!("epoch 2: {reason}");
-            Ok(())
-        }
-    }
+    // Epoch 8: the first member leaves, another joins. Keys that stay remain prepared.
+    let next = first.successor(8, [(public(0), 0), (public(3), 20)])?;
+    service.set_committee(next.clone())?;
+    in_flight.wait()?;
+    assert_eq!((next.len(), next.total_weight()), (3, 40));
+
+    // A late vote of epoch 7 is no fault of its sender, and epoch 7 does not come back.
+    let other = keys[1].sign_hedged(b"block 98", context)?;
+    let late = Vote::new(member, b"block 98", other.as_ref());
+    let answer = service.submit(Source::peer(17), &late);
+    assert_eq!(answer.err(), Some(ServiceError::OtherEpoch));
+    assert!(service.set_committee(first).is_err());
+    println!("epoch {} with {} members", next.epoch(), next.len());
+    Ok(())
 }

@@ -1,43 +1,37 @@
-//! Votes from the network in a tokio program, until a quorum is reached:
-//! `cargo run --release -p batch-verify --example tokio_service`.
+//! Votes of network peers on a tokio runtime: submitted as they arrive, awaited until a batch is
+//! verified. `cargo run --example tokio_service`
 
-use batch_verify::{Committee, Source, VerificationService, Vote};
-use mldsa_core::{Context, MlDsa65, SigningKey};
+use batch_verify::{
+    Committee, Context, MlDsa44, ServiceError, SigningKey, Source, VerificationService, Vote,
+};
 use tokio::task::JoinSet;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn core::error::Error>> {
+    let keys = [1, 2, 3, 4].map(|seed| SigningKey::<MlDsa44>::from_seed(&[seed; 32]));
     let context = Context::new(b"mychain/v1/vote")?;
-    let keys: Vec<_> = (0..10)
-        .map(|n| SigningKey::<MlDsa65>::from_seed(&[n; 32]))
-        .collect();
     let members = keys.iter().map(|key| (key.verifying_key(), 1));
-    let committee = Committee::<MlDsa65>::builder(context)
-        .epoch(7)
-        .build(members)?;
+    let committee = Committee::<MlDsa44>::builder(context).epoch(1);
+    let committee = committee.build(members)?;
     let service = VerificationService::builder(committee.clone()).build()?;
 
-    // Peer n forwards the vote of member n; the vote of member 3 is forged.
-    let mut verdicts = JoinSet::new();
-    for (n, key) in keys.iter().enumerate() {
-        let block: &[u8] = if n == 3 { b"block 9" } else { b"block 8" };
-        let signature = key.sign_hedged(block, context)?;
-        let member = committee.member(n as u32).ok_or("no such member")?;
-        let vote = Vote::new(member, b"block 8", signature.as_ref());
-        let verdict = service.submit(Source::peer(n as u64), &vote)?;
-        verdicts.spawn(async move { (member, verdict.await) });
+    // One task for each peer. The last one sends a forged vote.
+    let mut peers = JoinSet::new();
+    for (member, key) in committee.members().zip(&keys) {
+        let mut signature = key.sign_hedged(b"block 7", context)?.as_ref().to_vec();
+        signature[0] ^= u8::from(member.index() == 3);
+        let service = service.clone();
+        peers.spawn(async move {
+            let source = Source::peer(member.index().into());
+            let answer = service.submit(source, &Vote::new(member, b"block 7", &signature))?;
+            answer.await?;
+            Ok::<_, ServiceError>(member.index())
+        });
     }
-
-    let needed = committee.required_weight(committee.threshold());
-    let mut weight = 0;
-    while let Some(verdict) = verdicts.join_next().await {
-        let (member, verdict) = verdict?;
-        match verdict {
-            Ok(()) => weight += u128::from(committee.weight(member).unwrap_or(0)),
-            Err(reason) => println!("member {}: {reason}", member.index()),
-        }
-    }
-    println!("weight {weight}, a quorum needs {needed}");
-    assert!(weight >= needed);
+    let answers = peers.join_all().await;
+    let (valid, rejected): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
+    println!("{} votes are valid; {:?}", valid.len(), rejected);
+    assert_eq!((valid.len(), rejected.len()), (3, 1));
+    print!("{}", service.stats());
     Ok(())
 }

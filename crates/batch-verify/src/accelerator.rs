@@ -7,7 +7,7 @@ use mldsa_core::{Context, Mu, ParameterSet};
 use crate::MemberId;
 
 /// A device that verifies many signatures at once, for a verifier's
-/// [`accelerator`](crate::BatchVerifierBuilder::accelerator).
+/// [`accelerator`](crate::VerifierBuilder::accelerator).
 ///
 /// It only decides which signatures are valid. Those that it does not report as valid are verified
 /// by the CPU, which gives the reason: reports are the same with and without it.

@@ -8,7 +8,7 @@ mod plan;
 mod resolve;
 mod verifier;
 
-pub use builder::BatchVerifierBuilder;
+pub use builder::VerifierBuilder;
 pub(crate) use lanes::Lanes;
 pub use options::Mode;
 pub(crate) use options::Options;

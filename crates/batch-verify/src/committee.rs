@@ -12,7 +12,7 @@ use core::fmt;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mldsa_core::internals::Shake256;
+use mldsa_core::internals::{Shake256, framed_context};
 use mldsa_core::{Backend, Context, ParameterSet, VerifyingKey};
 
 pub use self::builder::CommitteeBuilder;
@@ -39,7 +39,7 @@ use crate::BuildError;
 ///     .epoch(7)
 ///     .threshold(Threshold::TWO_THIRDS)
 ///     .build([(public(0), 10), (public(1), 20)])?;
-/// assert_eq!(committee.required_weight(committee.threshold()), 21);
+/// assert_eq!(committee.required_weight(), 21);
 ///
 /// let signature = keys[1].sign_hedged(b"block 7", Context::new(context)?)?;
 /// let member = committee.member(1).expect("two members");
@@ -61,7 +61,7 @@ struct Inner<P: ParameterSet> {
     epoch: u64,
     threshold: Threshold,
     /// Length, then at most 255 bytes.
-    context: Box<[u8]>,
+    context: Box<[u8; 256]>,
     digest: [u8; 32],
 }
 
@@ -82,7 +82,7 @@ impl MemberId {
         self.committee
     }
 
-    /// Position in the committee, from 0.
+    /// Returns the position in the committee, from 0.
     #[must_use]
     pub const fn index(self) -> u32 {
         self.index
@@ -93,7 +93,7 @@ impl MemberId {
 const DIGEST_DOMAIN: &[u8] = b"batch-verify/committee/v1";
 
 impl<P: ParameterSet> Committee<P> {
-    /// Options of a committee whose members sign under `context` (at most 255 bytes). Name
+    /// Returns the options of a committee whose members sign under `context` (at most 255 bytes). Name
     /// the chain and the kind of message in it: signatures under another context are invalid.
     pub fn builder(context: impl AsRef<[u8]>) -> CommitteeBuilder<P> {
         CommitteeBuilder::new(context.as_ref())
@@ -106,7 +106,9 @@ impl<P: ParameterSet> Committee<P> {
         threshold: Threshold,
         context: &[u8],
     ) -> Result<Self, BuildError> {
-        Context::new(context).map_err(|_| BuildError::ContextTooLong)?;
+        let mut frame = Box::new([0; 256]);
+        frame[0] = u8::try_from(context.len()).map_err(|_| BuildError::ContextTooLong)?;
+        frame[1..][..context.len()].copy_from_slice(context);
         if let Some(index) = weights.iter().position(|&weight| weight == 0) {
             return Err(BuildError::ZeroWeight { index });
         }
@@ -119,8 +121,7 @@ impl<P: ParameterSet> Committee<P> {
         absorb(P::NAME.as_bytes());
         absorb(&epoch.to_le_bytes());
         absorb(&threshold.to_bytes());
-        let context = [&[context.len() as u8], context].concat();
-        absorb(&context);
+        absorb(&frame[..=context.len()]);
         absorb(&(table.len() as u64).to_le_bytes());
         for (index, weight) in (0..).zip(&*weights) {
             absorb(table.key(index).tr());
@@ -135,12 +136,12 @@ impl<P: ParameterSet> Committee<P> {
             weights,
             epoch,
             threshold,
-            context: context.into(),
+            context: frame,
             digest,
         })))
     }
 
-    /// The committee of the next epoch from changes of this one, as validator updates name
+    /// Returns the committee of the next epoch from changes of this one, as validator updates name
     /// them: a key with a weight joins or gets that weight, a key with weight 0 leaves.
     /// A change that is already in force changes nothing, so that a list may be applied again.
     /// Continuing members keep their order and their prepared keys, new ones are appended;
@@ -185,7 +186,7 @@ impl<P: ParameterSet> Committee<P> {
         self.successor_ordered(epoch, members)
     }
 
-    /// The committee of the next epoch from its whole list of members in its order, for
+    /// Returns the committee of the next epoch from its whole list of members in its order, for
     /// engines that sort. Continuing members keep their prepared keys.
     ///
     /// # Errors
@@ -214,7 +215,7 @@ impl<P: ParameterSet> Committee<P> {
         )
     }
 
-    /// The same members under another context: another kind of message, or another chain with
+    /// Returns the same members under another context: another kind of message, or another chain with
     /// the same validators. Shares the prepared keys; ids and digest differ.
     ///
     /// # Errors
@@ -231,7 +232,7 @@ impl<P: ParameterSet> Committee<P> {
         )
     }
 
-    /// The member at `index`. Take the committee of the vote's epoch first: the same index is
+    /// Returns the member at `index`. Take the committee of the vote's epoch first: the same index is
     /// another member in another epoch.
     #[must_use]
     pub fn member(&self, index: u32) -> Option<MemberId> {
@@ -239,88 +240,88 @@ impl<P: ParameterSet> Committee<P> {
         known.then(|| self.id(index))
     }
 
-    /// The member with an encoded public key. Compares full keys.
+    /// Returns the member with an encoded public key. Compares full keys.
     #[must_use]
     pub fn member_of(&self, public_key: impl AsRef<[u8]>) -> Option<MemberId> {
         let index = self.0.table.index_of(public_key.as_ref())?;
         Some(self.id(index))
     }
 
-    /// All members, by index.
+    /// Returns all members, by index.
     pub fn members(&self) -> impl ExactSizeIterator<Item = MemberId> + '_ {
         (0..self.len()).map(|index| self.id(index as u32))
     }
 
-    /// Whether `member` is an id of this committee.
+    /// Returns whether `member` is an id of this committee.
     #[must_use]
     pub fn contains(&self, member: MemberId) -> bool {
         self.0.digest == member.committee && (member.index as usize) < self.len()
     }
 
-    /// The public key of a member; `None` for an id of another committee.
+    /// Returns the public key of a member; `None` for an id of another committee.
     #[must_use]
     pub fn key(&self, member: MemberId) -> Option<&VerifyingKey<P>> {
         self.contains(member)
             .then(|| self.0.table.key(member.index))
     }
 
-    /// The weight of a member; `None` for an id of another committee.
+    /// Returns the weight of a member; `None` for an id of another committee.
     #[must_use]
     pub fn weight(&self, member: MemberId) -> Option<u64> {
         self.contains(member)
             .then(|| self.0.weights[member.index as usize])
     }
 
-    /// Number of members, at least 1.
+    /// Returns the number of members, at least 1.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.0.weights.len()
     }
 
-    /// Epoch number.
+    /// Returns the epoch number.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.0.epoch
     }
 
-    /// Context of all signatures.
+    /// Returns the context of all signatures.
     #[must_use]
     pub fn context(&self) -> &[u8] {
-        &self.0.context[1..]
+        self.core_context().as_bytes()
     }
 
     /// Length of the context in one byte, then the context.
     pub(crate) fn framed_context(&self) -> &[u8] {
-        &self.0.context
+        &self.0.context[..=usize::from(self.0.context[0])]
     }
 
-    /// Threshold of quorums.
+    /// Returns the threshold of quorums.
     #[must_use]
     pub fn threshold(&self) -> Threshold {
         self.0.threshold
     }
 
-    /// Sum of all weights, at most 2^31 times 2^64.
+    /// Returns the sum of all weights, at most 2^31 times 2^64.
     #[must_use]
     pub fn total_weight(&self) -> u128 {
         self.0.total_weight
     }
 
-    /// The least weight that satisfies `threshold`: between 1 and the total weight.
+    /// Returns the least weight of a quorum: between 1 and the total weight.
     #[must_use]
-    pub fn required_weight(&self, threshold: Threshold) -> u128 {
-        threshold.required(self.0.total_weight)
+    pub fn required_weight(&self) -> u128 {
+        self.threshold().required_weight(self.total_weight())
     }
 
-    /// SHAKE256 hash of everything that defines the committee: parameter set, epoch,
+    /// Returns the SHAKE256 hash of everything that defines the committee: parameter set, epoch,
     /// threshold, context, keys and weights in order.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         self.0.digest
     }
 
-    /// Bytes of keys, prepared keys and tables. What committees share counts in each.
+    /// Returns the bytes of keys, prepared keys and tables. What committees share counts in each.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         size_of::<Inner<P>>() + size_of_val(&*self.0.weights) + self.0.table.memory_bytes()
@@ -336,8 +337,7 @@ impl<P: ParameterSet> Committee<P> {
     }
 
     pub(crate) fn core_context(&self) -> Context<'_> {
-        // The length was checked when the committee was made.
-        Context::new(self.context()).unwrap_or(Context::EMPTY)
+        framed_context(&self.0.context)
     }
 
     fn id(&self, index: u32) -> MemberId {

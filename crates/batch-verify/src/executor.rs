@@ -11,14 +11,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
 
+use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::BuildError;
 
 /// Choice of threads. The calling thread always takes part, as one of them.
 ///
-/// rayon's global pool is neither used nor started, and a caller that waits for a batch never
-/// runs other jobs meanwhile, unless it is a thread of the pool that it passed in
-/// [`Pool`](Self::Pool). A thread of any other rayon pool verifies its batch alone.
+/// rayon's global pool is neither used nor started, and a caller that waits for a batch runs
+/// nothing else meanwhile. A thread of a rayon pool of the program verifies its batch alone.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Threads {
@@ -30,11 +31,41 @@ pub enum Threads {
     /// So many threads for this verifier; 1 starts none. Zero is an error, and so are threads
     /// that the system refuses to start.
     Dedicated(usize),
-    /// A pool that the caller owns. A call from one of its threads may run other jobs of the
-    /// pool while it waits.
-    Pool(Arc<ThreadPool>),
+    /// Threads that several verifiers, committees and services share.
+    Pool(ThreadPool),
     /// The calling thread alone.
     Inline,
+}
+
+/// Threads that have been started; clones share them.
+#[derive(Clone)]
+pub struct ThreadPool(Arc<Helpers>);
+
+impl ThreadPool {
+    /// Starts threads for batches of `threads` workers. The caller of a batch is one of them, so
+    /// that 1 starts none.
+    ///
+    /// # Errors
+    /// [`BuildError::ThreadPool`] for zero, and if the system refuses to start them.
+    pub fn new(threads: usize) -> Result<Self, BuildError> {
+        let helpers = match threads {
+            0 => None,
+            _ => Helpers::start(threads),
+        };
+        Ok(Self(Arc::new(helpers.ok_or(BuildError::ThreadPool)?)))
+    }
+
+    /// Returns the number of workers of a batch.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.0.workers
+    }
+}
+
+impl fmt::Debug for ThreadPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ThreadPool({} threads)", self.0.workers)
+    }
 }
 
 /// Upper bound on the workers of a batch, which has too little work for more.
@@ -45,13 +76,13 @@ const MAX_WORKERS: usize = 1024;
 pub(crate) enum Pool {
     Inline,
     Shared,
-    Own(Arc<Helpers>),
+    Own(ThreadPool),
 }
 
 /// Running threads, which help a caller.
 pub(crate) struct Helpers {
-    /// `None` after the value was dropped.
-    pool: Option<Arc<ThreadPool>>,
+    /// `None` for one worker, and after the value was dropped.
+    pool: Option<rayon::ThreadPool>,
     /// Threads that work on a batch, the caller included.
     workers: usize,
     /// The process that has the threads.
@@ -72,15 +103,14 @@ impl Helpers {
         let pool = ThreadPoolBuilder::new()
             .num_threads(workers - 1)
             .thread_name(|i| format!("batch-verify-{i}"));
-        Some(Self::new(Arc::new(pool.build().ok()?), workers))
-    }
-
-    fn new(pool: Arc<ThreadPool>, workers: usize) -> Self {
-        Self {
-            pool: Some(pool),
+        Some(Self {
+            pool: match workers {
+                1 => None,
+                _ => Some(pool.build().ok()?),
+            },
             workers,
             process: process::id(),
-        }
+        })
     }
 
     /// The threads of the process. `None` while they cannot be started.
@@ -99,10 +129,8 @@ impl Helpers {
     }
 
     /// The pool, unless this process is a child made by `fork`, which does not have its threads.
-    fn pool(&self) -> Option<&ThreadPool> {
-        self.pool
-            .as_deref()
-            .filter(|_| self.process == process::id())
+    fn pool(&self) -> Option<&rayon::ThreadPool> {
+        self.pool.as_ref().filter(|_| self.process == process::id())
     }
 }
 
@@ -118,22 +146,17 @@ impl Drop for Helpers {
 /// Helpers of one batch. Waiting for them runs no foreign job.
 #[derive(Clone, Copy)]
 pub(crate) struct Team<'p> {
-    pool: &'p ThreadPool,
+    pool: &'p rayon::ThreadPool,
     pub(crate) workers: usize,
 }
 
 impl Pool {
-    /// `None` if the threads do not start.
-    pub(crate) fn new(threads: Threads) -> Option<Self> {
-        Some(match threads {
-            Threads::Inline | Threads::Dedicated(1) => Self::Inline,
+    pub(crate) fn new(threads: Threads) -> Result<Self, BuildError> {
+        Ok(match threads {
+            Threads::Inline => Self::Inline,
             Threads::Shared => Self::Shared,
-            Threads::Dedicated(0) => return None,
-            Threads::Dedicated(n) => Self::Own(Arc::new(Helpers::start(n)?)),
-            Threads::Pool(pool) => {
-                let workers = pool.current_num_threads().clamp(1, MAX_WORKERS);
-                Self::Own(Arc::new(Helpers::new(pool, workers)))
-            }
+            Threads::Dedicated(threads) => Self::Own(ThreadPool::new(threads)?),
+            Threads::Pool(pool) => Self::Own(pool),
         })
     }
 
@@ -142,7 +165,7 @@ impl Pool {
         match self {
             Self::Inline => 1,
             Self::Shared => cpus().min(MAX_WORKERS),
-            Self::Own(helpers) => helpers.workers,
+            Self::Own(pool) => pool.threads(),
         }
     }
 
@@ -150,7 +173,7 @@ impl Pool {
         match self {
             Self::Inline => None,
             Self::Shared => Helpers::shared(),
-            Self::Own(helpers) => Some(helpers),
+            Self::Own(pool) => Some(&pool.0),
         }
     }
 
@@ -312,7 +335,9 @@ mod tests {
                 assert!(seen.into_iter().all(|seen| seen.into_inner() == 1));
             }
         }
-        assert!(Pool::new(Threads::Dedicated(0)).is_none());
+        let none = Pool::new(Threads::Dedicated(0));
+        assert_eq!(none.unwrap_err(), BuildError::ThreadPool);
+        assert!(ThreadPool::new(1).unwrap().0.pool.is_none());
     }
 
     /// A batch of a thread of another pool has no helpers; one of a thread of the own pool has.

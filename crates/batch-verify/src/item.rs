@@ -14,7 +14,7 @@ pub enum Message<'a> {
     Parts(&'a [&'a [u8]]),
     /// HashML-DSA: the digest of the message under `hash`. Pairs of hash and
     /// parameter set that are too weak are rejected unless
-    /// [`allow_weak_prehash`](crate::BatchVerifierBuilder::allow_weak_prehash) is on.
+    /// [`allow_weak_prehash`](crate::VerifierBuilder::allow_weak_prehash) is on.
     PreHashed {
         /// The hash function.
         hash: PreHash,
@@ -71,7 +71,7 @@ pub struct Vote<'a> {
 }
 
 impl<'a> Vote<'a> {
-    /// A vote by `member`.
+    /// Makes a vote by `member`.
     pub fn new(member: MemberId, message: impl Into<Message<'a>>, signature: &'a [u8]) -> Self {
         Self {
             member,
@@ -94,7 +94,7 @@ pub struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// A signature over `message` under `context`. The key is encoded (`P::PK_LEN` bytes
+    /// Makes a signature over `message` under `context`. The key is encoded (`P::PK_LEN` bytes
     /// when well formed) or a [`VerifyingKey`](mldsa_core::VerifyingKey).
     pub fn new(
         key: &'a (impl AsRef<[u8]> + ?Sized),
@@ -110,7 +110,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A signature over a message representative, which contains key and context already:
+    /// Makes a signature over a message representative, which contains key and context already:
     /// only for a `mu` that was computed locally.
     pub fn from_mu(key: &'a (impl AsRef<[u8]> + ?Sized), mu: &'a Mu, signature: &'a [u8]) -> Self {
         Self {

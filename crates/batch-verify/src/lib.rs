@@ -5,7 +5,8 @@
 //! | task | type |
 //! |---|---|
 //! | the validators of an epoch: keys, weights, threshold, context | [`Committee`] |
-//! | lists of their votes, quorums, certificates | [`CommitteeVerifier`] |
+//! | lists of their votes, quorums | [`CommitteeVerifier`] |
+//! | a quorum to be stored or sent | [`Certificate`] |
 //! | votes from the network, as they arrive | [`VerificationService`] |
 //! | signatures under keys that are in no committee | [`BatchVerifier`] |
 //! | proof of two conflicting signatures for one slot | [`Equivocation`] |
@@ -48,17 +49,31 @@ mod service;
 mod vertex;
 
 pub use accelerator::{Accelerator, AcceleratorError, AcceleratorJob, AcceleratorMessage};
-pub use batch::{BatchVerifier, BatchVerifierBuilder, CommitteeVerifier, Mode};
+pub use batch::{BatchVerifier, CommitteeVerifier, Mode, VerifierBuilder};
 pub use committee::{Committee, CommitteeBuilder, KeyStorage, MemberId, Threshold};
 pub use error::BuildError;
-pub use executor::Threads;
+pub use executor::{ThreadPool, Threads};
 pub use item::{Item, Message, Vote};
-pub use quorum::{Equivocation, EquivocationError, QuorumError, QuorumReport, QuorumRule};
-pub use reason::RejectReason;
+pub use quorum::{
+    Certificate, CertificateError, Equivocation, EquivocationError, QuorumError, QuorumReport,
+    QuorumRule,
+};
+pub use reason::{RejectReason, UnknownReason};
 pub use report::{Rejection, Report};
 pub use service::{
     Origin, Pending, RateLimiter, ServiceBuilder, ServiceError, ServiceStats, Source,
     VerificationService,
+};
+
+#[cfg(feature = "ml-dsa-44")]
+pub use mldsa_core::MlDsa44;
+#[cfg(feature = "ml-dsa-65")]
+pub use mldsa_core::MlDsa65;
+#[cfg(feature = "ml-dsa-87")]
+pub use mldsa_core::MlDsa87;
+pub use mldsa_core::{
+    self, Backend, Context, Mu, ParameterSet, PreHash, Randomness, Signature, SigningKey,
+    VerifyingKey,
 };
 
 /// Compiles and runs the Rust code of the README.

@@ -1,6 +1,7 @@
 //! Quorums: votes for one message against the threshold of a committee.
 
 mod any_valid;
+mod certificate;
 mod each_valid;
 mod equivocation;
 mod error;
@@ -8,6 +9,7 @@ mod error;
 use mldsa_core::ParameterSet;
 
 use self::any_valid::AnyValid;
+pub use self::certificate::{Certificate, CertificateError};
 use self::each_valid::EachValid;
 pub use self::equivocation::{Equivocation, EquivocationError};
 pub use self::error::QuorumError;
@@ -42,20 +44,20 @@ pub struct QuorumReport {
 }
 
 impl QuorumReport {
-    /// Verified weight, each member counted once; at least the threshold.
+    /// Returns the verified weight, each member counted once; at least the threshold.
     #[must_use]
     pub fn weight(&self) -> u128 {
         self.weight
     }
 
-    /// Indices of the verified votes that carry the quorum, one per member, ascending: the
+    /// Returns the indices of the verified votes that carry the quorum, one per member, ascending: the
     /// votes of a certificate.
     #[must_use]
     pub fn carried_by(&self) -> &[usize] {
         &self.carried_by
     }
 
-    /// Number of votes that were counted until the answer was known.
+    /// Returns the number of votes that were counted until the answer was known.
     #[must_use]
     pub fn examined(&self) -> usize {
         self.examined
@@ -63,7 +65,7 @@ impl QuorumReport {
 }
 
 impl<P: ParameterSet> CommitteeVerifier<P> {
-    /// Whether `votes`, pairs of member and signature, reach the threshold of the committee.
+    /// Verifies that `votes`, pairs of member and signature, reach the threshold of the committee.
     /// One message for all votes, so that votes for different blocks never add up. No part of the
     /// answer depends on threads or scheduling.
     ///
@@ -105,7 +107,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         self.verify_threshold(message, votes, rule, threshold)
     }
 
-    /// [`verify_quorum`](Self::verify_quorum) against another threshold of the same committee.
+    /// Verifies as [`verify_quorum`](Self::verify_quorum) does, against another threshold.
     ///
     /// # Errors
     /// As [`verify_quorum`](Self::verify_quorum).
@@ -144,7 +146,7 @@ impl Count {
         threshold: Threshold,
         workers: usize,
     ) -> Result<Self, QuorumError> {
-        let needed = committee.required_weight(threshold);
+        let needed = threshold.required_weight(committee.total_weight());
         let each_valid = |allow_duplicates| {
             let count = EachValid::new(committee, votes, needed, allow_duplicates)?;
             Ok(Self::EachValid(count))

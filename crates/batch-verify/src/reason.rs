@@ -1,6 +1,7 @@
 //! Verdicts and reasons of rejections.
 
 use core::fmt;
+use core::str::FromStr;
 
 use mldsa_core::{MessageError, VerifyError};
 
@@ -25,20 +26,11 @@ macro_rules! reasons {
             /// Every reason, in the order of the checks.
             pub const ALL: &[Self] = &[$(Self::$reason,)+];
 
-            /// A stable name in snake case, for logs, metrics and machine output.
+            /// Returns a stable name in snake case, for logs, metrics and machine output.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$reason => $name,)+
-                }
-            }
-
-            /// The reason with a given [`name`](Self::name).
-            #[must_use]
-            pub fn from_name(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$reason),)+
-                    _ => None,
                 }
             }
         }
@@ -78,6 +70,29 @@ impl fmt::Display for RejectReason {
 }
 
 impl core::error::Error for RejectReason {}
+
+/// Error of a text that is the name of no [`RejectReason`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownReason;
+
+impl fmt::Display for UnknownReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an unknown reason")
+    }
+}
+
+impl core::error::Error for UnknownReason {}
+
+impl FromStr for RejectReason {
+    type Err = UnknownReason;
+
+    fn from_str(name: &str) -> Result<Self, UnknownReason> {
+        let mut reasons = Self::ALL.iter().copied();
+        reasons
+            .find(|reason| reason.name() == name)
+            .ok_or(UnknownReason)
+    }
+}
 
 impl From<VerifyError> for RejectReason {
     fn from(error: VerifyError) -> Self {
@@ -136,7 +151,7 @@ mod serde_by_name {
     impl<'de> Deserialize<'de> for RejectReason {
         fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
             let name = Cow::<str>::deserialize(from)?;
-            Self::from_name(&name).ok_or_else(|| D::Error::custom("an unknown reason"))
+            name.parse().map_err(D::Error::custom)
         }
     }
 }
@@ -152,7 +167,8 @@ mod tests {
             assert_eq!(verdict(code(original)), original);
         }
         for reason in RejectReason::ALL {
-            assert_eq!(RejectReason::from_name(reason.name()), Some(*reason));
+            assert_eq!(reason.to_string().parse(), Ok(*reason));
         }
+        assert_eq!("".parse::<RejectReason>(), Err(UnknownReason));
     }
 }

@@ -24,7 +24,7 @@ impl fmt::Display for Rejection {
 impl core::error::Error for Rejection {}
 
 /// Verdicts on a batch, in input order, and figures. The default is the report on an empty
-/// batch: memory for a `verify_into`.
+/// batch: memory for a `verify_batch_into`.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[must_use = "a report that is not checked may hide rejections"]
@@ -41,26 +41,26 @@ pub struct Report {
 }
 
 impl Report {
-    /// One verdict per item, in input order. Skipped items are
+    /// Returns one verdict per item, in input order. Skipped items are
     /// [`RejectReason::NotVerified`].
     pub fn verdicts(&self) -> &[Result<(), RejectReason>] {
         &self.verdicts
     }
 
-    /// The verdicts by value.
+    /// Returns the verdicts by value.
     #[must_use]
     pub fn into_verdicts(self) -> Vec<Result<(), RejectReason>> {
         self.verdicts
     }
 
-    /// Whether there is at least one item and every item is valid: false for an empty
+    /// Returns whether there is at least one item and every item is valid: false for an empty
     /// report and when anything was skipped.
     #[must_use]
     pub fn all_valid(&self) -> bool {
         self.require_all().is_ok()
     }
 
-    /// `Ok` only if [`all_valid`](Self::all_valid).
+    /// Returns `Ok` only if [`all_valid`](Self::all_valid) is true.
     ///
     /// # Errors
     /// The first item that is not valid. In [`Mode::AnyInvalid`](crate::Mode::AnyInvalid) an
@@ -80,20 +80,20 @@ impl Report {
         }
     }
 
-    /// Rejected items with their reasons, by increasing index, without the skipped ones.
+    /// Returns the rejected items with their reasons, by increasing index, without the skipped ones.
     pub fn rejected(&self) -> impl Iterator<Item = (usize, RejectReason)> {
         let verdicts = self.verdicts.iter().enumerate();
         let rejected = verdicts.filter_map(|(index, verdict)| Some((index, verdict.err()?)));
         rejected.filter(|(_, reason)| *reason != RejectReason::NotVerified)
     }
 
-    /// The rejected item with the lowest index, if any.
+    /// Returns the rejected item with the lowest index, if any.
     #[must_use]
     pub fn first_rejected(&self) -> Option<(usize, RejectReason)> {
         self.rejected().next()
     }
 
-    /// Number of valid items, duplicates of valid ones included. Never a number of signers:
+    /// Returns the number of valid items, duplicates of valid ones included. Never a number of signers:
     /// one signer may have several.
     #[must_use]
     pub fn valid_items(&self) -> usize {
@@ -103,7 +103,7 @@ impl Report {
             .count()
     }
 
-    /// Number of skipped items; zero under [`Mode::Full`](crate::Mode::Full).
+    /// Returns the number of skipped items; zero under [`Mode::Full`](crate::Mode::Full).
     #[must_use]
     pub fn skipped(&self) -> usize {
         let skipped = Err(RejectReason::NotVerified);
@@ -113,7 +113,7 @@ impl Report {
             .count()
     }
 
-    /// Items that equal an earlier one in signer, message, context, signature and form, each
+    /// Returns the items that equal an earlier one in signer, message, context, signature and form, each
     /// with the lowest index of its content, by increasing index. They share its verdict. In
     /// the modes that stop early, duplicates far apart may go unnoticed.
     #[must_use]
@@ -121,37 +121,37 @@ impl Report {
         &self.duplicates
     }
 
-    /// Workers that the batch was divided among.
+    /// Returns the workers that the batch was divided among.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// Items that a worker verified at once.
+    /// Returns the items that a worker verified at once.
     #[must_use]
     pub fn batch_size(&self) -> usize {
         self.batch_size
     }
 
-    /// Wall-clock time.
+    /// Returns the wall-clock time.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.elapsed
     }
 
-    /// Bytes of prepared keys in the key caches of the verifier.
+    /// Returns the bytes of prepared keys in the key caches of the verifier.
     #[must_use]
     pub fn cache_bytes(&self) -> usize {
         self.cache_bytes
     }
 
-    /// Look-ups in the key caches that found a prepared key, since they were made.
+    /// Returns the number of look-ups in the key caches that found a prepared key, since they were made.
     #[must_use]
     pub fn cache_hits(&self) -> u64 {
         self.cache_hits
     }
 
-    /// Look-ups in the key caches that found none.
+    /// Returns the number of look-ups in the key caches that found none.
     #[must_use]
     pub fn cache_misses(&self) -> u64 {
         self.cache_misses

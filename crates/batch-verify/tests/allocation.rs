@@ -1,4 +1,4 @@
-//! `verify_into` allocates nothing after its first batch; prepared keys, cached verdicts and
+//! `verify_batch_into` allocates nothing after its first batch; prepared keys, cached verdicts and
 //! queued votes take no more than their bounds; a cached quorum copies no signatures.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
@@ -7,8 +7,8 @@ use std::alloc::System;
 use std::sync::{Mutex, PoisonError};
 
 use batch_verify::{
-    BatchVerifier, Committee, Item, KeyStorage, Mode, QuorumRule, Report, Source, Threads,
-    VerificationService, Vote,
+    BatchVerifier, Committee, CommitteeVerifier, Item, KeyStorage, Mode, QuorumRule, Report,
+    Source, Threads, VerificationService, Vote,
 };
 use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -54,51 +54,32 @@ fn no_allocation_after_the_first_batch() {
     signatures[250][0] ^= 1;
     *signatures[260].last_mut().unwrap() = 0xff;
     signatures[270].pop();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-    let pool = std::sync::Arc::new(pool.unwrap());
-    // Threads allocate when they begin, which on a busy machine is later.
-    pool.broadcast(|_| ());
     let (mut memory, mut batches) = (Report::default(), 0);
     for storage in [KeyStorage::BySize, KeyStorage::Compact] {
         let committee = committee(storage);
         let members: Vec<_> = committee.members().collect();
         for mode in [Mode::Full, Mode::FirstInvalid, Mode::AnyInvalid] {
-            {
-                for threads in [Threads::Inline, Threads::Pool(pool.clone())] {
-                    let inline = matches!(threads, Threads::Inline);
-                    let builder = BatchVerifier::builder().mode(mode);
-                    let verifier = builder
-                        .threads(threads)
-                        .build_for(committee.clone())
-                        .unwrap();
-                    let mut round = || {
-                        let places = (0..300).map(|n| if n == 299 { 0 } else { n });
-                        let votes = places.map(|n| {
-                            Vote::new(members[n % 10], messages[n].as_slice(), &signatures[n])
-                        });
-                        let report = verifier.verify_into(votes, &mut memory);
-                        assert!(report.first_rejected().is_some());
-                    };
-                    let mut measure = || {
-                        // Workers find their memory within a few batches.
-                        (0..3).for_each(|_| round());
-                        let region = Region::new(ALLOCATOR);
-                        (0..5).for_each(|_| round());
-                        let change = region.change();
-                        change.allocations + change.reallocations
-                    };
-                    let allocated = if inline {
-                        measure()
-                    } else {
-                        pool.install(measure)
-                    };
-                    assert_eq!(allocated, 0, "{storage:?} {mode:?} {inline}");
-                    batches += 5;
-                }
-            }
+            let builder = CommitteeVerifier::builder()
+                .mode(mode)
+                .threads(Threads::Inline);
+            let verifier = builder.build(committee.clone()).unwrap();
+            let mut round = || {
+                let places = (0..300).map(|n| if n == 299 { 0 } else { n });
+                let votes = places
+                    .map(|n| Vote::new(members[n % 10], messages[n].as_slice(), &signatures[n]));
+                let report = verifier.verify_batch_into(votes, &mut memory);
+                assert!(report.first_rejected().is_some());
+            };
+            (0..3).for_each(|_| round());
+            let region = Region::new(ALLOCATOR);
+            (0..5).for_each(|_| round());
+            let change = region.change();
+            let allocated = change.allocations + change.reallocations;
+            assert_eq!(allocated, 0, "{storage:?} {mode:?}");
+            batches += 5;
         }
     }
-    assert_eq!(batches, 60);
+    assert_eq!(batches, 30);
     println!("allocations in {batches} batches of 300 votes: 0");
 }
 
@@ -124,13 +105,13 @@ fn the_key_cache_keeps_its_bound() {
             for (key, signature) in &spent {
                 let item = Item::new(key, context, b"spent", signature);
                 for _ in 0..times {
-                    assert_eq!(verifier.verify_one(&item), Ok(()));
+                    assert_eq!(verifier.verify(&item), Ok(()));
                 }
             }
         }
         let change = region.change();
         let taken = change.bytes_allocated - change.bytes_deallocated;
-        let said = verifier.verify([]).cache_bytes();
+        let said = verifier.verify_batch([]).cache_bytes();
         assert!(taken <= max_bytes, "{taken} of {max_bytes} bytes");
         assert!(said <= max_bytes && said > max_bytes / 2);
     }
@@ -218,4 +199,24 @@ fn a_service_keeps_its_bounds() {
         change.bytes_allocated < 10_000 && change.allocations <= 40,
         "{change:?}"
     );
+}
+
+/// The memory of a huge batch is not kept.
+#[test]
+fn huge_batches_leave_no_memory() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let committee = committee(KeyStorage::Compact);
+    let builder = CommitteeVerifier::builder().threads(Threads::Inline);
+    let verifier = builder.build(committee.clone()).unwrap();
+    let service = VerificationService::builder(committee.clone()).threads(1);
+    let service = service.build().unwrap();
+    let member = committee.member(0).unwrap();
+    // Malformed votes are rejected without cryptography.
+    let votes = || (0..1_000_000).map(|_| Vote::new(member, b"", &[]));
+    let region = Region::new(ALLOCATOR);
+    assert!(!verifier.verify_batch(votes()).all_valid());
+    assert!(!service.verify_batch(votes()).all_valid());
+    let change = region.change();
+    let kept = change.bytes_allocated - change.bytes_deallocated;
+    assert!(kept < 1 << 20, "{kept} bytes");
 }

@@ -17,8 +17,8 @@ use std::thread;
 use std::time::Instant;
 
 use batch_verify::{
-    BatchVerifier, Committee, CommitteeVerifier, MemberId, Message, RejectReason, Report, Source,
-    Threads, VerificationService, Vote,
+    Committee, CommitteeVerifier, MemberId, Message, RejectReason, Report, Source, Threads,
+    VerificationService, Vote,
 };
 use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
 
@@ -54,11 +54,11 @@ fn a_child_process_never_waits() {
     let expected = Some((30, RejectReason::ChallengeMismatch));
     let batch = || (0..30).map(vote).chain([wrong]);
     let verifiers = [
-        BatchVerifier::builder().threads(Threads::Dedicated(2)),
-        BatchVerifier::builder().threads(Threads::Inline),
-        BatchVerifier::builder(),
+        CommitteeVerifier::builder().threads(Threads::Dedicated(2)),
+        CommitteeVerifier::builder().threads(Threads::Inline),
+        CommitteeVerifier::builder(),
     ];
-    let verifiers = verifiers.map(|builder| builder.build_for(committee.clone()).unwrap());
+    let verifiers = verifiers.map(|builder| builder.build(committee.clone()).unwrap());
     let owned: Arc<[Vertex]> = batch()
         .map(|vote| match vote.message {
             Message::Bytes(message) => (member, message.to_vec(), vote.signature.to_vec()),
@@ -76,13 +76,13 @@ fn a_child_process_never_waits() {
     rayon::broadcast(|_| ());
     // The threads are started here.
     for verifier in &verifiers {
-        assert_eq!(verifier.verify(batch()).first_rejected(), expected);
+        assert_eq!(verifier.verify_batch(batch()).first_rejected(), expected);
         assert_eq!(block_on(vertices(verifier)).first_rejected(), expected);
     }
 
     let child = |futures: Vec<Vertices>| {
         for verifier in verifiers.iter().chain([&committee.verifier()]) {
-            assert_eq!(verifier.verify(batch()).first_rejected(), expected);
+            assert_eq!(verifier.verify_batch(batch()).first_rejected(), expected);
             assert_eq!(block_on(vertices(verifier)).first_rejected(), expected);
         }
         for future in futures {

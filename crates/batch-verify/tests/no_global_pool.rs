@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use batch_verify::{BatchVerifier, Committee, Source, Threads, VerificationService, Vote};
+use batch_verify::{Committee, CommitteeVerifier, Source, Threads, VerificationService, Vote};
 use mldsa_core::{MlDsa44, SigningKey};
 
 #[test]
@@ -13,12 +13,12 @@ fn the_global_pool_is_the_programs() {
         let committee = builder.build([(key.verifying_key(), 1)]).unwrap();
         let member = committee.member(0).unwrap();
         let votes = [Vote::new(member, b"block", &[0; 2420]); 40];
-        let verifier = BatchVerifier::builder().threads(threads.clone());
-        let verifier = verifier.build_for(committee.clone()).unwrap();
-        assert!(!verifier.verify(votes).all_valid());
+        let verifier = CommitteeVerifier::builder().threads(threads.clone());
+        let verifier = verifier.build(committee.clone()).unwrap();
+        assert!(!verifier.verify_batch(votes).all_valid());
         let service = VerificationService::builder(committee).threads(1);
         let service = service.batch_threads(threads).build().unwrap();
-        assert!(!service.verify_votes(votes).all_valid());
+        assert!(!service.verify_batch(votes).all_valid());
         let answer = service.submit(Source::own(), &votes[0]).unwrap();
         assert!(answer.wait().is_err());
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread;
 
 use batch_verify::{
-    BatchVerifier, BuildError, Committee, MemberId, Report, Threads, VerificationService, Vote,
+    BuildError, Committee, CommitteeVerifier, MemberId, Report, Threads, VerificationService, Vote,
 };
 use mldsa_core::{Context, MlDsa44, SigningKey};
 
@@ -137,15 +137,21 @@ fn cpus() -> usize {
 fn shared(signatures: &[Vec<u8>]) {
     let committee = build(Some(Threads::Inline)).unwrap();
     let verifier = committee.verifier();
-    let builder = BatchVerifier::builder();
-    let other = builder.build_for(committee.clone()).unwrap();
+    let builder = CommitteeVerifier::builder();
+    let other = builder.build(committee.clone()).unwrap();
     for _ in 0..2 {
-        assert_eq!(threads(&verifier.verify(votes(&committee, signatures))), 1);
-        assert_eq!(threads(&other.verify(votes(&committee, signatures))), 1);
+        assert_eq!(
+            threads(&verifier.verify_batch(votes(&committee, signatures))),
+            1
+        );
+        assert_eq!(
+            threads(&other.verify_batch(votes(&committee, signatures))),
+            1
+        );
     }
     allow_threads();
     for verifier in [verifier, other] {
-        let report = verifier.verify(votes(&committee, signatures));
+        let report = verifier.verify_batch(votes(&committee, signatures));
         assert_eq!(threads(&report), cpus());
     }
 }
@@ -153,11 +159,11 @@ fn shared(signatures: &[Vec<u8>]) {
 fn dedicated(signatures: &[Vec<u8>]) {
     let committee = build(Some(Threads::Dedicated(1))).unwrap();
     let verifier = |count| {
-        let builder = BatchVerifier::builder().threads(Threads::Dedicated(count));
-        builder.build_for(committee.clone())
+        let builder = CommitteeVerifier::builder().threads(Threads::Dedicated(count));
+        builder.build(committee.clone())
     };
     let one = verifier(1).unwrap();
-    assert_eq!(threads(&one.verify(votes(&committee, signatures))), 1);
+    assert_eq!(threads(&one.verify_batch(votes(&committee, signatures))), 1);
     for _ in 0..2 {
         assert_eq!(verifier(3).unwrap_err(), BuildError::ThreadPool);
         let refused = build(Some(Threads::Dedicated(3)));
@@ -165,7 +171,10 @@ fn dedicated(signatures: &[Vec<u8>]) {
     }
     allow_threads();
     let three = verifier(3).unwrap();
-    assert_eq!(threads(&three.verify(votes(&committee, signatures))), 3);
+    assert_eq!(
+        threads(&three.verify_batch(votes(&committee, signatures))),
+        3
+    );
 }
 
 fn committee(signatures: &[Vec<u8>]) {
@@ -175,7 +184,9 @@ fn committee(signatures: &[Vec<u8>]) {
     allow_threads();
     assert_eq!(build(None).unwrap(), committee);
     for committee in [committee, next] {
-        let report = committee.verifier().verify(votes(&committee, signatures));
+        let report = committee
+            .verifier()
+            .verify_batch(votes(&committee, signatures));
         assert_eq!(threads(&report), cpus());
     }
 }
@@ -189,7 +200,7 @@ fn service(signatures: &[Vec<u8>]) {
     assert_eq!(start().unwrap_err(), BuildError::ThreadPool);
     allow_threads();
     let service = start().unwrap();
-    let report = service.verify_votes(votes(&committee, signatures));
+    let report = service.verify_batch(votes(&committee, signatures));
     assert_eq!(threads(&report), cpus());
 }
 

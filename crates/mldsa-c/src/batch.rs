@@ -100,7 +100,7 @@ impl<P: Numbered> Verifier for BatchVerifier<P> {
     ) -> Vec<Verdict> {
         let items =
             items.map(|parts| CoreItem::new(parts.key, context, parts.message, parts.signature));
-        Self::verify(self, items).into_verdicts()
+        self.verify_batch(items).into_verdicts()
     }
 }
 

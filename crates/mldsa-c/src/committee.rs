@@ -3,8 +3,8 @@
 use core::fmt;
 
 use batch_verify::{
-    BatchVerifier, CommitteeVerifier, MemberId, QuorumError, QuorumReport, QuorumRule, Threads,
-    Threshold, Vote as CoreVote,
+    CommitteeVerifier, MemberId, QuorumError, QuorumReport, QuorumRule, Threads, Threshold,
+    Vote as CoreVote,
 };
 
 use crate::Status;
@@ -120,9 +120,7 @@ impl<P: Numbered> Members for CommitteeVerifier<P> {
             let member = member.ok_or(Status::UnknownMember)?;
             Ok(CoreVote::new(member, message, signature))
         });
-        each(votes, out, |votes| {
-            Self::verify(self, votes).into_verdicts()
-        })
+        each(votes, out, |votes| self.verify_batch(votes).into_verdicts())
     }
 
     fn quorum<'a>(
@@ -233,8 +231,8 @@ pub unsafe extern "C" fn mldsa_committee_new(
             .threshold(threshold)
             .threads(threads.clone());
         let committee = builder.build(members::<P>(keys, weights)?)?;
-        let verifier = BatchVerifier::<P>::builder().threads(threads);
-        let verifier = verifier.build_for(committee);
+        let verifier = CommitteeVerifier::<P>::builder().threads(threads);
+        let verifier = verifier.build(committee);
         Ok(Committee(Box::new(verifier.map_err(|_| Status::Internal)?)))
     }
     let make = || {

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use batch_verify::{BatchVerifier, Item, Message, Mode, RejectReason, Threads};
+use batch_verify::{BatchVerifier, Item, Message, Mode, RejectReason, ThreadPool, Threads};
 use clap::ValueEnum;
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 use zeroize::Zeroizing;
@@ -265,13 +265,11 @@ struct Verifiers {
 
 impl Verifiers {
     fn new(args: &Args, batch: &Batch) -> io::Result<Self> {
-        fn build<P: ParameterSet>(args: &Args, batch: &Batch) -> io::Result<BatchVerifier<P>> {
+        fn build<P: ParameterSet>(args: &Args, pool: &ThreadPool) -> io::Result<BatchVerifier<P>> {
             let builder = BatchVerifier::builder();
             #[cfg(feature = "gpu")]
             let builder = match args.gpu {
-                Some(device) => {
-                    builder.accelerator(Lazy::new(device, batch.pool.current_num_threads()))
-                }
+                Some(device) => builder.accelerator(Lazy::new(device, pool.threads())),
                 None => builder,
             };
             builder
@@ -281,16 +279,17 @@ impl Verifiers {
                     ModeArg::FirstInvalid => Mode::FirstInvalid,
                     ModeArg::AnyInvalid => Mode::AnyInvalid,
                 })
-                .threads(Threads::Pool(batch.pool.clone()))
+                .threads(Threads::Pool(pool.clone()))
                 .allow_weak_prehash(args.batch.allow_weak_prehash)
                 .build()
                 .map_err(io::Error::other)
         }
+        let pool = ThreadPool::new(batch.pool.current_num_threads()).map_err(io::Error::other)?;
         Ok(Self {
             mode: args.mode,
-            ml_dsa_44: build(args, batch)?,
-            ml_dsa_65: build(args, batch)?,
-            ml_dsa_87: build(args, batch)?,
+            ml_dsa_44: build(args, &pool)?,
+            ml_dsa_65: build(args, &pool)?,
+            ml_dsa_87: build(args, &pool)?,
         })
     }
 
@@ -347,7 +346,7 @@ impl Verifiers {
                 _ => None,
             })
             .unzip();
-        let outcomes = verifier.verify(batch.iter().copied()).into_verdicts();
+        let outcomes = verifier.verify_batch(batch.iter().copied()).into_verdicts();
         for (index, outcome) in indices.into_iter().zip(outcomes) {
             verdicts[index] = outcome.into();
         }

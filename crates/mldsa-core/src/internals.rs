@@ -107,6 +107,13 @@ pub mod window {
     pub use crate::streaming::window::*;
 }
 
+/// Returns the context in a frame: its length in one byte, then at most 255 bytes. For types that
+/// have checked the length once.
+#[must_use]
+pub fn framed_context(frame: &[u8; 256]) -> crate::Context<'_> {
+    crate::Context::framed(frame)
+}
+
 /// Returns the 32 bytes `rnd` of FIPS 204 algorithm 2.
 pub fn randomness_bytes<'a>(randomness: &'a Randomness<'_>) -> &'a [u8; SEED_LEN] {
     randomness.rnd()

@@ -9,7 +9,7 @@ use core::time::Duration;
 use std::thread::{available_parallelism, scope};
 use std::time::Instant;
 
-use batch_verify::{BatchVerifier, Committee, Report, Threads, Vote};
+use batch_verify::{BatchVerifier, Committee, CommitteeVerifier, Report, Threads, Vote};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
 use mldsa_gpu::{Batch, Choice, Gpu, GpuError, GpuOptions, Key, KeyId, Signed, Table};
 
@@ -120,9 +120,6 @@ impl<P: ParameterSet> Run<P> {
     }
 
     fn cpu(&self, threads: Threads, time: Duration) -> Result<f64, Box<dyn Error>> {
-        let builder = BatchVerifier::<P>::builder()
-            .threads(threads)
-            .key_cache_bytes(0);
         let items = || {
             self.entries.iter().map(|(key, message, signature)| {
                 let key = self.signers[*key].verifying_key();
@@ -130,12 +127,14 @@ impl<P: ParameterSet> Run<P> {
             })
         };
         if !self.is_prepared {
-            let verifier = builder.build()?;
-            return Ok(rate(1, time, &|| valid(&verifier.verify(items()))));
+            let builder = BatchVerifier::<P>::builder().threads(threads);
+            let verifier = builder.key_cache_bytes(0).build()?;
+            return Ok(rate(1, time, &|| valid(&verifier.verify_batch(items()))));
         }
         let keys = self.signers.iter().map(|key| (key.verifying_key(), 1));
-        let committee = Committee::builder([]).build(keys)?;
-        let verifier = builder.build_for(committee.clone())?;
+        let committee = Committee::<P>::builder([]).build(keys)?;
+        let builder = CommitteeVerifier::builder().threads(threads);
+        let verifier = builder.build(committee.clone())?;
         let votes = || {
             self.entries.iter().filter_map(|(key, message, signature)| {
                 Some(Vote::new(
@@ -145,7 +144,7 @@ impl<P: ParameterSet> Run<P> {
                 ))
             })
         };
-        Ok(rate(1, time, &|| valid(&verifier.verify(votes()))))
+        Ok(rate(1, time, &|| valid(&verifier.verify_batch(votes()))))
     }
 
     fn measure(&self, cores: usize, time: Duration) -> Result<(), Box<dyn Error>> {

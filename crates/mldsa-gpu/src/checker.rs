@@ -230,7 +230,7 @@ impl<P: ParameterSet> Job<P> {
                     }
                 }
             });
-        let verdicts = self.shared.verifier.verify(items);
+        let verdicts = self.shared.verifier.verify_batch(items);
         for ((_, item), verdict) in slots.iter().zip(verdicts.verdicts()) {
             report(*item, *verdict);
         }

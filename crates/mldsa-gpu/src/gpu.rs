@@ -329,7 +329,7 @@ impl<P: ParameterSet> Gpu<P> {
             let items = valid
                 .iter()
                 .map(|probe| Item::new(key, context, &probe.message, &probe.signature));
-            let _ = self.shared.verifier.verify(items);
+            let _ = self.shared.verifier.verify_batch(items);
             Ok(())
         })?;
         let many = self.shared.options.batch_items.min(1024);

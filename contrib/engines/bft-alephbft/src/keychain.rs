@@ -5,9 +5,7 @@ use std::sync::Arc;
 use aleph_bft::{
     Index, Keychain, MultiKeychain, NodeCount, NodeIndex, PartialMultisignature as _, SignatureSet,
 };
-use batch_verify::{
-    BatchVerifier, Committee, CommitteeVerifier, MemberId, QuorumRule, Threads, Threshold,
-};
+use batch_verify::{Committee, CommitteeVerifier, MemberId, QuorumRule, Threads, Threshold};
 use harness::{Kind, Meter, Signer, Strategy, ThreadTime, flip_bit};
 use mldsa_core::{ParameterSet, SigningKey};
 
@@ -36,8 +34,8 @@ impl<P: ParameterSet> Validators<P> {
             .threads(Threads::Inline)
             .build(members.iter().map(|key| (key.verifying_key(), 1)))
             .expect("keys differ");
-        let verifier = BatchVerifier::builder().threads(Threads::Inline);
-        let verifier = verifier.build_for(committee.clone());
+        let verifier = CommitteeVerifier::builder().threads(Threads::Inline);
+        let verifier = verifier.build(committee.clone());
         Self {
             verifier: verifier.expect("no threads to start"),
             committee,

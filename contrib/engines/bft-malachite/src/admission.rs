@@ -188,7 +188,7 @@ impl<P: ParameterSet> VoteAdmission<P> {
         let unknown = Err(RejectReason::UnknownMember);
         let votes: Vec<Option<Vote<'_>>> = signed.iter().map(|s| self.vote(s)).collect();
         if self.strategy == Strategy::Batched {
-            let report = self.service.verify_votes(votes.iter().copied().flatten());
+            let report = self.service.verify_batch(votes.iter().copied().flatten());
             let mut of_members = report.into_verdicts().into_iter();
             let mut next = || of_members.next().unwrap_or(Err(RejectReason::NotVerified));
             let verdict = |vote: &Option<_>| if vote.is_some() { next() } else { unknown };

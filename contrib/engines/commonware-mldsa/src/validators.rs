@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use batch_verify::{
-    BatchVerifier, BuildError, Committee, CommitteeVerifier, KeyStorage, MemberId, Threads,
-};
+use batch_verify::{BuildError, Committee, CommitteeVerifier, KeyStorage, MemberId, Threads};
 use commonware_consensus::simplex::{scheme::Namespace, types::Subject};
 use commonware_cryptography::{
     Digest, certificate::Namespace as _, ed25519::PublicKey as Identity,
@@ -69,9 +67,9 @@ impl<P: ParameterSet> Validators<P> {
     ) -> Result<Self, BuildError> {
         let nullify = notarize.with_context(&namespace.nullify)?;
         let finalize = notarize.with_context(&namespace.finalize)?;
-        let verifier = BatchVerifier::builder()
+        let verifier = CommitteeVerifier::builder()
             .threads(Threads::Inline)
-            .build_for(notarize.clone())?
+            .build(notarize.clone())?
             .with_committee(nullify.clone())
             .with_committee(finalize.clone());
         Ok(Self {
@@ -117,7 +115,7 @@ impl<P: ParameterSet> Validators<P> {
 
     fn verify_batch(&self, votes: &[Vote<'_, P>]) -> Vec<bool> {
         let votes: Vec<_> = votes.iter().map(Vote::of_member).collect();
-        let report = self.verifier.verify(votes.iter().copied().flatten());
+        let report = self.verifier.verify_batch(votes.iter().copied().flatten());
         let mut verdicts = report.verdicts().iter();
         let mut next = || verdicts.next().is_some_and(|verdict| verdict.is_ok());
         votes.iter().map(|vote| vote.is_some() && next()).collect()

@@ -146,7 +146,7 @@ fn run(
 
         for (verifier, row, time) in &mut verifiers {
             let begin = Instant::now();
-            let report = verifier.verify(block.iter().map(|t| {
+            let report = verifier.verify_batch(block.iter().map(|t| {
                 Item::new(
                     &t.public_key,
                     Context::EMPTY,

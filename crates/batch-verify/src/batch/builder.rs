@@ -1,6 +1,7 @@
 //! Builder of verifiers.
 
 use core::fmt;
+use core::marker::PhantomData;
 use core::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -13,67 +14,91 @@ use super::verifier::{BatchVerifier, CommitteeVerifier};
 use crate::executor::Pool;
 use crate::{Accelerator, BuildError, Committee, Threads};
 
-/// Options of a verifier: [`Mode::Full`] and [`Threads::Shared`] by default.
+/// Options of a verifier `V`, a [`BatchVerifier`] or [`CommitteeVerifier`]: [`Mode::Full`] and
+/// [`Threads::Shared`] by default.
 #[must_use]
-pub struct BatchVerifierBuilder<P: ParameterSet> {
+pub struct VerifierBuilder<P: ParameterSet, V> {
     options: Options,
     threads: Threads,
+    accelerator: Option<Arc<dyn Accelerator<P>>>,
     key_cache_bytes: usize,
     backend: Backend,
-    accelerator: Option<Arc<dyn Accelerator<P>>>,
-}
-
-impl<P: ParameterSet> fmt::Debug for BatchVerifierBuilder<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BatchVerifierBuilder")
-            .field("options", &self.options)
-            .field("threads", &self.threads)
-            .finish_non_exhaustive()
-    }
+    verifier: PhantomData<fn() -> V>,
 }
 
 impl<P: ParameterSet> BatchVerifier<P> {
-    /// Options of a verifier.
-    pub fn builder() -> BatchVerifierBuilder<P> {
-        BatchVerifierBuilder {
-            options: Options::DEFAULT,
-            threads: Threads::Shared,
-            key_cache_bytes: 8 << 20,
-            backend: Backend::detect(),
-            accelerator: None,
-        }
+    /// Returns the options of a verifier.
+    pub fn builder() -> VerifierBuilder<P, Self> {
+        VerifierBuilder::new()
     }
 }
 
-impl<P: ParameterSet> BatchVerifierBuilder<P> {
-    /// Extent of the verification of a batch.
+impl<P: ParameterSet> CommitteeVerifier<P> {
+    /// Returns the options of a verifier. [`Committee::verifier`] makes one with the defaults.
+    pub fn builder() -> VerifierBuilder<P, Self> {
+        VerifierBuilder::new()
+    }
+}
+
+impl<P: ParameterSet, V> VerifierBuilder<P, V> {
+    fn new() -> Self {
+        Self {
+            options: Options::DEFAULT,
+            threads: Threads::Shared,
+            accelerator: None,
+            key_cache_bytes: 8 << 20,
+            backend: Backend::detect(),
+            verifier: PhantomData,
+        }
+    }
+
+    /// Sets the extent of the verification of a batch.
     pub fn mode(mut self, mode: Mode) -> Self {
         self.options.mode = mode;
         self
     }
 
-    /// Threads that verify.
+    /// Sets the threads that verify.
     pub fn threads(self, threads: Threads) -> Self {
         Self { threads, ..self }
     }
 
-    /// Number of items that a worker verifies at once, at least 1. Verdicts do not depend on
-    /// it, and multiples of 8 fill the lanes. Without this option 8 to 32, chosen for each
+    /// Sets the number of items that a worker verifies at once, at least 1. Verdicts do not depend
+    /// on it, and multiples of 8 fill the lanes. Without this option 8 to 32, chosen for each
     /// batch so that a worker has four chunks.
     pub fn batch_size(mut self, items: usize) -> Self {
         self.options.batch_size = NonZeroUsize::new(items.max(1));
         self
     }
 
-    /// Batches of fewer items stay on the calling thread (9: more than fit into lanes at
+    /// Keeps batches of fewer items on the calling thread (9: more than fit into lanes at
     /// once); waking another thread costs more than they do.
     pub fn inline_below(mut self, items: usize) -> Self {
         self.options.inline_below = items;
         self
     }
 
-    /// Upper bound on the memory for prepared keys that are in no committee (8 MiB), with the
-    /// counters of other keys. Ignored by [`build_for`](Self::build_for).
+    /// Accepts HashML-DSA under hashes weaker than the parameter set (off).
+    pub fn allow_weak_prehash(mut self, allow: bool) -> Self {
+        self.options.allow_weak_prehash = allow;
+        self
+    }
+
+    /// Lets a device verify batches that are large enough for it. Verdicts do not depend on it.
+    pub fn accelerator(mut self, accelerator: impl Accelerator<P> + 'static) -> Self {
+        self.accelerator = Some(Arc::new(accelerator));
+        self
+    }
+
+    fn scheduler(self, lanes: Lanes<P>) -> Result<Scheduler<P>, BuildError> {
+        let mut scheduler = Scheduler::new(self.options, Pool::new(self.threads)?, lanes);
+        scheduler.accelerator = self.accelerator;
+        Ok(scheduler)
+    }
+}
+
+impl<P: ParameterSet> VerifierBuilder<P, BatchVerifier<P>> {
+    /// Bounds the memory for prepared keys (8 MiB), with the counters of other keys.
     ///
     /// A key is expanded after its second valid signature while there is room. If there is
     /// none, after its eighth, and the least recently used key is removed; or from the third
@@ -84,48 +109,39 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
         self
     }
 
-    /// Accepts HashML-DSA under hashes weaker than the parameter set (off).
-    pub fn allow_weak_prehash(mut self, allow: bool) -> Self {
-        self.options.allow_weak_prehash = allow;
-        self
-    }
-
-    /// Instruction set for keys that are in no committee (the detected one). Verdicts do not
-    /// depend on it.
+    /// Sets the instruction set (the detected one). Verdicts do not depend on it.
     pub fn backend(self, backend: Backend) -> Self {
         Self { backend, ..self }
-    }
-
-    /// Lets a device verify batches that are large enough for it. Verdicts do not depend on it.
-    pub fn accelerator(mut self, accelerator: impl Accelerator<P> + 'static) -> Self {
-        self.accelerator = Some(Arc::new(accelerator));
-        self
     }
 
     /// Builds a verifier for items that carry their public keys.
     ///
     /// # Errors
-    /// [`BuildError::ThreadPool`] when the pool has zero threads or cannot be started.
+    /// [`BuildError::ThreadPool`] if the threads cannot be started.
     pub fn build(self) -> Result<BatchVerifier<P>, BuildError> {
+        let lanes = Lanes::new(self.key_cache_bytes, self.backend);
         Ok(BatchVerifier {
-            scheduler: self.scheduler()?,
+            scheduler: self.scheduler(lanes)?,
         })
     }
+}
 
+impl<P: ParameterSet> VerifierBuilder<P, CommitteeVerifier<P>> {
     /// Builds a verifier for votes of the members of `committee`.
     ///
     /// # Errors
-    /// As [`build`](Self::build).
-    pub fn build_for(self, committee: Committee<P>) -> Result<CommitteeVerifier<P>, BuildError> {
-        let scheduler = self.key_cache_bytes(0).scheduler()?;
+    /// [`BuildError::ThreadPool`] if the threads cannot be started.
+    pub fn build(self, committee: Committee<P>) -> Result<CommitteeVerifier<P>, BuildError> {
+        let scheduler = self.scheduler(Lanes::without_cache())?;
         Ok(CommitteeVerifier::new(scheduler, committee))
     }
+}
 
-    fn scheduler(self) -> Result<Scheduler<P>, BuildError> {
-        let pool = Pool::new(self.threads).ok_or(BuildError::ThreadPool)?;
-        let lanes = Lanes::new(self.key_cache_bytes, self.backend);
-        let mut scheduler = Scheduler::new(self.options, pool, lanes);
-        scheduler.accelerator = self.accelerator;
-        Ok(scheduler)
+impl<P: ParameterSet, V> fmt::Debug for VerifierBuilder<P, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VerifierBuilder")
+            .field("options", &self.options)
+            .field("threads", &self.threads)
+            .finish_non_exhaustive()
     }
 }

@@ -23,9 +23,6 @@ pub(crate) struct Segment {
     pub(crate) end: usize,
 }
 
-/// Index of a planned item that is a duplicate.
-const DUPLICATE: usize = usize::MAX;
-
 /// Sorts `plan` and removes the items that equal an earlier one, which are appended
 /// to `duplicates`.
 ///
@@ -55,20 +52,21 @@ pub(crate) fn take_duplicates<'a, P: ParameterSet>(
                 let Some(later) = item(index).map(Resolved::content) else {
                     continue;
                 };
-                // The first of them, unless the hash collides too.
-                let first = run[..n].iter().map(|planned| planned.index);
-                let mut first = first.filter(|&first| first != DUPLICATE);
-                if let Some(first) =
-                    first.find(|&first| item(first).is_some_and(|it| it.content() == later))
-                {
-                    duplicates.push((index, first));
-                    run[n].index = DUPLICATE;
-                }
+                // The first one with this content, which is no duplicate itself.
+                let mut earlier = run[..n].iter().map(|planned| planned.index);
+                let first =
+                    earlier.find(|&first| item(first).is_some_and(|it| it.content() == later));
+                duplicates.extend(first.map(|first| (index, first)));
             }
         }
     }
-    if duplicates.len() > before {
-        plan.retain(|planned| planned.index != DUPLICATE);
+    let new = &mut duplicates[before..];
+    if !new.is_empty() {
+        new.sort_unstable();
+        plan.retain(|planned| {
+            let found = new.binary_search_by_key(&planned.index, |(index, _)| *index);
+            found.is_err()
+        });
     }
 }
 

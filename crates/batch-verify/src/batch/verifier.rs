@@ -6,18 +6,18 @@ use std::sync::Arc;
 use mldsa_core::ParameterSet;
 
 use super::lanes::Lanes;
-use super::options::{Mode, Options};
+use super::options::Options;
 use super::resolve::Resolved;
 use super::scheduler::{Request, Scheduler};
 use crate::committee::KeyTable;
 use crate::executor::Pool;
-use crate::{Committee, Item, RejectReason, Rejection, Report, Vote};
+use crate::{Committee, Item, RejectReason, Report, Vote};
 
 /// Verifies batches of [`Item`]s, which carry their public keys and contexts.
 ///
 /// For transactions, light clients and other signatures of keys that are in no committee. A
 /// valid item says nothing about membership: votes are verified by a [`CommitteeVerifier`],
-/// which this builder makes too ([`BatchVerifierBuilder::build_for`](crate::BatchVerifierBuilder::build_for)).
+/// which has the same options.
 ///
 /// `Sync`: one verifier serves any number of threads at once. Verdicts depend on the items
 /// only; clones share working memory and prepared keys.
@@ -31,7 +31,7 @@ use crate::{Committee, Item, RejectReason, Rejection, Report, Vote};
 /// let signature = key.sign_hedged(b"pay 7", context)?;
 ///
 /// let verifier = BatchVerifier::<MlDsa44>::builder().build()?;
-/// let report = verifier.verify([
+/// let report = verifier.verify_batch([
 ///     Item::new(key.verifying_key(), context, b"pay 7", signature.as_ref()),
 ///     Item::new(key.verifying_key(), context, b"pay 8", signature.as_ref()),
 /// ]);
@@ -61,12 +61,12 @@ pub struct BatchVerifier<P: ParameterSet> {
 ///
 /// let verifier = committee.verifier();
 /// let member = committee.member(1).expect("two members");
-/// let report = verifier.verify([Vote::new(member, b"block 7", signature.as_ref())]);
+/// let report = verifier.verify_batch([Vote::new(member, b"block 7", signature.as_ref())]);
 /// report.require_all()?;
 ///
 /// // The next epoch has ids of its own.
 /// let next = committee.successor(8, None::<(&[u8], u64)>)?;
-/// let report = next.verifier().verify([Vote::new(member, b"block 7", signature.as_ref())]);
+/// let report = next.verifier().verify_batch([Vote::new(member, b"block 7", signature.as_ref())]);
 /// assert!(report.require_all().is_err());
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
@@ -82,24 +82,24 @@ impl<P: ParameterSet> BatchVerifier<P> {
     ///
     /// # Errors
     /// The reason of the rejection.
-    pub fn verify_one(&self, item: &Item<'_>) -> Result<(), RejectReason> {
+    pub fn verify(&self, item: &Item<'_>) -> Result<(), RejectReason> {
         let item = Resolved::item(item, self.scheduler.options.allow_weak_prehash)?;
         self.scheduler.lanes.verify_one(&item)
     }
 
     /// Verifies `items`; the report has one verdict per item, in input order. The iterator
     /// runs once, on this thread.
-    pub fn verify<'a>(&self, items: impl IntoIterator<Item = Item<'a>>) -> Report {
+    pub fn verify_batch<'a>(&self, items: impl IntoIterator<Item = Item<'a>>) -> Report {
         let mut report = Report::default();
-        let _ = self.verify_into(items, &mut report);
+        let _ = self.verify_batch_into(items, &mut report);
         report
     }
 
-    /// [`verify`](Self::verify) into the memory of an earlier report, whose content is
-    /// replaced. Allocates only while keys are added to the key cache, once it has seen a
-    /// batch of that size and if the call runs inline or on a thread of the pool.
+    /// Verifies as [`verify_batch`](Self::verify_batch) does, into the memory of an earlier report, whose
+    /// content is replaced. On the calling thread alone, it allocates only while keys are added to
+    /// the key cache, once it has seen a batch of that size (at most 16,384 items).
     #[must_use = "a report that is not checked may hide rejections"]
-    pub fn verify_into<'r, 'a>(
+    pub fn verify_batch_into<'r, 'a>(
         &self,
         items: impl IntoIterator<Item = Item<'a>>,
         report: &'r mut Report,
@@ -113,19 +113,6 @@ impl<P: ParameterSet> BatchVerifier<P> {
         report
     }
 
-    /// Whether every item is valid. Stops early; the verifier's mode is not used.
-    ///
-    /// # Errors
-    /// The item with the lowest index that is not valid, or an empty batch.
-    pub fn verify_all<'a>(
-        &self,
-        items: impl IntoIterator<Item = Item<'a>>,
-    ) -> Result<(), Rejection> {
-        let mode = Mode::FirstInvalid;
-        let report = self.scheduler.report(mode, items, self.resolve());
-        report.require_all()
-    }
-
     fn resolve<'a>(&self) -> impl Fn(Item<'a>) -> Result<Resolved<'a, P>, RejectReason> {
         let weak = self.scheduler.options.allow_weak_prehash;
         move |item| Resolved::item(&item, weak)
@@ -133,7 +120,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
 }
 
 impl<P: ParameterSet> Committee<P> {
-    /// A verifier of votes with default options: [`Mode::Full`] and [`Threads::Shared`](crate::Threads::Shared).
+    /// Returns a verifier of votes with default options: [`Mode::Full`] and [`Threads::Shared`](crate::Threads::Shared).
     #[must_use]
     pub fn verifier(&self) -> CommitteeVerifier<P> {
         let scheduler = Scheduler::new(Options::DEFAULT, Pool::Shared, Lanes::without_cache());
@@ -158,19 +145,19 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         }
     }
 
-    /// The committee that quorums are counted in.
+    /// Returns the committee that quorums are counted in.
     #[must_use]
     pub fn committee(&self) -> &Committee<P> {
         &self.committees[0]
     }
 
-    /// A verifier with the same options for another committee, such as the next epoch's.
+    /// Returns a verifier with the same options for another committee, such as the next epoch's.
     #[must_use]
     pub fn for_committee(&self, committee: Committee<P>) -> Self {
         Self::new(self.scheduler.clone(), committee)
     }
 
-    /// Also verifies votes of members of `other`: the same validators under another context,
+    /// Returns a verifier that also takes votes of members of `other`: the same validators under another context,
     /// or the previous epoch. Member ids tell the committees apart; quorums are counted in
     /// [`committee`](Self::committee) only.
     #[must_use]
@@ -186,7 +173,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     ///
     /// # Errors
     /// The reason of the rejection.
-    pub fn verify_one(&self, vote: &Vote<'_>) -> Result<(), RejectReason> {
+    pub fn verify(&self, vote: &Vote<'_>) -> Result<(), RejectReason> {
         let vote = Resolved::vote(
             &self.committees,
             vote,
@@ -197,18 +184,18 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
 
     /// Verifies `votes`; the report has one verdict per vote, in input order. The iterator
     /// runs once, on this thread: `votes.iter().map(|vote| Vote::new(..))` verifies any type.
-    pub fn verify<'a>(&self, votes: impl IntoIterator<Item = Vote<'a>>) -> Report {
+    pub fn verify_batch<'a>(&self, votes: impl IntoIterator<Item = Vote<'a>>) -> Report {
         let mut report = Report::default();
-        let _ = self.verify_into(votes, &mut report);
+        let _ = self.verify_batch_into(votes, &mut report);
         report
     }
 
-    /// [`verify`](Self::verify) into the memory of an earlier report, whose content is
-    /// replaced. Allocates nothing once it has seen a batch of that size, if the call runs
-    /// inline or on a thread of the pool and the committee has no
+    /// Verifies as [`verify_batch`](Self::verify_batch) does, into the memory of an earlier report, whose
+    /// content is replaced. On the calling thread alone, it allocates nothing once it has seen a
+    /// batch of that size (at most 16,384 votes), unless the committee has
     /// [`KeyStorage::Lru`](crate::KeyStorage).
     #[must_use = "a report that is not checked may hide rejections"]
-    pub fn verify_into<'r, 'a>(
+    pub fn verify_batch_into<'r, 'a>(
         &self,
         votes: impl IntoIterator<Item = Vote<'a>>,
         report: &'r mut Report,
@@ -224,17 +211,6 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
             report.cache_misses += misses;
         }
         report
-    }
-
-    /// Whether every vote is valid. Stops early; the verifier's mode is not used.
-    ///
-    /// # Errors
-    /// The vote with the lowest index that is not valid, or an empty batch.
-    pub fn verify_all<'a>(
-        &self,
-        votes: impl IntoIterator<Item = Vote<'a>>,
-    ) -> Result<(), Rejection> {
-        self.report(Mode::FirstInvalid, votes).require_all()
     }
 
     pub(crate) fn report<'a, 'r>(

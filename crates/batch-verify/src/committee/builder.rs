@@ -36,27 +36,27 @@ impl<P: ParameterSet> CommitteeBuilder<P> {
         }
     }
 
-    /// Epoch number.
+    /// Sets the epoch number.
     pub fn epoch(self, epoch: u64) -> Self {
         Self { epoch, ..self }
     }
 
-    /// Threshold of quorums.
+    /// Sets the threshold of quorums.
     pub fn threshold(self, threshold: Threshold) -> Self {
         Self { threshold, ..self }
     }
 
-    /// Storage of the keys.
+    /// Sets the storage of the keys.
     pub fn key_storage(self, storage: KeyStorage) -> Self {
         Self { storage, ..self }
     }
 
-    /// Instruction set for these keys (the detected one). Verdicts do not depend on it.
+    /// Sets the instruction set for these keys (the detected one). Verdicts do not depend on it.
     pub fn backend(self, backend: Backend) -> Self {
         Self { backend, ..self }
     }
 
-    /// Threads that expand the keys.
+    /// Sets the threads that expand the keys.
     pub fn threads(self, threads: Threads) -> Self {
         Self { threads, ..self }
     }
@@ -78,7 +78,7 @@ impl<P: ParameterSet> CommitteeBuilder<P> {
         let choices = Choices {
             storage: self.storage,
             backend: self.backend,
-            pool: Pool::new(self.threads).ok_or(BuildError::ThreadPool)?,
+            pool: Pool::new(self.threads)?,
         };
         let table = KeyTable::new(&keys, choices)?;
         Committee::assemble(

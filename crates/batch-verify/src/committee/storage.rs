@@ -15,7 +15,7 @@ pub enum KeyStorage {
     /// Every key is expanded at 24 bits a coefficient, 15, 27 or 48 KiB a key: less to load.
     Packed,
     /// Keys are expanded after their second valid signature and kept in a cache, as
-    /// [`key_cache_bytes`](crate::BatchVerifierBuilder::key_cache_bytes) says. The cache of a
+    /// [`key_cache_bytes`](crate::VerifierBuilder::key_cache_bytes) says. The cache of a
     /// successor begins empty.
     Lru {
         /// Upper bound on the memory for prepared keys and the counters of others.

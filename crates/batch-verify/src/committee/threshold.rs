@@ -2,11 +2,7 @@
 
 /// Threshold of a quorum: more than a fraction of the total weight of a committee.
 ///
-/// The weight itself comes from the committee ([`Committee::required_weight`]), so that a
-/// threshold cannot be combined with the weights of another epoch. Never zero, and never above
-/// the total weight.
-///
-/// [`Committee::required_weight`]: crate::Committee::required_weight
+/// The least weight is never zero, and never above the total weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threshold {
     numerator: u32,
@@ -33,7 +29,7 @@ impl Threshold {
         denominator: 3,
     };
 
-    /// More than `numerator / denominator`; `None` unless the fraction is above 0 and below 1:
+    /// Returns the threshold of more than `numerator / denominator`; `None` unless the fraction is above 0 and below 1:
     /// a threshold that was not filled in is not one vote.
     #[must_use]
     pub const fn more_than(numerator: u32, denominator: u32) -> Option<Self> {
@@ -47,8 +43,10 @@ impl Threshold {
         }
     }
 
-    /// The least weight above the fraction of `total`, which is at most 2^95.
-    pub(crate) fn required(self, total: u128) -> u128 {
+    /// Returns the least weight above the fraction of a committee's total weight, which is at
+    /// most 2^95.
+    #[must_use]
+    pub fn required_weight(self, total: u128) -> u128 {
         total * u128::from(self.numerator) / u128::from(self.denominator) + 1
     }
 
@@ -77,7 +75,7 @@ mod tests {
                 (u32::MAX - 1, u32::MAX),
             ] {
                 let threshold = Threshold::more_than(n, d).unwrap();
-                let weight = threshold.required(total);
+                let weight = threshold.required_weight(total);
                 let above = |weight: u128| weight * u128::from(d) > total * u128::from(n);
                 assert!(above(weight) && !above(weight - 1), "{total} {n}/{d}");
                 assert!((1..=total).contains(&weight), "{total} {n}/{d}");

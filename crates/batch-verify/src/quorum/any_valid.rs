@@ -211,7 +211,7 @@ mod tests {
     use mldsa_core::{MlDsa44, SigningKey};
 
     use super::*;
-    use crate::{RejectReason, Threshold};
+    use crate::RejectReason;
 
     /// With one vote missing, forgeries are verified in windows for all workers that double,
     /// and each vote is looked at once. Neither the number of workers nor the number of verdicts
@@ -226,7 +226,7 @@ mod tests {
         let committee = committee.unwrap();
         let id = |n: u8| committee.member(n.into()).unwrap();
         let (good, forged) = ([1; 2420], [0; 2420]);
-        let needed = committee.required_weight(Threshold::TWO_THIRDS);
+        let needed = committee.required_weight();
         let count = |votes: &[(MemberId, &[u8])]| {
             let answers = [(1, 8), (1, usize::MAX), (2, 3), (16, usize::MAX)];
             let answers = answers.map(|(workers, at_once)| {

@@ -20,19 +20,19 @@ pub struct Equivocation {
 }
 
 impl Equivocation {
-    /// The member that signed both; its id names the committee.
+    /// Returns the member that signed both; its id names the committee.
     #[must_use]
     pub fn member(&self) -> MemberId {
         self.member
     }
 
-    /// The slot that both messages are for, as the protocol encodes it.
+    /// Returns the slot that both messages are for, as the protocol encodes it.
     #[must_use]
     pub fn slot(&self) -> &[u8] {
         &self.slot
     }
 
-    /// Both messages with their signatures.
+    /// Returns both messages with their signatures.
     #[must_use]
     pub fn votes(&self) -> [(&[u8], &[u8]); 2] {
         let [first, second] = &self.votes;

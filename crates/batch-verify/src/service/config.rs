@@ -22,14 +22,14 @@ pub struct Source {
 }
 
 impl Source {
-    /// A vote of the current round that the network peer with this number has sent.
+    /// Names a vote of the current round that the network peer with this number has sent.
     #[must_use]
     pub const fn peer(peer: u64) -> Self {
         let (peer, priority) = (Some(peer), 0);
         Self { peer, priority }
     }
 
-    /// A vote of the current round by the node itself: without budget, with a share of the
+    /// Names a vote of the current round by the node itself: without budget, with a share of the
     /// queue of its own, and served in turn with the peers.
     #[must_use]
     pub const fn own() -> Self {
@@ -37,14 +37,14 @@ impl Source {
         Self { peer, priority }
     }
 
-    /// The same sender of a vote of the next round.
+    /// Returns the same sender of a vote of the next round.
     #[must_use]
     pub const fn next_round(mut self) -> Self {
         self.priority = 1;
         self
     }
 
-    /// The same sender of a vote of an earlier height, while a node catches up. Such votes leave
+    /// Returns the same sender of a vote of an earlier height, while a node catches up. Such votes leave
     /// the cache before those of the current height.
     #[must_use]
     pub const fn catch_up(mut self) -> Self {
@@ -110,7 +110,7 @@ impl<P: ParameterSet> ServiceBuilder<P> {
         }
     }
 
-    /// Number of worker threads (half of the CPUs, at least 1). Zero is an error.
+    /// Sets the number of worker threads (half of the CPUs, at least 1). Zero is an error.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
@@ -124,13 +124,13 @@ impl<P: ParameterSet> ServiceBuilder<P> {
         Self { spawn, ..self }
     }
 
-    /// Threads for synchronous batches (the calling thread alone).
+    /// Sets the threads for synchronous batches (the calling thread alone).
     pub fn batch_threads(mut self, threads: Threads) -> Self {
         self.batch_threads = threads;
         self
     }
 
-    /// Upper bound on the queued bytes of peers for each priority, and of the node itself:
+    /// Sets the upper bound on the queued bytes of peers for each priority, and of the node itself:
     /// message, signature and 640 bytes for each vote (4,096 votes with 384 bytes of message).
     /// Quorums have the same bounds again, with 1,024 bytes for each, 96 for each vote and the
     /// tables of the count; a larger one is never queued.
@@ -139,21 +139,21 @@ impl<P: ParameterSet> ServiceBuilder<P> {
         self
     }
 
-    /// Upper bound on the length of the message of a submitted vote or quorum (16 KiB): votes of
+    /// Sets the upper bound on the length of the message of a submitted vote or quorum (16 KiB): votes of
     /// one batch wait for the hash of its longest message. Sign the hash of longer messages.
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {
         self.max_message_bytes = bytes;
         self
     }
 
-    /// Upper bound on the votes of a batch (128, at least 8). A batch also has at most eight for
+    /// Sets the upper bound on the votes of a batch (128, at least 8). A batch also has at most eight for
     /// each peer that waits.
     pub fn batch(mut self, votes: usize) -> Self {
         self.batch = votes.max(8);
         self
     }
 
-    /// Upper bound on the memory of the verdict cache (16 MiB). When it is full, the member
+    /// Sets the upper bound on the memory of the verdict cache (16 MiB). When it is full, the member
     /// with most bytes in it loses a vote of an earlier height, or else its least recently used
     /// one.
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
@@ -161,7 +161,7 @@ impl<P: ParameterSet> ServiceBuilder<P> {
         self
     }
 
-    /// Number of committees whose votes are accepted, the current one included (2). At least
+    /// Sets the number of committees whose votes are accepted, the current one included (2). At least
     /// 1.
     pub fn retained_committees(mut self, committees: usize) -> Self {
         self.retained_committees = committees.max(1);
@@ -182,11 +182,10 @@ impl<P: ParameterSet> ServiceBuilder<P> {
     /// # Errors
     /// [`BuildError::ThreadPool`] for zero threads, or if a thread cannot be started.
     pub fn build(mut self) -> Result<VerificationService<P>, BuildError> {
-        let pool = match self.threads {
-            0 => None,
-            _ => Pool::new(core::mem::take(&mut self.batch_threads)),
-        };
-        let pool = pool.ok_or(BuildError::ThreadPool)?;
+        if self.threads == 0 {
+            return Err(BuildError::ThreadPool);
+        }
+        let pool = Pool::new(core::mem::take(&mut self.batch_threads))?;
         let scheduler = Scheduler::new(Options::DEFAULT, pool, Lanes::without_cache());
         let (threads, spawn) = (self.threads, self.spawn.take());
         let committee = self.committee.clone();

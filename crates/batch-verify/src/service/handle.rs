@@ -20,7 +20,7 @@ use crate::{BuildError, Committee, RejectReason, Report, Vote};
 ///
 /// *Submitted* votes are queued: a batch is taken whenever a worker is free, so that a lone
 /// vote is verified at once and many share lanes. Peers are served in turn, and a full queue
-/// evicts from the peer that has most in it. *Synchronous* calls (`verify`, `verify_votes`,
+/// evicts from the peer that has most in it. *Synchronous* calls (`verify`, `verify_batch`,
 /// `verify_quorum`) are answered from the cache or verified on the calling thread,
 /// and wait for nothing else. Both share one cache of valid votes.
 ///
@@ -68,7 +68,7 @@ impl<P: ParameterSet> Drop for Handle<P> {
 type PendingVerdict = Pending<Result<(), ServiceError>>;
 
 impl<P: ParameterSet> VerificationService<P> {
-    /// Options of a service that begins with `committee`.
+    /// Returns the options of a service that begins with `committee`.
     pub fn builder(committee: Committee<P>) -> ServiceBuilder<P> {
         ServiceBuilder::new(committee)
     }
@@ -85,7 +85,7 @@ impl<P: ParameterSet> VerificationService<P> {
         &self.0.0
     }
 
-    /// The current committee.
+    /// Returns the current committee.
     #[must_use]
     pub fn committee(&self) -> Committee<P> {
         self.shared().committees()[0].clone()
@@ -254,14 +254,14 @@ impl<P: ParameterSet> VerificationService<P> {
 
     /// Verifies votes: from the cache, the others in one batch of this thread and the batch
     /// threads. No limit applies.
-    pub fn verify_votes<'a>(&self, votes: impl IntoIterator<Item = Vote<'a>>) -> Report {
+    pub fn verify_batch<'a>(&self, votes: impl IntoIterator<Item = Vote<'a>>) -> Report {
         let votes: Vec<Vote<'a>> = votes.into_iter().collect();
         #[cfg(feature = "tracing")]
-        let _span = tracing::debug_span!("verify_votes", votes = votes.len()).entered();
+        let _span = tracing::debug_span!("verify_batch", votes = votes.len()).entered();
         self.report(&self.shared().committees(), Mode::Full, &votes)
     }
 
-    /// Whether a vote is cached as valid. Changes nothing.
+    /// Returns whether a vote is cached as valid, and changes nothing.
     #[must_use]
     pub fn is_cached(&self, vote: &Vote<'_>) -> bool {
         let shared = self.shared();
@@ -305,7 +305,7 @@ impl<P: ParameterSet> VerificationService<P> {
         report
     }
 
-    /// The end of everything that was accepted before this call. What is submitted later does
+    /// Returns the end of everything that was accepted before this call. What is submitted later does
     /// not delay it.
     pub fn drain(&self) -> Pending<()> {
         let (done, receiver) = oneshot::channel();
@@ -319,7 +319,7 @@ impl<P: ParameterSet> VerificationService<P> {
         self.shared().abandon(ServiceError::ShuttingDown, true);
     }
 
-    /// Counters.
+    /// Returns the counters.
     #[must_use]
     pub fn stats(&self) -> ServiceStats {
         self.shared().stats()

@@ -92,7 +92,7 @@ pub struct ServiceStats {
 }
 
 impl ServiceStats {
-    /// Number of rejected votes of an origin, by reason. The sum is `rejected`.
+    /// Returns the number of rejected votes of an origin, by reason. The sum is `rejected`.
     #[must_use]
     pub fn rejections(&self, origin: Origin, reason: RejectReason) -> u64 {
         self.rejections[origin as usize][reason as usize]

@@ -4,7 +4,7 @@
 use batch_verify::*;
 
 fn f(verifier: &CommitteeVerifier<mldsa_core::MlDsa44>, votes: &[Vote], report: &mut Report) {
-    verifier.verify_into(votes.iter().copied(), report);
+    verifier.verify_batch_into(votes.iter().copied(), report);
 }
 
 fn main() {}

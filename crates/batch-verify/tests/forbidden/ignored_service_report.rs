@@ -4,7 +4,7 @@
 use batch_verify::*;
 
 fn f(service: &VerificationService<mldsa_core::MlDsa44>, votes: &[Vote]) {
-    service.verify_votes(votes.iter().copied());
+    service.verify_batch(votes.iter().copied());
 }
 
 fn main() {}

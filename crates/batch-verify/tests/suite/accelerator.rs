@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use batch_verify::{
-    Accelerator, AcceleratorError, AcceleratorJob, AcceleratorMessage, BatchVerifier, Item, Mode,
-    Report,
+    Accelerator, AcceleratorError, AcceleratorJob, AcceleratorMessage, BatchVerifier,
+    CommitteeVerifier, Item, Mode, Report,
 };
 use mldsa_core::{Context, MlDsa44, Mu, MuBuilder, VerifyingKey};
 
@@ -102,11 +102,12 @@ fn reports_do_not_depend_on_the_device() {
     let votes = || VOTES.iter().chain(&VOTES[..3]).map(|vote| vote.as_vote());
     for mode in [Mode::Full, Mode::FirstInvalid] {
         let plain = || BatchVerifier::<MlDsa44>::builder().mode(mode);
-        let of_items = plain().build().unwrap().verify(items());
-        let of_votes = plain()
-            .build_for(COMMITTEE.clone())
+        let members = || CommitteeVerifier::builder().mode(mode);
+        let of_items = plain().build().unwrap().verify_batch(items());
+        let of_votes = members()
+            .build(COMMITTEE.clone())
             .unwrap()
-            .verify(votes());
+            .verify_batch(votes());
         for device in [
             Device::Right,
             Device::RejectsAll,
@@ -115,13 +116,17 @@ fn reports_do_not_depend_on_the_device() {
             Device::Busy,
         ] {
             let calls: &'static AtomicUsize = Box::leak(Box::default());
-            let builder = || plain().accelerator(Counting(device, calls));
-            let report = builder().build().unwrap().verify(items());
+            let report = plain()
+                .accelerator(Counting(device, calls))
+                .build()
+                .unwrap()
+                .verify_batch(items());
             assert_equal(&report, &of_items);
             let asked = calls.swap(0, Ordering::Relaxed);
             assert_eq!(asked == 0, device == Device::Busy, "{device:?} {mode:?}");
-            let verifier = builder().build_for(COMMITTEE.clone()).unwrap();
-            assert_equal(&verifier.verify(votes()), &of_votes);
+            let verifier = members().accelerator(Counting(device, calls));
+            let verifier = verifier.build(COMMITTEE.clone()).unwrap();
+            assert_equal(&verifier.verify_batch(votes()), &of_votes);
             let asked = calls.load(Ordering::Relaxed);
             assert_eq!(asked == 0, device == Device::Busy, "{device:?} {mode:?}");
         }

@@ -85,8 +85,8 @@ impl<P: ParameterSet> Pool<P> {
     }
 
     fn verifier(&self, mode: Mode, threads: Threads) -> CommitteeVerifier<P> {
-        let builder = BatchVerifier::builder().mode(mode).threads(threads);
-        builder.build_for(self.committee.clone()).unwrap()
+        let builder = CommitteeVerifier::builder().mode(mode).threads(threads);
+        builder.build(self.committee.clone()).unwrap()
     }
 }
 
@@ -148,14 +148,17 @@ fn check(picks: &[usize]) {
     let lowest = alone.iter().position(|verdict| *verdict != Ok(()));
     let mut memory = Report::default();
     for (mode, verifier) in VERIFIERS.iter() {
-        assert_report(*mode, &verifier.verify(votes()), &alone);
+        assert_report(*mode, &verifier.verify_batch(votes()), &alone);
         if *mode == Mode::Full {
-            let report = verifier.verify_into(votes(), &mut memory);
+            let report = verifier.verify_batch_into(votes(), &mut memory);
             assert_eq!(report.verdicts(), alone);
         }
-        // The mode is not used.
+        if *mode == Mode::AnyInvalid {
+            continue;
+        }
         let all = verifier
-            .verify_all(votes())
+            .verify_batch(votes())
+            .require_all()
             .map_err(|rejection| rejection.index);
         let expected = match (alone.len(), lowest) {
             (0, _) => Err(0),
@@ -179,10 +182,10 @@ fn verdicts_are_those_of_the_core() {
             let one = pool.committee.verify(&entry.vote());
             assert_eq!(one, entry.verdict);
             let verifier = pool.verifier(Mode::Full, Threads::Inline);
-            assert_eq!(verifier.verify_one(&entry.vote()), one);
+            assert_eq!(verifier.verify(&entry.vote()), one);
         }
         let report = pool.verifier(Mode::Full, Threads::Shared);
-        let report = report.verify(pool.entries.iter().map(Entry::vote));
+        let report = report.verify_batch(pool.entries.iter().map(Entry::vote));
         let expected: Vec<Verdict> = pool.entries.iter().map(|entry| entry.verdict).collect();
         assert_eq!(report.verdicts(), expected, "{}", P::NAME);
         for (reason, count) in [
@@ -252,14 +255,17 @@ fn early_exit_skips_the_rest() {
                 verified.set(verified.get() + 1);
                 entry.vote()
             });
-            let report = verifier.verify(votes);
+            let report = verifier.verify_batch(votes);
             let rejected = Some((place, RejectReason::ChallengeMismatch));
             assert_eq!(report.first_rejected(), rejected);
             assert_eq!(report.verdicts().len(), 4000);
             assert!(report.skipped() >= 4000 - windows, "{place}");
         }
     }
-    let empty = POOL.verifier(Mode::Full, Threads::Inline).verify_all([]);
+    let empty = POOL
+        .verifier(Mode::Full, Threads::Inline)
+        .verify_batch([])
+        .require_all();
     let reason = RejectReason::NotVerified;
     assert_eq!(empty, Err(Rejection { index: 0, reason }));
 }
@@ -274,21 +280,21 @@ fn a_panic_of_the_caller_is_the_callers() {
                 assert!(n != 60, "the caller's fault");
                 POOL.entries[n % 4].vote()
             });
-            verifier.verify(votes).all_valid()
+            verifier.verify_batch(votes).all_valid()
         }));
         assert!(panicked.is_err());
         // No verdict of an earlier batch is left.
-        let mut memory = verifier.verify((0..100).map(|n| POOL.entries[n % 4].vote()));
+        let mut memory = verifier.verify_batch((0..100).map(|n| POOL.entries[n % 4].vote()));
         let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
             let votes = (0..100).map(|n| match n {
                 60 => panic!("the caller's fault"),
                 n => POOL.entries[n % 4].vote(),
             });
-            verifier.verify_into(votes, &mut memory).all_valid()
+            verifier.verify_batch_into(votes, &mut memory).all_valid()
         }));
         assert!(panicked.is_err() && !memory.all_valid());
         let votes = (0..100).map(|n| POOL.entries[n % 4].vote());
-        assert!(verifier.verify(votes).all_valid());
+        assert!(verifier.verify_batch(votes).all_valid());
     }
 }
 

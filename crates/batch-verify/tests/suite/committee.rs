@@ -102,9 +102,18 @@ fn weights_follow_the_keys() {
     let sorted = next.successor_ordered(3, [(c, 1), (a, 2)]).unwrap();
     let weight = |key| sorted.weight(sorted.member_of(key).unwrap()).unwrap();
     assert_eq!((weight(a), weight(c), sorted.len()), (2, 1, 2));
-    assert_eq!(sorted.required_weight(Threshold::TWO_THIRDS), 3);
-    assert_eq!(sorted.required_weight(Threshold::MAJORITY), 2);
-    assert_eq!(sorted.required_weight(Threshold::ONE_THIRD), 2);
+    assert_eq!(
+        Threshold::TWO_THIRDS.required_weight(sorted.total_weight()),
+        3
+    );
+    assert_eq!(
+        Threshold::MAJORITY.required_weight(sorted.total_weight()),
+        2
+    );
+    assert_eq!(
+        Threshold::ONE_THIRD.required_weight(sorted.total_weight()),
+        2
+    );
 }
 
 #[test]

@@ -161,13 +161,11 @@ struct Verifiers(CommitteeVerifier<MlDsa44>, BatchVerifier<MlDsa44>);
 
 impl Verifiers {
     fn new(mode: Mode, threads: Threads) -> Self {
-        let builder = || {
-            let builder = BatchVerifier::builder().mode(mode);
-            builder.threads(threads.clone())
-        };
+        let items = BatchVerifier::builder().mode(mode);
+        let items = items.threads(threads.clone()).build().unwrap();
+        let votes = CommitteeVerifier::builder().mode(mode).threads(threads);
         let [here, other] = MATERIAL.committees.clone();
-        let members = builder().build_for(here).unwrap().with_committee(other);
-        Self(members, builder().build().unwrap())
+        Self(votes.build(here).unwrap().with_committee(other), items)
     }
 
     /// The reports on the votes among the picks and on all of them.
@@ -177,8 +175,10 @@ impl Verifiers {
             .copied()
             .filter(|&pick| vote(pick).is_some())
             .collect();
-        let votes = self.0.verify(voted.iter().filter_map(|&pick| vote(pick)));
-        let items = self.1.verify(picks.iter().map(|&pick| item(pick)));
+        let votes = self
+            .0
+            .verify_batch(voted.iter().filter_map(|&pick| vote(pick)));
+        let items = self.1.verify_batch(picks.iter().map(|&pick| item(pick)));
         [(voted, votes), (picks.to_vec(), items)]
     }
 }

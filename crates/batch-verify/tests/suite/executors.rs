@@ -1,8 +1,6 @@
 //! Pools of the verifier and of the caller.
 
-use std::sync::Arc;
-
-use batch_verify::{BatchVerifier, Threads, Vote};
+use batch_verify::{BuildError, CommitteeVerifier, ThreadPool, Threads, Vote};
 
 use crate::fixture::{COMMITTEE, VOTES, expected};
 
@@ -10,20 +8,24 @@ fn votes() -> impl Iterator<Item = Vote<'static>> {
     VOTES.iter().map(|vote| vote.as_vote())
 }
 
-/// A pool of the caller serves, also when the call comes from inside it.
+/// Two verifiers share threads, and their callers are any.
 #[test]
-fn callers_pool() {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build();
-    let pool = Arc::new(pool.unwrap());
-    for threads in [
-        Threads::Pool(Arc::clone(&pool)),
-        Threads::Shared,
-        Threads::Dedicated(2),
+fn shared_pools() {
+    let pool = ThreadPool::new(3).unwrap();
+    assert_eq!(pool.threads(), 3);
+    assert_eq!(ThreadPool::new(0).unwrap_err(), BuildError::ThreadPool);
+    let alone = ThreadPool::new(1).unwrap();
+    for (threads, count) in [
+        (Threads::Pool(pool.clone()), 3),
+        (Threads::Pool(pool), 3),
+        (Threads::Pool(alone), 1),
+        (Threads::Dedicated(2), 2),
     ] {
-        let verifier = BatchVerifier::builder().threads(threads);
-        let verifier = verifier.build_for(COMMITTEE.clone()).unwrap();
+        let verifier = CommitteeVerifier::builder().threads(threads);
+        let verifier = verifier.build(COMMITTEE.clone()).unwrap();
         let check = || {
-            let report = verifier.verify(votes());
+            let report = verifier.verify_batch(votes());
+            assert_eq!(report.threads(), count);
             assert!(
                 report
                     .verdicts()
@@ -32,9 +34,9 @@ fn callers_pool() {
                     .all(|(n, found)| *found == expected(n))
             );
         };
-        check();
-        pool.install(check);
-        rayon::join(check, check);
+        std::thread::scope(|scope| {
+            (0..3).for_each(|_| drop(scope.spawn(check)));
+        });
     }
 }
 
@@ -44,11 +46,11 @@ fn threads_of_foreign_pools_work_alone() {
     let foreign = rayon::ThreadPoolBuilder::new().num_threads(2).build();
     let foreign = foreign.unwrap();
     let defaults = COMMITTEE.verifier();
-    let dedicated = BatchVerifier::builder().threads(Threads::Dedicated(2));
-    let dedicated = dedicated.build_for(COMMITTEE.clone()).unwrap();
-    assert_eq!(dedicated.verify(votes()).threads(), 2);
+    let dedicated = CommitteeVerifier::builder().threads(Threads::Dedicated(2));
+    let dedicated = dedicated.build(COMMITTEE.clone()).unwrap();
+    assert_eq!(dedicated.verify_batch(votes()).threads(), 2);
     for verifier in [defaults, dedicated] {
-        let report = foreign.install(|| verifier.verify(votes()));
+        let report = foreign.install(|| verifier.verify_batch(votes()));
         assert_eq!(report.threads(), 1);
         assert!(
             report

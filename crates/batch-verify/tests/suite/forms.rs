@@ -1,6 +1,6 @@
 //! Every form of message and key, and votes of several committees in one batch.
 
-use batch_verify::{BatchVerifier, Item, Message, RejectReason, Vote};
+use batch_verify::{BatchVerifier, CommitteeVerifier, Item, Message, RejectReason, Vote};
 use mldsa_core::{
     Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed, Randomness,
 };
@@ -60,20 +60,33 @@ fn forms() {
         let expected: Vec<Verdict> = cases.iter().map(verdict).collect();
         let votes = cases.map(|(message, signature, _)| Vote::new(member, message, signature));
         let items = cases.map(|(message, sig, _)| Item::new(pk, context(), message, sig));
-        let build = |allow| BatchVerifier::<P>::builder().allow_weak_prehash(allow);
-        let verifier = build(false).build_for(committee.clone()).unwrap();
-        let strangers = build(false).build().unwrap();
+        let members = |allow| {
+            let builder = CommitteeVerifier::builder().allow_weak_prehash(allow);
+            builder.build(committee.clone()).unwrap()
+        };
+        let verifier = members(false);
+        let strangers = BatchVerifier::<P>::builder().build().unwrap();
         for _ in 0..3 {
-            assert_eq!(verifier.verify(votes).verdicts(), expected, "{}", P::NAME);
-            assert_eq!(strangers.verify(items).verdicts(), expected, "{}", P::NAME);
+            assert_eq!(
+                verifier.verify_batch(votes).verdicts(),
+                expected,
+                "{}",
+                P::NAME
+            );
+            assert_eq!(
+                strangers.verify_batch(items).verdicts(),
+                expected,
+                "{}",
+                P::NAME
+            );
         }
         for ((vote, item), verdict) in votes.iter().zip(&items).zip(expected) {
             assert_eq!(committee.verify(vote), verdict);
-            assert_eq!(strangers.verify_one(item), verdict);
+            assert_eq!(strangers.verify(item), verdict);
         }
         let weak_vote = Vote::new(member, weak_message, &weak_sig);
-        let lenient = build(true).build_for(committee.clone()).unwrap();
-        assert_eq!(lenient.verify_all([weak_vote]), Ok(()));
+        let lenient = members(true);
+        assert_eq!(lenient.verify_batch([weak_vote]).require_all(), Ok(()));
         assert!(committee.verify(&weak_vote).is_err());
 
         // Message representatives and other contexts, of keys in no committee.
@@ -92,7 +105,7 @@ fn forms() {
             ),
             (Item::new(b"", other, whole, b""), Err(PublicKeyLength)),
         ];
-        let report = strangers.verify(cases.map(|(item, _)| item));
+        let report = strangers.verify_batch(cases.map(|(item, _)| item));
         for (found, (_, expected)) in report.verdicts().iter().zip(cases) {
             assert_eq!(*found, expected);
         }
@@ -115,7 +128,7 @@ fn several_committees() {
     let vote = sign(&keys[0], b"7");
     let ids = [&votes, &commits].map(|committee| committee.member(0).unwrap());
     let both = votes.verifier().with_committee(commits);
-    let report = both.verify([
+    let report = both.verify_batch([
         Vote::new(ids[0], b"7", &vote),
         Vote::new(ids[1], b"7", commit.as_ref()),
         Vote::new(ids[0], b"7", commit.as_ref()),
@@ -125,6 +138,6 @@ fn several_committees() {
     assert_eq!(report.verdicts(), [Ok(()), Ok(()), wrong, wrong]);
     let one = votes
         .verifier()
-        .verify([Vote::new(ids[1], b"7", commit.as_ref())]);
+        .verify_batch([Vote::new(ids[1], b"7", commit.as_ref())]);
     assert_eq!(one.first_rejected(), Some((0, RejectReason::UnknownMember)));
 }

@@ -25,7 +25,7 @@ fn item<'a>((key, signature): &'a (Vec<u8>, Vec<u8>), message: &'a [u8]) -> Item
 }
 
 fn figures(verifier: &BatchVerifier<MlDsa44>) -> (usize, u64) {
-    let report = verifier.verify([]);
+    let report = verifier.verify_batch([]);
     (report.cache_bytes(), report.cache_hits())
 }
 
@@ -38,7 +38,7 @@ fn hits(
 ) -> u64 {
     let before = figures(verifier).1;
     for _ in 0..times {
-        let result = verifier.verify_one(&item(signed, message));
+        let result = verifier.verify(&item(signed, message));
         assert_eq!(result.is_ok(), message == b"spent");
     }
     figures(verifier).1 - before
@@ -59,7 +59,7 @@ fn a_key_is_expanded_after_its_second_valid_signature() {
     let mut malformed = signed[1].clone();
     *malformed.1.last_mut().unwrap() = 0xff;
     for _ in 0..3 {
-        let report = verifier.verify([item(&malformed, b"spent"); 2]);
+        let report = verifier.verify_batch([item(&malformed, b"spent"); 2]);
         assert_eq!(report.verdicts(), [Err(RejectReason::HintEncoding); 2]);
     }
     assert_eq!(hits(&verifier, &signed[1], b"stolen", 20), 0);
@@ -145,14 +145,14 @@ fn members_in_a_small_cache() {
         .build(signed.iter().map(|(key, _)| (key, 1)))
         .unwrap();
     let verifier = committee.verifier();
-    let hits = || verifier.verify([]).cache_hits();
+    let hits = || verifier.verify_batch([]).cache_hits();
     let verify = |signer: usize, message: &[u8], times: usize| {
         let member = committee.member(signer as u32).unwrap();
         let vote = Vote::new(member, message, &signed[signer].1);
         for n in 0..times {
             let result = match n % 2 {
                 0 => committee.verify(&vote).is_ok(),
-                _ => verifier.verify([vote]).all_valid(),
+                _ => verifier.verify_batch([vote]).all_valid(),
             };
             assert_eq!(result, message == b"spent");
         }
@@ -211,7 +211,7 @@ fn a_small_cache_and_many_workers() {
                 }
             };
             let items = (0..96).map(|n| item(&signed[(n + 16 * round) % 96], message(n)));
-            let report = verifier.verify(items);
+            let report = verifier.verify_batch(items);
             for (n, verdict) in report.verdicts().iter().enumerate() {
                 assert_eq!(verdict.is_ok(), n % 7 != 0, "item {n}");
             }

@@ -7,8 +7,8 @@ mod entries;
 use std::sync::{Arc, LazyLock};
 
 use batch_verify::{
-    BatchVerifier, BatchVerifierBuilder, Committee, CommitteeBuilder, CommitteeVerifier,
-    KeyStorage, MemberId, Mode, RejectReason, Report, Threads, Vote,
+    BatchVerifier, Committee, CommitteeBuilder, CommitteeVerifier, KeyStorage, MemberId, Mode,
+    RejectReason, Report, ThreadPool, Threads, VerifierBuilder, Vote,
 };
 use mldsa_core::{Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyingKey};
 
@@ -89,7 +89,7 @@ impl<P: ParameterSet> Load<P> {
             .iter()
             .map(|&pick| Shown::new(&self.entries[pick]))
             .collect();
-        let report = verifiers.items.verify(shown.iter().map(Shown::item));
+        let report = verifiers.items.verify_batch(shown.iter().map(Shown::item));
         self.check_report(mode, picks, &self.verdicts, &report);
 
         let committee = verifiers.votes.committee();
@@ -107,7 +107,7 @@ impl<P: ParameterSet> Load<P> {
             let member = committee.member(index).unwrap_or(self.stranger);
             Vote::new(member, shown.message().unwrap(), &shown.entry.signature)
         });
-        let report = verifiers.votes.verify(votes.clone());
+        let report = verifiers.votes.verify_batch(votes.clone());
         let verdicts: Vec<Verdict> = self
             .entries
             .iter()
@@ -171,14 +171,31 @@ struct Both<P: ParameterSet> {
 impl<P: ParameterSet> Both<P> {
     fn new(
         committee: &Committee<P>,
-        options: impl Fn(BatchVerifierBuilder<P>) -> BatchVerifierBuilder<P>,
+        votes: VerifierBuilder<P, CommitteeVerifier<P>>,
+        items: VerifierBuilder<P, BatchVerifier<P>>,
     ) -> Self {
-        let builder = || options(BatchVerifier::builder());
         Self {
-            votes: builder().build_for(committee.clone()).unwrap(),
-            items: builder().build().unwrap(),
+            votes: votes.build(committee.clone()).unwrap(),
+            items: items.build().unwrap(),
         }
     }
+}
+
+/// Both verifiers, with the options that `$builder` sets.
+macro_rules! both {
+    ($committee:expr, |$builder:ident| $options:expr) => {
+        Both::new(
+            $committee,
+            {
+                let $builder = CommitteeVerifier::builder();
+                $options
+            },
+            {
+                let $builder = BatchVerifier::builder();
+                $options
+            },
+        )
+    };
 }
 
 static LOAD: LazyLock<Load<MlDsa44>> = LazyLock::new(Load::new);
@@ -195,9 +212,10 @@ fn every_size_and_number_of_workers() {
         Threads::Dedicated(8),
     ] {
         let build = |mode| {
-            Both::new(&committee, |builder| {
-                builder.mode(mode).threads(threads.clone()).inline_below(0)
-            })
+            both!(&committee, |builder| builder
+                .mode(mode)
+                .threads(threads.clone())
+                .inline_below(0))
         };
         let modes = [Mode::Full, Mode::FirstInvalid, Mode::AnyInvalid].map(|m| (m, build(m)));
         for size in 1..=257 {
@@ -209,13 +227,11 @@ fn every_size_and_number_of_workers() {
             }
         }
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-    let pool = Arc::new(pool.unwrap());
+    let pool = ThreadPool::new(2).unwrap();
     for size in 1..=257 {
-        let verifiers = Both::new(&committee, |builder| {
-            let builder = builder.threads(Threads::Pool(Arc::clone(&pool)));
-            builder.batch_size(size)
-        });
+        let verifiers = both!(&committee, |builder| builder
+            .threads(Threads::Pool(pool.clone()))
+            .batch_size(size));
         LOAD.check(&verifiers, Mode::Full, &LOAD.picks(257, size as u64));
     }
 }
@@ -239,12 +255,14 @@ fn every_storage_and_backend() {
                     .key_storage(storage)
                     .backend(backend);
                 let committee = load.committee(builder);
-                let verifiers = Both::new(&committee, |builder| {
-                    builder
+                let verifiers = Both::new(
+                    &committee,
+                    CommitteeVerifier::builder().threads(Threads::Dedicated(2)),
+                    BatchVerifier::builder()
                         .threads(Threads::Dedicated(2))
                         .key_cache_bytes(2 * key_bytes)
-                        .backend(backend)
-                });
+                        .backend(backend),
+                );
                 for (round, size) in [3, 20, 70, 70].into_iter().enumerate() {
                     load.check(&verifiers, Mode::Full, &load.picks(size, round as u64));
                 }
@@ -259,13 +277,11 @@ fn every_storage_and_backend() {
 /// Two committees of one parameter set share workers, at the same time.
 #[test]
 fn several_committees_at_once() {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-    let pool = Arc::new(pool.unwrap());
+    let pool = ThreadPool::new(2).unwrap();
     let verifiers = [KeyStorage::Wide, KeyStorage::Packed].map(|storage| {
         let committee = LOAD.committee(Committee::builder(CONTEXT).key_storage(storage));
-        Both::new(&committee, |builder| {
-            builder.threads(Threads::Pool(Arc::clone(&pool)))
-        })
+        both!(&committee, |builder| builder
+            .threads(Threads::Pool(pool.clone())))
     });
     std::thread::scope(|scope| {
         for n in 0..4 {
@@ -299,7 +315,7 @@ fn near_duplicates() {
     let votes = near
         .iter()
         .map(|signature| Vote::new(member, &entry.message, signature));
-    let report = committee.verifier().verify(votes);
+    let report = committee.verifier().verify_batch(votes);
     assert!(report.duplicates().is_empty());
     assert!(report.valid_items() <= 1);
 }

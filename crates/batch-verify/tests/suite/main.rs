@@ -4,6 +4,7 @@
 
 mod accelerator;
 mod batch;
+mod certificate;
 mod committee;
 mod duplicates;
 mod executors;

@@ -1,8 +1,8 @@
 //! Quorums and equivocation, against a naive model.
 
 use batch_verify::{
-    BatchVerifier, Committee, CommitteeVerifier, EquivocationError, MemberId, QuorumError,
-    QuorumReport, QuorumRule, RejectReason, Source, Threads, Threshold,
+    Committee, CommitteeVerifier, EquivocationError, MemberId, QuorumError, QuorumReport,
+    QuorumRule, RejectReason, Source, Threads, Threshold,
 };
 use mldsa_core::{MlDsa44, Randomness};
 use proptest::prelude::*;
@@ -29,9 +29,13 @@ fn verifiers(committee: &Committee<MlDsa44>) -> Vec<CommitteeVerifier<MlDsa44>> 
         Threads::Dedicated(2),
         Threads::Dedicated(8),
     ];
-    let build = |threads| BatchVerifier::builder().threads(threads).inline_below(0);
+    let build = |threads| {
+        CommitteeVerifier::builder()
+            .threads(threads)
+            .inline_below(0)
+    };
     threads
-        .map(|threads| build(threads).build_for(committee.clone()).unwrap())
+        .map(|threads| build(threads).build(committee.clone()).unwrap())
         .into()
 }
 
@@ -231,7 +235,7 @@ proptest! {
         let verifiers = verifiers(&committee);
         for rule in [Certificate, CertificateWithDuplicates, AnyValid] {
             for threshold in [Threshold::TWO_THIRDS, Threshold::MAJORITY, Threshold::ONE_THIRD] {
-                let needed = committee.required_weight(threshold);
+                let needed = threshold.required_weight(committee.total_weight());
                 let expected = model(&weights, &picks, rule, needed);
                 for verifier in &verifiers {
                     let found = verifier.verify_threshold(BLOCK, &votes, rule, threshold);
@@ -245,7 +249,7 @@ proptest! {
                 }
             }
             let threshold = Threshold::TWO_THIRDS;
-            let expected = model(&weights, &picks, rule, committee.required_weight(threshold));
+            let expected = model(&weights, &picks, rule, threshold.required_weight(committee.total_weight()));
             let owned = votes.iter().map(|(member, signature)| (*member, Box::from(*signature)));
             let pending = service.submit_quorum(Source::own(), &committee, BLOCK, owned.collect(), rule);
             let found = pending.unwrap().wait();

@@ -16,11 +16,11 @@ fn verdicts() {
     let verifier = BatchVerifier::<MlDsa44>::builder().threads(Threads::Inline);
     let verifier = verifier.build().unwrap();
     let item = Item::new(&[0; 3], Context::EMPTY, b"vote", &[]);
-    let report = serde_json::to_value(verifier.verify([item; 2])).unwrap();
+    let report = serde_json::to_value(verifier.verify_batch([item; 2])).unwrap();
     let invalid = json!({ "invalid": "public_key_length" });
     assert_eq!(report["verdicts"], json!([invalid, invalid]));
     let first = BatchVerifier::<MlDsa44>::builder().mode(Mode::FirstInvalid);
-    let report = first.build().unwrap().verify([item; 2]);
+    let report = first.build().unwrap().verify_batch([item; 2]);
     let report = serde_json::to_value(report).unwrap();
     assert_eq!(report["verdicts"], json!([invalid, "skipped"]));
 
@@ -32,7 +32,7 @@ fn verdicts() {
         b"vote",
         signature.as_ref(),
     );
-    let report = serde_json::to_value(verifier.verify([item; 2])).unwrap();
+    let report = serde_json::to_value(verifier.verify_batch([item; 2])).unwrap();
     assert_eq!(report["verdicts"], json!(["valid", "valid"]));
     assert_eq!(report["duplicates"], json!([[1, 0]]));
 }

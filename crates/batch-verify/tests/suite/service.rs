@@ -56,7 +56,7 @@ fn every_vote_has_the_verdict_of_the_committee() {
 fn synchronous_calls() {
     // No worker runs: nothing of this needs one.
     let (service, _worker) = held(|builder| builder);
-    let report = service.verify_votes(VOTES.iter().take(30).map(OwnedVote::as_vote));
+    let report = service.verify_batch(VOTES.iter().take(30).map(OwnedVote::as_vote));
     for (n, found) in report.verdicts().iter().enumerate() {
         assert_eq!(*found, expected(n));
     }
@@ -325,7 +325,7 @@ fn votes_that_are_rejected_at_once() {
 #[test]
 fn figures_in_the_format_of_prometheus() {
     let service = service();
-    let report = service.verify_votes(VOTES.iter().map(OwnedVote::as_vote));
+    let report = service.verify_batch(VOTES.iter().map(OwnedVote::as_vote));
     assert_eq!(report.verdicts().len(), 60);
     let text = service.stats().to_string();
     let line = |name: &str, value: u64| format!("mldsa_verification_{name} {value}\n");

@@ -58,7 +58,7 @@ fn spans_of_batches_quorums_and_epochs() {
         for vote in &VOTES[..2] {
             service.submit(own(), &vote.as_vote()).unwrap().detach();
         }
-        let report = service.verify_votes(VOTES[2..5].iter().map(OwnedVote::as_vote));
+        let report = service.verify_batch(VOTES[2..5].iter().map(OwnedVote::as_vote));
         assert_eq!(report.verdicts().len(), 3);
         let quorum = service.verify_quorum(&COMMITTEE, b"block", &[], QuorumRule::AnyValid);
         assert!(quorum.is_err());
@@ -66,7 +66,7 @@ fn spans_of_batches_quorums_and_epochs() {
         service.set_committee(next).unwrap();
     });
     let spans = [
-        "verify_votes votes=3",
+        "verify_batch votes=3",
         "verify_quorum votes=0",
         "set_committee epoch=9",
     ];

@@ -9,7 +9,8 @@ mod cases;
 use std::path::Path;
 
 use batch_verify::{
-    BatchVerifier, Committee, Item, KeyStorage, RejectReason, Report, Threads, Vote,
+    BatchVerifier, Committee, CommitteeVerifier, Item, KeyStorage, RejectReason, Report, Threads,
+    Vote,
 };
 use mldsa_core::internals::{JobMessage, Verification, verify_lanes};
 use mldsa_core::{
@@ -156,19 +157,15 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
         let mut contexts: Vec<&[u8]> = usable.iter().map(|(input, _)| &*input.ctx).collect();
         contexts.sort_unstable();
         contexts.dedup();
-        let builder = |threads: &Threads| {
-            BatchVerifier::<P>::builder()
-                .backend(backend)
-                .threads(threads.clone())
-        };
         for threads in [Threads::Inline, Threads::Dedicated(2)] {
-            let verifier = builder(&threads).build().unwrap();
+            let builder = BatchVerifier::<P>::builder().backend(backend);
+            let verifier = builder.threads(threads.clone()).build().unwrap();
             let items = usable.iter().map(|(input, _)| {
                 let context = Context::new(&input.ctx).unwrap();
                 Item::new(&input.pk[..], context, &input.msg[..], &input.sig)
             });
             for _ in 0..2 {
-                check(&verifier.verify(items.clone()), &usable, "by key");
+                check(&verifier.verify_batch(items.clone()), &usable, "by key");
             }
             for storage in [
                 KeyStorage::BySize,
@@ -185,7 +182,8 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
                     .iter()
                     .map(|ctx| first.with_context(ctx).unwrap());
                 let committees: Vec<_> = [first.clone()].into_iter().chain(others).collect();
-                let verifier = builder(&threads).build_for(first.clone()).unwrap();
+                let builder = CommitteeVerifier::builder().threads(threads.clone());
+                let verifier = builder.build(first.clone()).unwrap();
                 let verifier = committees[1..].iter().fold(verifier, |verifier, other| {
                     verifier.with_committee(other.clone())
                 });
@@ -202,7 +200,7 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
                 });
                 for _ in 0..2 {
                     let at = format!("{storage:?}");
-                    check(&verifier.verify(votes.clone()), &known, &at);
+                    check(&verifier.verify_batch(votes.clone()), &known, &at);
                 }
             }
         }

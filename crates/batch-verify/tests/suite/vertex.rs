@@ -3,9 +3,9 @@
 use core::pin::Pin;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Waker};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 
-use batch_verify::{BatchVerifier, CommitteeVerifier, Report, Threads, Vote};
+use batch_verify::{CommitteeVerifier, Report, Threads, Vote};
 use mldsa_core::MlDsa44;
 
 use crate::fixture::{COMMITTEE, VOTES, block_on, expected};
@@ -23,8 +23,8 @@ fn vertices() -> Vec<Vertex> {
 }
 
 fn verifier(threads: Threads) -> CommitteeVerifier<MlDsa44> {
-    let builder = BatchVerifier::builder().threads(threads);
-    builder.build_for(COMMITTEE.clone()).unwrap()
+    let builder = CommitteeVerifier::builder().threads(threads);
+    builder.build(COMMITTEE.clone()).unwrap()
 }
 
 fn check(report: &Report) {
@@ -59,13 +59,19 @@ fn one_verdict_per_vertex() {
 
 /// A verifier on a pool whose only thread waits until the sender is dropped.
 fn blocked() -> (CommitteeVerifier<MlDsa44>, mpsc::Sender<()>) {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-    let pool = Arc::new(pool.unwrap());
+    let verifier = verifier(Threads::Dedicated(2));
     let (release, blocked) = mpsc::channel::<()>();
-    pool.spawn(move || {
-        let _ = blocked.recv();
+    let blocked = Mutex::new(blocked);
+    let (begin, begun) = mpsc::channel();
+    let first = verifier.verify_vertex_signatures_batch_async([()], move |()| {
+        begin.send(()).unwrap();
+        let _ = blocked.lock().unwrap().recv();
+        VOTES[0].as_vote()
     });
-    (verifier(Threads::Pool(pool)), release)
+    begun.recv().unwrap();
+    // The thread is in the closure already.
+    drop(first);
+    (verifier, release)
 }
 
 #[test]

@@ -30,6 +30,12 @@ impl<'a> Context<'a> {
         Ok(Self(bytes))
     }
 
+    /// Reads a context of at most 255 bytes after its length in one byte, as `mu` hashes it.
+    pub(crate) fn framed(frame: &'a [u8; 256]) -> Self {
+        let [len, rest @ ..] = frame;
+        Self(&rest[..usize::from(*len)])
+    }
+
     /// Returns the bytes, 0 to 255.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {

@@ -1,6 +1,8 @@
 //! `batch-verify` with a device behind it gives the reports of the CPU.
 
-use batch_verify::{BatchVerifier, Committee, Item, Message, Mode, Report, Threads, Vote};
+use batch_verify::{
+    BatchVerifier, Committee, CommitteeVerifier, Item, Message, Mode, Report, Threads, Vote,
+};
 use mldsa_core::{Context, MlDsa44, Mu, MuBuilder, Randomness, SigningKey};
 
 use super::faults::{Fault, faulty};
@@ -71,6 +73,11 @@ fn compare(gpu: &Gpu<MlDsa44>) {
                 .threads(Threads::Inline)
                 .mode(mode)
         };
+        let members = || {
+            CommitteeVerifier::<MlDsa44>::builder()
+                .threads(Threads::Inline)
+                .mode(mode)
+        };
         let signers_of_items = signers(0, 3);
         let signed = signatures(&signers_of_items, 70);
         let mus: Vec<Mu> = signed
@@ -103,8 +110,8 @@ fn compare(gpu: &Gpu<MlDsa44>) {
         );
         let (device, cpu) = (device.expect("a verifier"), cpu.expect("a verifier"));
         same(
-            &device.verify(items().chain(items())),
-            &cpu.verify(items().chain(items())),
+            &device.verify_batch(items().chain(items())),
+            &cpu.verify_batch(items().chain(items())),
         );
         for (first, count) in [(10, 3), (10, 4), (20, 4), (10, 4), (30, 6)] {
             let signers = signers(first, count);
@@ -118,13 +125,11 @@ fn compare(gpu: &Gpu<MlDsa44>) {
                     Vote::new(member, &s.message, &s.signature)
                 })
             };
-            let device = builder()
-                .accelerator(gpu.clone())
-                .build_for(committee.clone());
-            let cpu = builder().build_for(committee.clone()).expect("a verifier");
+            let device = members().accelerator(gpu.clone()).build(committee.clone());
+            let cpu = members().build(committee.clone()).expect("a verifier");
             same(
-                &device.expect("a verifier").verify(votes()),
-                &cpu.verify(votes()),
+                &device.expect("a verifier").verify_batch(votes()),
+                &cpu.verify_batch(votes()),
             );
         }
     }

@@ -21,6 +21,6 @@ pub(crate) fn valid_block(block: &[Transaction]) -> Vec<bool> {
     let items = block
         .iter()
         .map(|t| Item::new(&t.public_key[..], Context::EMPTY, &t.body[..], &t.signature));
-    let report = VERIFIER.verify(items);
+    let report = VERIFIER.verify_batch(items);
     report.verdicts().iter().map(Result::is_ok).collect()
 }

@@ -2,7 +2,9 @@
 
 use core::marker::PhantomData;
 
-use batch_verify::{BatchVerifier, Committee, Item, KeyStorage, RejectReason, Threads, Vote};
+use batch_verify::{
+    BatchVerifier, Committee, CommitteeVerifier, Item, KeyStorage, RejectReason, Threads, Vote,
+};
 use mldsa_core::{Backend, ParameterSet, PreHash};
 use mldsa_kat::scheme::{Message, Reason, Verifier};
 use mldsa_kat::set::Set;
@@ -28,10 +30,6 @@ impl<P: ParameterSet> Verifier for Batch<P> {
     named!(self => name::<P>(&format!("batch {:?}", self.1), self.0));
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason> {
-        let builder = BatchVerifier::<P>::builder()
-            .threads(Threads::Inline)
-            .allow_weak_prehash(true)
-            .backend(self.0);
         let (message, ctx) = match message {
             Message::Pure { ctx, msg } => (Ok(batch_verify::Message::Bytes(msg)), ctx),
             Message::PreHashed { ctx, hash, digest } => {
@@ -49,20 +47,31 @@ impl<P: ParameterSet> Verifier for Batch<P> {
         })?;
         let report = match (self.1, message) {
             (BatchKeys::Committee(storage), Ok(message)) => {
-                let committee = Committee::builder(ctx).key_storage(storage).backend(self.0);
+                let committee = Committee::<P>::builder(ctx)
+                    .key_storage(storage)
+                    .backend(self.0);
                 let committee = committee.threads(Threads::Inline).build([(pk, 1)]);
                 let committee = committee.map_err(|_| Reason::KeyLength)?;
                 let member = committee.member(0).ok_or(Reason::Other)?;
-                let verifier = builder.build_for(committee).map_err(|_| Reason::Other)?;
-                verifier.verify([Vote::new(member, message, sig); 3])
+                let verifier = CommitteeVerifier::builder()
+                    .threads(Threads::Inline)
+                    .allow_weak_prehash(true)
+                    .build(committee)
+                    .map_err(|_| Reason::Other)?;
+                verifier.verify_batch([Vote::new(member, message, sig); 3])
             }
             (_, message) => {
-                let verifier = builder.build().map_err(|_| Reason::Other)?;
+                let verifier = BatchVerifier::<P>::builder()
+                    .threads(Threads::Inline)
+                    .allow_weak_prehash(true)
+                    .backend(self.0)
+                    .build()
+                    .map_err(|_| Reason::Other)?;
                 let item = match &message {
                     Ok(message) => Item::new(pk, context, *message, sig),
                     Err(mu) => Item::from_mu(pk, mu, sig),
                 };
-                verifier.verify([item; 3])
+                verifier.verify_batch([item; 3])
             }
         };
         let [first, second, third] = report.verdicts() else {
