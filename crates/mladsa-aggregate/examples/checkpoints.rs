@@ -58,18 +58,13 @@ fn payload(block: &Block, next: &[u8; 32]) -> Vec<u8> {
 
 /// Parameters of an epoch: two checkpoints.
 fn parameters(number: u64) -> Arc<Epoch> {
-    Epoch::new(b"CHAIN", number, 2, Epoch::attempts_for(VALIDATORS)).unwrap()
+    Epoch::new(DOMAIN, number, 2, Epoch::attempts_for(VALIDATORS)).unwrap()
 }
 
 /// The validators of an epoch, and their registrations.
 fn register(number: u64) -> (Vec<Arc<Member>>, Vec<Vec<u8>>) {
     let epoch = parameters(number);
-    let members = (0..VALIDATORS).map(|n| {
-        // The seed of each epoch is the successor of the one before.
-        let first = bytes32("seed", n);
-        let seed = (1..number).fold(first, |seed, _| MasterSeed::from_bytes(&seed).successor());
-        Arc::new(Member::new(id(n), MasterSeed::from_bytes(&seed), &epoch).unwrap())
-    });
+    let members = (0..VALIDATORS).map(|n| Arc::new(member(n, &epoch)));
     let members: Vec<_> = members.collect();
     let entries = members
         .iter()
@@ -136,6 +131,8 @@ fn cpu() -> f64 {
 fn main() {
     let (mut members, mut registrations) = register(1);
     let mut committee = finalised(1, &registrations);
+    // One journal for the life of a seed.
+    let mut journals: Vec<_> = members.iter().map(|member| journal(member)).collect();
     // What the light client is given once.
     let mut identity = *committee.identity();
     let mut chain = vec![Block {
@@ -155,7 +152,6 @@ fn main() {
             let opening = committee.member_opening(id).unwrap();
             client.view.add_member(&opening).unwrap();
         }
-        let journals = members.iter().map(|member| journal(member)).collect();
         let mut group = Group {
             members,
             committee: Arc::clone(&committee),
@@ -207,6 +203,10 @@ fn main() {
             );
             group = run.group;
             committee = next;
+        }
+        journals = group.journals;
+        for journal in &mut journals {
+            journal.close_epoch(epoch).unwrap();
         }
     }
     println!(

@@ -128,9 +128,10 @@ impl Session {
     fn causes(&mut self, missing: &[MemberId]) -> BTreeSet<MemberId> {
         let missing: BTreeSet<_> = missing.iter().copied().collect();
         let late = self.late.take().map(|(_, late)| late).unwrap_or_default();
-        let sets = [&missing | &late, late, missing];
+        // Late ones can be the cause of missing ones.
+        let sets = [late, missing];
         let few = |set: &BTreeSet<_>| self.committee.weight(set) <= self.committee.max_faulty();
-        let causes = sets.into_iter().find(few);
+        let causes = sets.into_iter().find(|set| !set.is_empty() && few(set));
         causes.unwrap_or_default()
     }
 
