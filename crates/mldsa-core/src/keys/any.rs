@@ -92,7 +92,7 @@ impl AnyVerifyingKey {
         inside!(Self, self, key => name_of(key))
     }
 
-    /// Verifies a signature over `message` (FIPS 204 algorithm 3 ML-DSA.Verify).
+    /// Verifies a signature over `message` (FIPS 204 algorithm 3).
     ///
     /// # Errors
     /// As [`VerifyingKey::verify_with_context`].
@@ -182,7 +182,7 @@ impl AnySigningKey {
         inside!(Self, self, key => key.verifying_key().clone().into())
     }
 
-    /// Signs `message` (FIPS 204 algorithm 2 ML-DSA.Sign): 2420, 3309 or 4627 bytes. Constant
+    /// Signs `message` (FIPS 204 algorithm 2): 2420, 3309 or 4627 bytes. Constant
     /// time as [`SigningKey::sign_with_context`].
     ///
     /// # Errors
