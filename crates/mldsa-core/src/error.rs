@@ -107,22 +107,3 @@ impl<E: fmt::Display> fmt::Display for ParseError<E> {
 }
 
 impl<E: fmt::Debug + fmt::Display> core::error::Error for ParseError<E> {}
-
-#[cfg(feature = "jwk")]
-errors! {
-    /// Reason for the rejection of the parts of a JSON Web Key or COSE key.
-    JwkError {
-        /// `kty` is not `AKP` (7 in COSE).
-        KeyType => "key type is not AKP",
-        /// `alg` is not this parameter set.
-        Algorithm => "algorithm is another one",
-        /// Not unpadded base64url.
-        Encoding => "not base64url without padding",
-        /// A part has the wrong length.
-        Length => "key part has the wrong length",
-        /// A private key in a public one, or none in a private one.
-        Private => "private part missing, or present in a public key",
-        /// The public key is not that of the private key.
-        Mismatch => "public and private key do not belong together",
-    }
-}

@@ -1,8 +1,6 @@
 //! Keys and signatures in the formats of other systems. Every module is a
 //! feature; none changes anything outside itself.
 
-#[cfg(feature = "jwk")]
-pub(crate) mod akp;
 #[cfg(feature = "unstable-internals")]
 pub(crate) mod joined;
 #[cfg(feature = "pem")]

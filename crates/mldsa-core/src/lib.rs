@@ -98,11 +98,7 @@ mod traits;
 pub mod internals;
 
 pub use crate::backend::Backend;
-#[cfg(feature = "jwk")]
-pub use crate::error::JwkError;
 pub use crate::error::{KeyError, MessageError, ParseError, SelfTestError, SignError, VerifyError};
-#[cfg(feature = "jwk")]
-pub use crate::formats::akp::{CoseKey, Jwk};
 #[cfg(feature = "pem")]
 pub use crate::formats::pem::PemError;
 #[cfg(feature = "pkcs8")]

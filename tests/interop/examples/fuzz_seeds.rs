@@ -46,8 +46,6 @@ fn seeds<P: ParameterSet>(root: &Path, set: u8) -> io::Result<()> {
         &name("sk"),
         &with(2, key.expanded().as_ref()),
     )?;
-    let seed = key.to_jwk_priv().unwrap_or_default();
-    write(root, "decode", &name("priv"), &with(3, seed.as_bytes()))?;
     for what in 4..8 {
         write(
             root,

@@ -5,23 +5,19 @@ use mldsa_core::internals::PrivateKeyChoice;
 use mldsa_core::pkcs8::{
     DecodePrivateKey, DecodePublicKey, EncodePublicKey, LineEnding, PrivateKeyInfoRef, der::Decode,
 };
-use mldsa_core::{
-    CoseKey, Jwk, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey,
-};
+use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey};
 
 use crate::{damage, split, with_set};
 
-/// Raw encodings: public key, signature, expanded key, seed, JWK and COSE parts.
+/// Raw encodings: public key, signature, expanded key.
 /// The first byte chooses the set, the second what; the rest is the encoding, or
 /// (second byte 4 and above) damage to a good one.
 pub fn decode(data: &[u8]) {
     let (set, data) = split(data);
     let (what, data) = split(data);
     with_set!(set, P => match what % 8 {
-        0 => public_key::<P>(data),
         1 => signature::<P>(data),
         2 => private_key::<P>(data),
-        3 => parts::<P>(data),
         4 => {
             // Short inputs reach every coefficient of a buffer of right length.
             let mut bytes = vec![0; P::SIG_LEN];
@@ -39,11 +35,7 @@ pub fn decode(data: &[u8]) {
             damage(&mut bytes, data);
             signature::<P>(&bytes);
         }
-        _ => {
-            let mut jwk = good_key::<P>().verifying_key().to_jwk_pub().into_bytes();
-            damage(&mut jwk, data);
-            jwk_public::<P>(&String::from_utf8_lossy(&jwk));
-        }
+        _ => public_key::<P>(data),
     });
 }
 
@@ -56,16 +48,6 @@ fn public_key<P: ParameterSet>(bytes: &[u8]) {
         Ok(key) => assert_eq!(key.as_ref(), bytes),
         Err(_) => assert_ne!(bytes.len(), P::PK_LEN),
     }
-    let cose = CoseKey {
-        kty: 7,
-        alg: CoseKey::alg::<P>(),
-        public: bytes,
-        private: None,
-    };
-    assert_eq!(
-        VerifyingKey::<P>::from_cose_key(&cose).is_ok(),
-        bytes.len() == P::PK_LEN
-    );
 }
 
 fn signature<P: ParameterSet>(bytes: &[u8]) {
@@ -78,38 +60,6 @@ fn private_key<P: ParameterSet>(bytes: &[u8]) {
     if let Ok(key) = SigningKey::<P>::from_expanded_bytes(bytes) {
         assert_eq!(key.expanded().as_ref(), bytes);
         assert!(key.seed().is_none());
-    }
-}
-
-fn parts<P: ParameterSet>(data: &[u8]) {
-    let text = String::from_utf8_lossy(data);
-    jwk_public::<P>(&text);
-    let good = good_key::<P>();
-    let public = good.verifying_key().to_jwk_pub();
-    let jwk = Jwk {
-        kty: Jwk::KTY,
-        alg: P::NAME,
-        public: &public,
-        private: Some(&text),
-    };
-    if let Ok(key) = SigningKey::<P>::from_jwk(&jwk) {
-        assert_eq!(key, good);
-        assert_eq!(
-            key.to_jwk_priv().as_deref().map(String::as_str),
-            Some(&*text)
-        );
-    }
-}
-
-fn jwk_public<P: ParameterSet>(text: &str) {
-    let jwk = Jwk {
-        kty: Jwk::KTY,
-        alg: P::NAME,
-        public: text,
-        private: None,
-    };
-    if let Ok(key) = VerifyingKey::<P>::from_jwk(&jwk) {
-        assert_eq!(key.to_jwk_pub(), text);
     }
 }
 

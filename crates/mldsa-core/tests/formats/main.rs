@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod akp;
 mod joined;
 mod layout;
 mod pem;

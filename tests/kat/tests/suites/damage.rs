@@ -14,8 +14,8 @@ use mldsa_core::pkcs8::{
     DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
 };
 use mldsa_core::{
-    Context, CoseKey, Jwk, ParameterSet, PrivateKeyForm, Randomness, SerializableSigningKey,
-    Signature, SigningKey, VerifyingKey,
+    Context, ParameterSet, PrivateKeyForm, Randomness, SerializableSigningKey, Signature,
+    SigningKey, VerifyingKey,
 };
 use mldsa_kat::tally::Tally;
 
@@ -151,69 +151,6 @@ fn seeds<P: ParameterSet>() {
         json_again::<SerializableSigningKey<P>>,
         unknown,
     );
-
-    // With a public key, only the seed itself is accepted.
-    let read = |private: &[u8]| {
-        let cose = CoseKey {
-            private: Some(private),
-            ..CoseKey::public(vk)
-        };
-        let key = SigningKey::<P>::from_cose_key(&cose).ok()?;
-        Some(key.seed().is_some_and(|seed| seed == private))
-    };
-    damage::<P>("seed in COSE", seed, All, read, never);
-    let public = vk.to_jwk_pub();
-    let jwk = Jwk {
-        kty: Jwk::KTY,
-        alg: P::NAME,
-        public: &public,
-        private: None,
-    };
-    let read = |private: &[u8]| {
-        let private = core::str::from_utf8(private).ok()?;
-        let key = SigningKey::<P>::from_jwk(&Jwk {
-            private: Some(private),
-            ..jwk
-        })
-        .ok()?;
-        Some(key.to_jwk_priv().is_some_and(|text| *text == private))
-    };
-    let private = key.to_jwk_priv().expect("from a seed");
-    damage::<P>("seed in JWK", private.as_bytes(), All, read, never);
-
-    // Another public key with it is rejected too.
-    let read = |public: &[u8]| {
-        let cose = CoseKey {
-            public,
-            ..CoseKey::private(&key)?
-        };
-        let key = SigningKey::<P>::from_cose_key(&cose).ok()?;
-        Some(key.verifying_key().as_ref() == public)
-    };
-    damage::<P>(
-        "public key with a seed in COSE",
-        vk.as_ref(),
-        Bits,
-        read,
-        never,
-    );
-    let read = |public: &[u8]| {
-        let public = core::str::from_utf8(public).ok()?;
-        let jwk = Jwk {
-            public,
-            private: Some(&private),
-            ..jwk
-        };
-        let key = SigningKey::<P>::from_jwk(&jwk).ok()?;
-        Some(key.verifying_key().to_jwk_pub() == public)
-    };
-    damage::<P>(
-        "public key with a seed in JWK",
-        public.as_bytes(),
-        Bits,
-        read,
-        never,
-    );
 }
 
 /// K, the second field, is the only part of an expanded key that no check covers.
@@ -262,15 +199,6 @@ fn public_keys<P: ParameterSet>() {
     damage::<P>("SubjectPublicKeyInfo", der.as_bytes(), All, read, |at| {
         Some(at >= 22)
     });
-    let read = |public: &[u8]| {
-        let cose = CoseKey {
-            public,
-            ..CoseKey::public(vk)
-        };
-        let vk = VerifyingKey::<P>::from_cose_key(&cose).ok()?;
-        Some(CoseKey::public(&vk).public == public)
-    };
-    damage::<P>("public key in COSE", vk.as_ref(), All, read, always);
     let binary = postcard::to_stdvec(vk).expect("encodes");
     damage::<P>(
         "public key in serde, binary",
@@ -278,23 +206,6 @@ fn public_keys<P: ParameterSet>() {
         All,
         binary_again::<VerifyingKey<P>>,
         |at| Some(at >= 2),
-    );
-    let read = |public: &[u8]| {
-        let public = core::str::from_utf8(public).ok()?;
-        let jwk = Jwk {
-            kty: Jwk::KTY,
-            alg: P::NAME,
-            public,
-            private: None,
-        };
-        Some(VerifyingKey::<P>::from_jwk(&jwk).ok()?.to_jwk_pub() == public)
-    };
-    damage::<P>(
-        "public key in JWK",
-        vk.to_jwk_pub().as_bytes(),
-        All,
-        read,
-        unknown,
     );
 }
 

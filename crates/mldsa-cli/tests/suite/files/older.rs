@@ -214,6 +214,51 @@ fn json_web_keys() {
     );
 }
 
+/// Appendix A.1 of RFC 9964, the keys of the seed of zeros: key identifiers, which are thumbprints
+/// (RFC 7638), and the challenge hash of the signature of the example.
+#[test]
+fn published_json_web_keys() {
+    use sha2::Digest;
+
+    let folder = Folder::new("rfc9964");
+    folder.put("seed", &[0; 32]);
+    let examples = [
+        (
+            "T4xl70S7MT6Zeq6r9V9fPJGVn76wfnXJ21-gyo0Gu6o",
+            "92723543ff422332c7e57cbde0a91ced654aa9970082d27798d7f41948f5b8b0",
+        ),
+        (
+            "Suiu29qbfuaBaR4Ats-c6XQBePB_OpAxAwcTR_0KXVM",
+            "ce63bdff46cb80901e82854dca67d1a389c63cae6556d4851a70dbcdfcd8003e\
+             665045e9681520e22b6f67cac05198b8",
+        ),
+        (
+            "tRn1JNIkgMsABVQBlXeDHxAIcclh-2IX0UdDEzPt5XU",
+            "86632b2a452067018f415fd65285d456afd9f5639e9c365b7cc987a4aae2b65d\
+             1bb568b6f530bc788c90c93d4502e5b6920de1e802ecbc2ae35f9b67dd028541",
+        ),
+    ];
+    for (set, (kid, c_tilde)) in SETS.into_iter().zip(examples) {
+        let key = folder
+            .good(&keygen(set, "--seed-file seed --format jwk"))
+            .stdout;
+        assert!(key.contains(&format!("\"priv\":\"{}\"", "A".repeat(43))));
+        let members: serde_json::Value = serde_json::from_str(&key).unwrap();
+        let thumbprint = format!(
+            r#"{{"alg":{},"kty":{},"pub":{}}}"#,
+            members["alg"], members["kty"], members["pub"]
+        );
+        assert_eq!(url(&sha2::Sha256::digest(thumbprint)), kid);
+        folder.put("key", key.as_bytes());
+        let header = format!(r#"{{"alg":"{}","kid":"{kid}"}}"#, set.name());
+        // The payload of the examples, as it is published: encoded.
+        let payload = "SXTigJlzIGEgZGFuZ2Vyb3VzIGJ1c2luZXNzLCBGcm9kbywgZ29pbmcgb3V0IHlvdXIgZG9vci4";
+        let input = format!("{}.{payload}", url(header.as_bytes()));
+        let run = folder.good_with("sign -k key --hex --deterministic", input.as_bytes());
+        assert!(run.stdout.starts_with(c_tilde), "{}", set.name());
+    }
+}
+
 #[test]
 fn cose_keys() {
     let folder = Folder::new("cose");
