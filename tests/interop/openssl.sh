@@ -1,8 +1,7 @@
 #!/bin/sh
 # Keys, signatures and mu between `mldsa` and the `openssl` command (3.5 or
 # newer), in both directions, for three sets and three private-key forms; its
-# certificates here, and its encrypted keys if `mldsa` was built with
-# `encrypted-keys`.
+# certificates and its encrypted keys here.
 #
 #   OPENSSL=openssl MLDSA=target/release/mldsa tests/interop/openssl.sh
 set -eu

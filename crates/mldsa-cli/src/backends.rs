@@ -12,7 +12,7 @@ use crate::terminal::print;
 /// The value of `--backend`, set once at the start.
 pub(crate) static CHOSEN: OnceLock<Backend> = OnceLock::new();
 
-/// The backend for keys, verifiers and signers.
+/// Returns the backend for keys, verifiers and signers.
 pub(crate) fn chosen() -> Backend {
     CHOSEN.get().copied().unwrap_or_default()
 }
@@ -28,7 +28,7 @@ pub(crate) fn run() -> io::Result<Status> {
     Ok(Status::Good)
 }
 
-/// Parser of `--backend`: a name, or `auto`.
+/// Parses `--backend`: a name, or `auto`.
 pub(crate) fn choice(name: &str) -> Result<Backend, String> {
     if name == "auto" {
         return Ok(Backend::detect());

@@ -175,7 +175,7 @@ pub(crate) fn print_error(output: &mut dyn Write, error: &LineError) -> io::Resu
     serde_json::to_writer(output, &error.to_string()).map_err(io::Error::from)
 }
 
-/// A progress bar if standard error is a terminal and standard output is not.
+/// Makes a progress bar, visible if standard error is a terminal and standard output is not.
 fn progress_bar(len: Option<u64>) -> ProgressBar {
     if !io::stderr().is_terminal() || io::stdout().is_terminal() {
         return ProgressBar::hidden();

@@ -132,7 +132,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     })
 }
 
-/// The request of one line: the set of its key, and what is asked for.
+/// Parses the request of one line: the set of its key, and what is asked for.
 fn request(fields: &Fields<'_>, args: &Args) -> Result<(Set, SignLine), LineError> {
     let set = Set::from_fields(fields)?;
     let request = Request::from_fields(fields, set, args.batch.allow_weak_prehash)?;

@@ -293,7 +293,7 @@ impl Verifiers {
         })
     }
 
-    /// The verdicts on a chunk, in order.
+    /// Verifies a chunk; verdicts are in the order of the lines.
     fn verify(&self, jobs: Vec<Result<Candidate, LineError>>) -> Vec<Verdict> {
         let mut items = Vec::with_capacity(jobs.len());
         let mut verdicts = Vec::with_capacity(jobs.len());

@@ -51,7 +51,7 @@ impl Certificate {
     }
 }
 
-/// The text of RFC 4514, which escapes unprintable ASCII. Other characters that are not
+/// Formats a name as in RFC 4514, which escapes unprintable ASCII. Other characters that are not
 /// alphanumeric are escaped too: some change the direction of writing.
 fn printable(name: &Name) -> String {
     let mut text = String::new();

@@ -63,7 +63,7 @@ impl StagedFile {
         &self.target
     }
 
-    /// The temporary name. After an exchange the previous content has it.
+    /// Returns the temporary name. After an exchange the previous content has it.
     pub(crate) fn temporary(&self) -> &Path {
         &self.temporary
     }
@@ -155,7 +155,7 @@ fn exchange_names(a: &Path, b: &Path) -> io::Result<()> {
     exchange_by_links(a, b)
 }
 
-/// [`exchange_names`] in steps, for file systems without an exchange; `b` has no file for a moment
+/// Exchanges names as [`exchange_names`] does, but in steps, for file systems without an exchange; `b` has no file for a moment
 /// where there are no links either.
 fn exchange_by_links(a: &Path, b: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(b)?.is_file() {

@@ -14,7 +14,7 @@ pub(crate) fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// An error about an input.
+/// Makes an error about an input.
 pub(crate) fn named(path: &Path, error: &io::Error) -> io::Error {
     let name = if is_standard(path) {
         "standard input".into()
@@ -24,7 +24,7 @@ pub(crate) fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{name}: {error}"))
 }
 
-/// An error about the content of an input.
+/// Makes an error about the content of an input.
 pub(crate) fn unusable(path: &Path, why: impl core::fmt::Display) -> io::Error {
     let error = io::Error::new(io::ErrorKind::InvalidData, why.to_string());
     named(path, &error)
@@ -66,7 +66,7 @@ pub(crate) fn read_small(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(bytes)
 }
 
-/// Text without the byte order mark that some editors write before it.
+/// Returns the text without the byte order mark that some editors write before it.
 pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }

@@ -69,7 +69,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// The request of a line, `None` if no field belongs to one. HashML-DSA with a hash too weak
+    /// Parses the request of a line, `None` if no field belongs to one. HashML-DSA with a hash too weak
     /// for `set` is an error without `allow_weak`.
     pub(crate) fn from_fields(
         fields: &Fields<'_>,
@@ -118,7 +118,7 @@ pub(crate) fn hash_from_name(name: &str) -> Result<PreHash, String> {
     })
 }
 
-/// The error of a hash too weak for the parameter set.
+/// Rejects a hash too weak for the parameter set.
 pub(crate) fn check_strength<P: ParameterSet>(hash: PreHash) -> Result<(), String> {
     if hash.is_strong_enough::<P>() {
         return Ok(());

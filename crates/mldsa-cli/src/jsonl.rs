@@ -81,7 +81,7 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// The next lines, or `None` at the end. The last line needs no end of line; a CR before the
+    /// Returns the next lines, or `None` at the end. The last line needs no end of line; a CR before the
     /// LF is not part of the line.
     pub(crate) fn next_chunk(&mut self) -> io::Result<Option<Chunk<'_>>> {
         loop {
@@ -169,7 +169,7 @@ impl<'a> Chunk<'a> {
         self.lines.len()
     }
 
-    /// The line at `index` as an object with the fields `known`.
+    /// Parses the line at `index` as an object with the fields `known`.
     pub(crate) fn parse(
         &self,
         index: usize,
@@ -223,7 +223,7 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| LineError::new(format!("field \"{name}\" is missing")))
     }
 
-    /// The bytes of a hex field, wiped when dropped.
+    /// Decodes a hex field to bytes that are wiped when dropped.
     pub(crate) fn hex(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, LineError> {
         self.text(name).map(|text| decode(name, text)).transpose()
     }
@@ -232,7 +232,7 @@ impl<'a> Fields<'a> {
         decode(name, self.required(name)?)
     }
 
-    /// The bytes of a hex field that has exactly `N` of them.
+    /// Decodes a hex field of exactly `N` bytes.
     pub(crate) fn hex_array<const N: usize>(
         &self,
         name: &str,
@@ -267,7 +267,7 @@ fn decode(name: &str, text: &str) -> Result<Zeroizing<Vec<u8>>, LineError> {
     Err(LineError::new(why))
 }
 
-/// The message of `serde_json` with the column only: each line is parsed as line 1.
+/// Formats an error of `serde_json` with the column only: each line is parsed as line 1.
 fn without_line_number(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let suffix = format!(" at line {} column {}", error.line(), error.column());

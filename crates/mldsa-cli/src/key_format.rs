@@ -48,7 +48,7 @@ impl Format {
         }
     }
 
-    /// The kind of a public key in this format.
+    /// Returns the kind of a public key in this format.
     pub(crate) fn public_content(self) -> Content {
         match self {
             Self::Pem | Self::Hex | Self::Base64 | Self::Jwk => Content::Text,
@@ -57,7 +57,7 @@ impl Format {
     }
 }
 
-/// Parser of `--set`: 44 or ML-DSA-44, and so on.
+/// Makes the parser of `--set`: 44 or ML-DSA-44, and so on.
 pub(crate) fn set_parser() -> impl TypedValueParser<Value = Set> {
     let values = Set::ALL.into_iter().zip([2, 3, 5]).map(|(set, category)| {
         let name = set.name();
@@ -90,7 +90,7 @@ impl Set {
     }
 }
 
-/// The set and the encoded public key of a SubjectPublicKeyInfo.
+/// Decodes the set and the encoded public key of a SubjectPublicKeyInfo.
 pub(crate) fn decode_public(
     info: SubjectPublicKeyInfoRef<'_>,
 ) -> Result<(Set, Vec<u8>), &'static str> {
@@ -101,7 +101,7 @@ pub(crate) fn decode_public(
     Ok((set, key))
 }
 
-/// Whether the bytes are one DER SEQUENCE.
+/// Returns whether the bytes are one DER SEQUENCE.
 pub(crate) fn is_der(bytes: &[u8]) -> bool {
     AnyRef::from_der(bytes).is_ok_and(|value| value.tag() == Tag::Sequence)
 }

@@ -95,7 +95,7 @@ pub(crate) struct PrivateParts {
 }
 
 impl PrivateParts {
-    /// The parts of a seed and of the public key beside it.
+    /// Makes the parts of a seed and of the public key beside it.
     pub(crate) fn from_seed(seed: Zeroizing<Vec<u8>>, public: Option<Vec<u8>>) -> Self {
         Self {
             public,

@@ -66,7 +66,7 @@ struct Cli {
     command: Command,
 }
 
-/// The version, and what this program uses on this CPU.
+/// Describes the version, and what this program uses on this CPU.
 fn long_version() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {
@@ -110,7 +110,7 @@ impl Command {
         }
     }
 
-    /// The files that it reads and writes, checked before it runs.
+    /// Lists the files that it reads and writes, checked before it runs.
     fn files(&self) -> Files<'_> {
         match self {
             Self::Keygen(args) => args.files(),

@@ -64,7 +64,7 @@ impl MessageArgs {
         self.key.files().read([&*self.file])
     }
 
-    /// The context, at most 255 bytes, or `None` if it is longer.
+    /// Returns the context, at most 255 bytes, or `None` if it is longer.
     pub(crate) fn context(&self) -> Option<Context<'_>> {
         let bytes = match (&self.ctx, &self.ctx_hex) {
             (Some(text), _) => text.as_bytes(),
@@ -80,7 +80,7 @@ impl MessageArgs {
         Ok(Mu::from_bytes(*mu))
     }
 
-    /// `mu` of the message under `key`.
+    /// Hashes the message to `mu` under `key`.
     pub(crate) fn mu<P: ParameterSet>(&self, key: &VerifyingKey<P>) -> io::Result<Mu> {
         let context = self
             .context()

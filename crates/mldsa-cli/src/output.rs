@@ -66,7 +66,7 @@ impl OutputArgs {
         }
     }
 
-    /// The output of a command. Rejects secrets and bytes for a terminal without `--out`.
+    /// Checks the output of a command. Rejects secrets and bytes for a terminal without `--out`.
     pub(crate) fn prepare(&self, content: Content) -> io::Result<Output<'_>> {
         if self.out.is_none() && content != Content::Text && io::stdout().is_terminal() {
             let what = match content {
@@ -94,7 +94,7 @@ pub(crate) fn write_each(results: &[(&Output<'_>, &[u8])]) -> io::Result<()> {
     write_each_after(results, || Ok(()))
 }
 
-/// [`write_each`] with an operation that has to succeed before a file takes its name.
+/// Writes as [`write_each`] does, with an operation that has to succeed before a file takes its name.
 pub(crate) fn write_each_after(
     results: &[(&Output<'_>, &[u8])],
     last: impl FnOnce() -> io::Result<()>,
@@ -241,14 +241,14 @@ impl<'a> Output<'a> {
         is_standard_output(self.path)
     }
 
-    /// An error about this output. The kind is dropped: a closed named pipe is an error, unlike a
+    /// Makes an error about this output. The kind is dropped: a closed named pipe is an error, unlike a
     /// closed standard output.
     fn named(&self, error: &io::Error) -> io::Error {
         io::Error::other(format!("{}: {error}", name(self.path)))
     }
 }
 
-/// Whether the file is written into and never replaced.
+/// Returns whether the file is written into and never replaced.
 #[cfg(unix)]
 fn is_stream(kind: FileType) -> bool {
     use std::os::unix::fs::FileTypeExt;

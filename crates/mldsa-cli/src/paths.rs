@@ -82,7 +82,7 @@ fn rejected(why: String) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// A path in a message about a result.
+/// Formats a path for a message about a result.
 pub(crate) fn name(path: &Path) -> String {
     if is_standard(path) {
         "standard output".into()
@@ -91,7 +91,7 @@ pub(crate) fn name(path: &Path) -> String {
     }
 }
 
-/// Whether a directory has the file in it, `levels` deep at most: no deeper than the directories
+/// Returns whether a directory has the file in it, `levels` deep at most: no deeper than the directories
 /// of a committee, so that no cycle of links is followed.
 fn contains(directory: &Path, file: &FileId, levels: u8) -> bool {
     levels > 0
@@ -131,7 +131,7 @@ impl FileId {
         })
     }
 
-    /// `None` for the standard streams: the system does not name their files.
+    /// Identifies a file; `None` for the standard streams, because the system does not name their files.
     #[cfg(not(unix))]
     fn of(path: &Path, _: fn() -> io::Result<File>) -> Option<Self> {
         let path = fs::canonicalize(path).ok()?;
@@ -139,20 +139,20 @@ impl FileId {
         Some(Self { path, kind })
     }
 
-    /// Whether reading it leaves its content.
+    /// Returns whether reading it leaves its content.
     fn is_kept(&self) -> bool {
         self.kind.is_file() || self.kind.is_dir()
     }
 }
 
-/// Whether a path is standard output, also under a name such as `/dev/stdout`.
+/// Returns whether a path is standard output, also under a name such as `/dev/stdout`.
 pub(crate) fn is_standard_output(path: &Path) -> bool {
     let id = |path: &Path| FileId::of(path, standard_output);
     is_standard(path)
         || (cfg!(unix) && id(path).is_some_and(|file| id(STANDARD.as_ref()) == Some(file)))
 }
 
-/// Whether the open file still has this name.
+/// Returns whether the open file still has this name.
 pub(crate) fn is_still(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -168,7 +168,7 @@ pub(crate) fn is_still(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Whether two paths, which need not exist, are one location.
+/// Returns whether two paths, which need not exist, are one location.
 pub(crate) fn same_location(a: &Path, b: &Path) -> bool {
     let [first, second] = [a, b].map(|path| FileId::of(path, standard_output));
     a == b || (first.is_some() && first == second) || {
@@ -177,7 +177,7 @@ pub(crate) fn same_location(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// The absolute path without links and `..`. Components that do not exist yet count as
+/// Resolves a path to the absolute one without links and `..`. Components that do not exist yet count as
 /// directories.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;

@@ -5,12 +5,12 @@ use std::io;
 
 use zeroize::Zeroizing;
 
-/// `N` fresh random bytes.
+/// Draws `N` fresh random bytes.
 pub(crate) fn random<const N: usize>() -> io::Result<Zeroizing<[u8; N]>> {
     random_from(getrandom::fill)
 }
 
-/// Random bytes from `fill`. A generator that leaves zeros is an error: a working one does so with
+/// Draws random bytes from `fill`. A generator that leaves zeros is an error: a working one does so with
 /// a chance of 2^-256 for 32 bytes.
 fn random_from<const N: usize, E: Display>(
     fill: impl FnOnce(&mut [u8]) -> Result<(), E>,

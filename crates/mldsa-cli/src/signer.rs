@@ -191,7 +191,7 @@ impl<P: ParameterSet> Keys<P> {
         (0..self.origins.len()).map(prepare).collect()
     }
 
-    /// The answer to a line before it is signed.
+    /// Makes the answer to a line before it is signed.
     fn answer(&self, line: usize) -> Result<Answer, LineError> {
         let key = self.get(self.of_line[line]).map_err(Clone::clone)?;
         Ok(Answer {

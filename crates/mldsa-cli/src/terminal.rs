@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 
 use zeroize::Zeroizing;
 
-/// Standard output without the buffer of the standard library, which is never wiped.
+/// Opens standard output without the buffer of the standard library, which is never wiped.
 #[cfg(unix)]
 pub(crate) fn standard_output() -> io::Result<File> {
     use std::os::fd::AsFd;
@@ -27,7 +27,7 @@ pub(crate) fn print(bytes: impl AsRef<[u8]>) -> io::Result<()> {
         .map_err(|error| output_error(&error))
 }
 
-/// Standard output for a result that is nowhere else: a signature or a key. The standard library
+/// Opens standard output for a result that is nowhere else: a signature or a key. The standard library
 /// opens `/dev/null` for reading and writing where the stream is closed, and writing there would
 /// lose the result without an error.
 pub(crate) fn result_output() -> io::Result<File> {
@@ -60,7 +60,7 @@ pub(crate) fn prompt(question: &str) -> Option<io::Result<Zeroizing<Vec<u8>>>> {
     Some(answer.map(|password| Zeroizing::new(password.into_bytes())))
 }
 
-/// An error of standard output. The kind is kept: `main` ignores a closed pipe.
+/// Makes an error of standard output. The kind is kept: `main` ignores a closed pipe.
 pub(crate) fn output_error(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("standard output: {error}"))
 }
@@ -73,7 +73,7 @@ pub(crate) fn complain(what: impl Display) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-/// [`complain`] for errors of clap: with clap's colours, unless an argument has characters that
+/// Prints errors of clap: with clap's colours, unless an argument has characters that
 /// are escaped.
 pub(crate) fn complain_of_arguments(error: &clap::Error) {
     let plain = error.to_string();

@@ -47,7 +47,7 @@ pub enum PrivateKeyChoice<'a> {
 const SEED_TAG: TagNumber = TagNumber(0);
 
 impl<'a> PrivateKeyChoice<'a> {
-    /// Which form this is.
+    /// Returns which form this is.
     #[must_use]
     pub fn form(&self) -> PrivateKeyForm {
         match self {
@@ -71,7 +71,7 @@ impl<'a> PrivateKeyChoice<'a> {
         Ok(key)
     }
 
-    /// [`Self::signing_key`] in caller memory: the key is not moved.
+    /// Imports as [`Self::signing_key`] does, into caller memory: the key is not moved.
     ///
     /// # Errors
     /// As [`SigningKey::from_expanded_bytes`].
@@ -104,7 +104,7 @@ impl<'a> PrivateKeyChoice<'a> {
         }
     }
 
-    /// `None` if the form needs a seed that the key does not have.
+    /// Chooses the parts of a form; `None` if it needs a seed that the key does not have.
     #[cfg(feature = "alloc")]
     fn of<P: ParameterSet>(key: &'a SigningKey<P>, form: PrivateKeyForm) -> Option<Self> {
         let expanded = key.expanded().as_ref();
@@ -241,7 +241,7 @@ fn check_enclosed<P: ParameterSet>(
 
 #[cfg(feature = "alloc")]
 impl<P: ParameterSet> SigningKey<P> {
-    /// PKCS#8 in a chosen form, wiped on drop: 54 bytes for a seed, `SK_LEN`
+    /// Encodes PKCS#8 in a chosen form, wiped on drop: 54 bytes for a seed, `SK_LEN`
     /// and 28 or 66 more for the others.
     ///
     /// # Errors
@@ -257,7 +257,7 @@ impl<P: ParameterSet> SigningKey<P> {
         ::pkcs8::SecretDocument::try_from(info)
     }
 
-    /// [`Self::to_pkcs8_der_as`] in PEM, label `PRIVATE KEY`.
+    /// Encodes as [`Self::to_pkcs8_der_as`] does, in PEM with the label `PRIVATE KEY`.
     ///
     /// # Errors
     /// As [`Self::to_pkcs8_der_as`].
@@ -274,7 +274,7 @@ impl<P: ParameterSet> SigningKey<P> {
 
 #[cfg(feature = "alloc")]
 impl<P: ParameterSet> ::pkcs8::EncodePrivateKey for SigningKey<P> {
-    /// The seed form; for a key that was imported without its seed, the expanded
+    /// Encodes the seed form; for a key that was imported without its seed, the expanded
     /// form.
     fn to_pkcs8_der(&self) -> Result<::pkcs8::SecretDocument> {
         self.to_pkcs8_der_as(match self.seed() {

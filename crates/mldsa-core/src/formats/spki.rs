@@ -10,7 +10,7 @@ use ::spki::{
 use crate::keys::{SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
 
-/// The object identifier of pure ML-DSA with the set `P`:
+/// Returns the object identifier of pure ML-DSA with the set `P`:
 /// 2.16.840.1.101.3.4.3.17, .18 or .19.
 const fn object_identifier<P: ParameterSet>() -> ObjectIdentifier {
     match P::CATEGORY {
@@ -20,7 +20,7 @@ const fn object_identifier<P: ParameterSet>() -> ObjectIdentifier {
     }
 }
 
-/// The algorithm identifier of keys and signatures: parameters are absent.
+/// Returns the algorithm identifier of keys and signatures: parameters are absent.
 pub(crate) const fn algorithm<Params, P: ParameterSet>() -> AlgorithmIdentifier<Params> {
     AlgorithmIdentifier {
         oid: object_identifier::<P>(),
@@ -73,7 +73,7 @@ impl<P: ParameterSet> SignatureAlgorithmIdentifier for SigningKey<P> {
 
 #[cfg(feature = "alloc")]
 impl<P: ParameterSet> ::spki::EncodePublicKey for VerifyingKey<P> {
-    /// 1334, 1974 or 2614 bytes.
+    /// Encodes 1334, 1974 or 2614 bytes.
     fn to_public_key_der(&self) -> Result<::spki::Document> {
         let key = ::spki::der::asn1::BitStringRef::from_bytes(self.as_ref())?;
         ::spki::Document::encode_msg(&SubjectPublicKeyInfoRef {
