@@ -114,15 +114,18 @@ impl Entry {
     fn state(&self) -> Option<String> {
         let temporary = number(&self.temporary);
         let [target, kept] = [&self.target, &self.temporary].map(|path| path.display());
-        if number(&self.target) == Some(self.new) {
-            Some(match temporary {
-                Some(file) if file != self.new => {
-                    format!("{target} is replaced, and its previous content is in {kept}")
-                }
-                _ => format!("{target} is written"),
-            })
-        } else {
-            temporary.map(|_| format!("{target} is not written, and its content is in {kept}"))
+        match (number(&self.target), temporary) {
+            (Some(found), Some(file)) if found == self.new && file != self.new => Some(format!(
+                "{target} is replaced, and its previous content is in {kept}"
+            )),
+            (Some(found), _) if found == self.new => Some(format!("{target} is written")),
+            (_, None) => None,
+            (Some(_), Some(_)) => Some(format!(
+                "{target} has its previous content, and the new content is in {kept}"
+            )),
+            (None, Some(_)) => Some(format!(
+                "{target} is not written, and its content is in {kept}"
+            )),
         }
     }
 }

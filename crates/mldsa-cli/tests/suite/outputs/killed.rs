@@ -91,6 +91,58 @@ fn the_next_run_names_what_a_killed_run_left() {
     assert_eq!(run.stderr, "");
 }
 
+/// A run that was killed between two names left a journal: the next one says what is where.
+#[test]
+fn the_next_run_says_which_of_two_files_is_replaced() {
+    use std::os::unix::fs::MetadataExt;
+
+    for old in [true, false] {
+        let folder = Folder::new("outputs-journal");
+        // The state after the first of the two names.
+        folder.put("public", b"new public");
+        folder.put("mldsa-b.tmp", b"new private");
+        if old {
+            folder.put("mldsa-a.tmp", b"old public");
+            folder.put("private", b"old private");
+        }
+        let entry = |target: &str, temporary: &str, new: &str| {
+            let file = fs::metadata(folder.0.join(new)).unwrap();
+            serde_json::json!({
+                "target": folder.at(target),
+                "temporary": folder.at(temporary),
+                "new": [file.dev(), file.ino()],
+            })
+        };
+        let entries = serde_json::json!([
+            entry("public", "mldsa-a.tmp", "public"),
+            entry("private", "mldsa-b.tmp", "mldsa-b.tmp"),
+        ]);
+        folder.put("mldsa-c.journal", entries.to_string().as_bytes());
+        let run = folder.good("keygen --set 44 --out other");
+        let states = if old {
+            [
+                "is replaced, and its previous content is in",
+                "has its previous content, and the new content is in",
+            ]
+        } else {
+            ["is written;", "is not written, and its content is in"]
+        };
+        for state in states {
+            assert!(run.stderr.contains(state), "{}", run.stderr);
+        }
+        assert!(
+            run.stderr.contains("then delete ./mldsa-c.journal"),
+            "{}",
+            run.stderr
+        );
+        assert!(!run.stderr.contains("is left by"), "{}", run.stderr);
+        // A journal that is no journal is named too.
+        folder.put("mldsa-c.journal", b"junk");
+        let run = folder.good("keygen --set 44 --out another");
+        assert!(run.stderr.contains("mldsa-c.journal"), "{}", run.stderr);
+    }
+}
+
 /// Closed standard output is an error where the result would be lost.
 #[test]
 fn closed_standard_output_is_an_error() {
