@@ -99,8 +99,6 @@ pub(crate) fn write_each_after(
     results: &[(&Output<'_>, &[u8])],
     last: impl FnOnce() -> io::Result<()>,
 ) -> io::Result<()> {
-    #[cfg(unix)]
-    interrupt::watch();
     let mut staged = Vec::new();
     let mut streams = Vec::new();
     for (output, bytes) in results {
@@ -175,6 +173,11 @@ impl<'a> Output<'a> {
             }
         };
         check().map_err(|error| output.named(&error))?;
+        // Before there are secrets: a new thread inherits the registers.
+        #[cfg(unix)]
+        if !output.is_standard() {
+            interrupt::watch();
+        }
         Ok(output)
     }
 

@@ -125,8 +125,6 @@ fn from_der<P: ParameterSet>(der: &[u8], form: PrivateKeyForm) -> Option<bool> {
 /// The seed alone: PKCS#8, COSE, JWK and serde.
 fn seeds<P: ParameterSet>() {
     let key = key::<P>();
-    let vk = key.verifying_key();
-    let seed = key.seed().expect("from a seed");
     let exposed = SerializableSigningKey(self::key::<P>());
 
     let der = key.to_pkcs8_der().expect("encodes");
