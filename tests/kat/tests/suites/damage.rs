@@ -122,7 +122,7 @@ fn from_der<P: ParameterSet>(der: &[u8], form: PrivateKeyForm) -> Option<bool> {
     Some(key.to_pkcs8_der_as(form).expect("a form it has").as_bytes() == der)
 }
 
-/// The seed alone: PKCS#8, COSE, JWK and serde.
+/// The seed alone: PKCS#8 and serde.
 fn seeds<P: ParameterSet>() {
     let key = key::<P>();
     let exposed = SerializableSigningKey(self::key::<P>());
