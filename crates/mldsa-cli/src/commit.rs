@@ -47,7 +47,9 @@ impl StagedFile {
             names.push(file.path().to_owned());
             file.into_parts()
         };
-        // Tells a file in use from one that a killed run left. Not every file system has locks.
+        // Tells a file in use from one that a killed run left. Not every file system has locks, and
+        // those of Windows keep others from reading the file.
+        #[cfg(unix)]
         let _ = file.try_lock();
         file.write_all(bytes)?;
         file.sync_all()?;
@@ -59,11 +61,13 @@ impl StagedFile {
         })
     }
 
+    #[cfg(unix)]
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }
 
     /// Returns the temporary name. After an exchange the previous content has it.
+    #[cfg(unix)]
     pub(crate) fn temporary(&self) -> &Path {
         &self.temporary
     }
