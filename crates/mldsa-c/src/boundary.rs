@@ -125,7 +125,8 @@ pub(crate) unsafe fn copy_out(
     // SAFETY: the contract of this function.
     unsafe {
         fill_out(bytes.len(), buffer, len, |out| {
-            Ok(out.copy_from_slice(bytes))
+            out.copy_from_slice(bytes);
+            Ok(())
         })
     }
 }
