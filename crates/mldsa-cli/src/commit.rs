@@ -14,7 +14,7 @@ use crate::paths::is_still;
 /// Access to a new file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Mode 0600.
+    /// Mode 0600. On Windows a file inherits the access of its folder.
     Owner,
     /// The mode that the umask gives.
     Umask,
