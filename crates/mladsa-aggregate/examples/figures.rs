@@ -12,9 +12,9 @@
 mod committee;
 
 use core::alloc::{GlobalAlloc, Layout};
+use core::hint::black_box;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::alloc::System;
-use std::hint::black_box;
 use std::sync::Arc;
 
 use committee::*;
@@ -84,7 +84,9 @@ fn main() {
         (nine_keys.2 - one_key.2) / 8,
     );
     line("ContentKeyDerive with its leaf, of eight", key);
-    let register = |n: u64| drop(member(n as usize, &one).register(Deterministic).unwrap());
+    let register = |n: u64| {
+        black_box(member(n as usize, &one).register(Deterministic).unwrap());
+    };
     let enrolled = measure(200, register);
     line(
         "MemberKeyGen with proof of possession, and one content key",

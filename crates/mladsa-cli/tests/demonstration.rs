@@ -2,11 +2,11 @@
 //! stores and certificates.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use core::time::Duration;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
-use std::time::Duration;
 
 struct Folder(tempfile::TempDir);
 

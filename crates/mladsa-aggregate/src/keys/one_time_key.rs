@@ -215,7 +215,7 @@ mod tests {
     fn lane_derivation_equals_single_derivation() {
         let matrix = Matrix::expand(&[1; 32]);
         let seeds: Vec<MasterSeed> = (0..17).map(|n| MasterSeed::from_bytes(&[n; 32])).collect();
-        let contents = [&b"a"[..], b"a longer content", b"c"].map(|content| Label::new(content));
+        let contents = [&b"a"[..], b"a longer content", b"c"].map(Label::new);
         for n in [0, 1, 7, 8, 9, 17] {
             let keys: Vec<(&MasterSeed, &Label)> =
                 seeds.iter().zip(contents.iter().cycle()).take(n).collect();

@@ -66,9 +66,7 @@ impl Place {
     }
 
     pub fn file(&self, n: usize, name: &str) -> PathBuf {
-        match name {
-            _ => self.path.join(format!("{}-{name}.{n}", self.epoch)),
-        }
+        self.path.join(format!("{}-{name}.{n}", self.epoch))
     }
 
     fn member(&self, n: usize) -> Member {

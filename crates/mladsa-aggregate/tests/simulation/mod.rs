@@ -84,14 +84,17 @@ impl Fault {
     }
 }
 
+/// Receiver, sender and bytes of a message.
+pub type Packet = (usize, usize, Arc<[u8]>);
+
 /// A network, and the committee that decides over it.
 pub struct Simulation {
     pub faults: Vec<Fault>,
     pub task: SigningTask,
     pub group: Group,
     pub sessions: Vec<Option<Session>>,
-    // by arrival: receiver, sender, bytes
-    pub in_transit: BTreeMap<(u64, u64), (usize, usize, Arc<[u8]>)>,
+    // by arrival
+    pub in_transit: BTreeMap<(u64, u64), Packet>,
     /// Lost and repeated messages of 1,000.
     pub loss: u64,
     pub repeated: u64,
