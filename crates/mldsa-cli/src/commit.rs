@@ -35,6 +35,8 @@ impl StagedFile {
     pub(crate) fn write(target: &Path, bytes: &[u8], access: Access) -> io::Result<Self> {
         let mut builder = Builder::new();
         builder.prefix("mldsa-").suffix(".tmp");
+        #[cfg(not(unix))]
+        let _ = access;
         #[cfg(unix)]
         if access == Access::Umask {
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
