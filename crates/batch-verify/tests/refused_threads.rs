@@ -95,16 +95,11 @@ fn set_limit(threads: impl Fn(&libc::rlimit) -> libc::rlim_t) {
         rlim_max: 0,
     };
     // SAFETY: `limit` is valid for writes.
-    assert_eq!(
-        unsafe { libc::getrlimit(libc::RLIMIT_NPROC, &raw mut limit) },
-        0
-    );
+    let got = unsafe { libc::getrlimit(libc::RLIMIT_NPROC, &raw mut limit) };
     limit.rlim_cur = threads(&limit);
     // SAFETY: `limit` is valid for reads.
-    assert_eq!(
-        unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &raw const limit) },
-        0
-    );
+    let set = unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &raw const limit) };
+    assert_eq!((got, set), (0, 0));
 }
 
 fn build(threads: Option<Threads>) -> Result<Committee<MlDsa44>, BuildError> {

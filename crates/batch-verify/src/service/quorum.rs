@@ -181,10 +181,10 @@ impl<P: ParameterSet> Shared<P> {
     pub(super) fn run_quorum(&self, mut quorum: Box<QueuedQuorum<P>>) {
         if quorum.cancelled.load(Ordering::Relaxed) {
             self.lock().stats.cancelled += 1;
-            return self.abandon_quorums(vec![quorum]);
+            return self.abandon_quorums([quorum]);
         }
         let Some(slice) = catch(|| self.slice(&quorum)) else {
-            return self.abandon_quorums(vec![quorum]);
+            return self.abandon_quorums([quorum]);
         };
         let Source { peer, .. } = quorum.source;
         for &(vote, place) in &slice.verified {
@@ -207,7 +207,7 @@ impl<P: ParameterSet> Shared<P> {
         }
         drop(state);
         if !quorum.count.wanted().is_empty() {
-            return self.abandon_quorums(vec![quorum]);
+            return self.abandon_quorums([quorum]);
         }
         let QueuedQuorum {
             bytes, generation, ..
@@ -257,17 +257,17 @@ impl<P: ParameterSet> Shared<P> {
     }
 
     /// Answers quorums with `Abandoned`.
-    pub(super) fn abandon_quorums(&self, quorums: Vec<Box<QueuedQuorum<P>>>) {
-        for quorum in &quorums {
+    pub(super) fn abandon_quorums(&self, quorums: impl IntoIterator<Item = Box<QueuedQuorum<P>>>) {
+        let abandon = |quorum: Box<QueuedQuorum<P>>| {
+            let (bytes, generation) = (quorum.bytes, quorum.generation);
             self.limit(quorum.source.peer, |limiter, peer| {
-                limiter.release(peer, quorum.bytes);
+                limiter.release(peer, bytes);
             });
-        }
-        let generations: Vec<u64> = quorums.iter().map(|quorum| quorum.generation).collect();
-        // The senders are dropped. A waker is the caller's code.
-        for quorum in quorums {
+            // The sender is dropped. A waker is the caller's code.
             catch(|| drop(quorum));
-        }
+            generation
+        };
+        let generations: Vec<u64> = quorums.into_iter().map(abandon).collect();
         self.complete(generations);
     }
 }

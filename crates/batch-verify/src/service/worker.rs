@@ -54,6 +54,9 @@ enum Treatment {
     Fresh,
 }
 
+/// A vote of a batch with its treatment and answer.
+type Answered<P> = (Box<Entry<P>>, (Treatment, Result<(), ServiceError>));
+
 impl<P: ParameterSet> Shared<P> {
     pub(super) fn new(
         builder: ServiceBuilder<P>,
@@ -246,7 +249,7 @@ impl<P: ParameterSet> Shared<P> {
                 (treatment, verdict.unwrap_or(Err(ServiceError::Abandoned)))
             }
         });
-        let answers: Vec<_> = entries.into_iter().zip(plan).collect();
+        let answers: Vec<Answered<P>> = entries.into_iter().zip(plan).collect();
         self.count_batch(&answers);
         for (entry, (treatment, answer)) in &answers {
             let verdict = match answer {
@@ -312,7 +315,7 @@ impl<P: ParameterSet> Shared<P> {
     }
 
     /// Records a batch and its senders.
-    fn count_batch(&self, answers: &[(Box<Entry<P>>, (Treatment, Result<(), ServiceError>))]) {
+    fn count_batch(&self, answers: &[Answered<P>]) {
         let now = Instant::now();
         let mut state = self.lock();
         state.stats.batches += 1;

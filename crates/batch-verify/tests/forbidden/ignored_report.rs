@@ -4,7 +4,7 @@
 use batch_verify::*;
 
 fn f(verifier: &CommitteeVerifier<mldsa_core::MlDsa44>, votes: &[Vote]) {
-    verifier.verify(votes.iter().copied());
+    verifier.verify_batch(votes.iter().copied());
 }
 
 fn main() {}

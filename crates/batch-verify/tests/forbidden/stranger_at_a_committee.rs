@@ -4,7 +4,7 @@
 use batch_verify::*;
 
 fn f(verifier: &CommitteeVerifier<mldsa_core::MlDsa44>, item: Item) -> Report {
-    verifier.verify([item])
+    verifier.verify_batch([item])
 }
 
 fn main() {}

@@ -1,6 +1,6 @@
 //! Accelerators: honest, lying, failing ones give the same reports.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use batch_verify::{
     Accelerator, AcceleratorError, AcceleratorJob, AcceleratorMessage, BatchVerifier,

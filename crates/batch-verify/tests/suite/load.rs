@@ -4,7 +4,7 @@
 
 mod entries;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use batch_verify::{
     BatchVerifier, Committee, CommitteeBuilder, CommitteeVerifier, KeyStorage, MemberId, Mode,

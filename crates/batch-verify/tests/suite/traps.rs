@@ -4,8 +4,8 @@
 use std::sync::{Arc, Barrier, mpsc};
 
 use batch_verify::{
-    BatchVerifier, Committee, EquivocationError, QuorumError, QuorumRule, RejectReason,
-    ServiceError, Threads, Threshold, VerificationService, Vote,
+    Committee, EquivocationError, QuorumError, QuorumRule, RejectReason, ServiceError, Threads,
+    Threshold, VerificationService, Vote,
 };
 use mldsa_core::{Context, MlDsa44, Randomness};
 
