@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::json_request::{Set, with_set};
 use crate::key_format::SEED_LEN;
-use crate::keyfile::{Content, PrivateParts};
+use crate::key_parts::{Content, PrivateParts};
 
 const KTY: i64 = 1;
 const ALG: i64 = 3;

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::Status;
 use crate::json_request::with_set;
-use crate::keyfile::{Content, KeyFile, KeyFileArgs};
+use crate::key_parts::Content;
+use crate::keyfile::{KeyFile, KeyFileArgs};
 use crate::paths::Files;
 use crate::terminal::print;
 

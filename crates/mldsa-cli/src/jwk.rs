@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::json_request::{Set, with_set};
 use crate::key_format::SEED_LEN;
-use crate::keyfile::{Content, PrivateParts};
+use crate::key_parts::{Content, PrivateParts};
 
 /// The members that make a key; others are ignored. Escapes are errors: they would be decoded into
 /// memory that is not wiped.

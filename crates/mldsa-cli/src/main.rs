@@ -26,6 +26,7 @@ mod jsonl;
 mod jwk;
 mod key_format;
 mod key_output;
+mod key_parts;
 mod keyfile;
 mod keygen;
 #[cfg(unix)]

@@ -12,7 +12,7 @@ use mldsa_core::spki::SubjectPublicKeyInfoRef;
 use mldsa_core::{ParameterSet, PemError};
 use zeroize::Zeroizing;
 
-use super::{Content, KeyFile, KeyOptions, PrivateParts};
+use super::{KeyFile, KeyOptions};
 use crate::certificate::{Certificate, Claims};
 use crate::encrypted::{PasswordArgs, WRONG_PASSWORD, decrypt};
 use crate::input::{read_small, unusable, without_mark};
@@ -21,6 +21,7 @@ use crate::key_format::{
     Format, LABELS, NOT_SPKI, SEED_LEN, Structure, decode_public, holds_private_key, is_der,
     label_hint,
 };
+use crate::key_parts::{Content, PrivateParts};
 use crate::text::{from_base64, from_hex, is_digits};
 use crate::{cose, jwk};
 
@@ -230,17 +231,15 @@ fn older_form<P: ParameterSet>(inner: &[u8]) -> Option<PrivateParts> {
         Ok(PrivateKeyChoice::Expanded(content)) if inner.len() != SEED_LEN => Some(content),
         _ => None,
     };
-    let named = |parts, name| PrivateParts {
-        older_form: Some(name),
-        ..parts
+    let named = |mut parts: PrivateParts, name| {
+        parts.older_form = Some(name);
+        parts
     };
     let pair = |bytes: &[u8]| {
         let (secret, public) = bytes.split_at_checked(P::SK_LEN)?;
-        let public = (public.len() == P::PK_LEN).then(|| public.to_vec());
-        Some(PrivateParts {
-            public: Some(public?),
-            ..owned(Expanded, &[secret])
-        })
+        let mut parts = owned(Expanded, &[secret]);
+        parts.public = Some(public.to_vec());
+        (public.len() == P::PK_LEN).then_some(parts)
     };
     match (inner.len(), wrapped) {
         (SEED_LEN, _) => Some(named(owned(Seed, &[inner]), "seed without a tag")),
