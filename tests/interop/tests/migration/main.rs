@@ -5,11 +5,17 @@ mod from_fips204;
 mod from_ml_dsa;
 mod generic;
 
+/// Signs a message under a context with the key of a seed.
+type Sign = fn(seed: &[u8; 32], message: &[u8], context: &[u8]) -> Option<Vec<u8>>;
+
+/// Tells whether a signature of a message under a context is valid.
+type Verify = fn(public_key: &[u8], message: &[u8], context: &[u8], signature: &[u8]) -> bool;
+
 /// What an application asks of its signature crate.
 struct Application {
     public_key: fn(seed: &[u8; 32]) -> Vec<u8>,
-    sign: fn(seed: &[u8; 32], message: &[u8], context: &[u8]) -> Option<Vec<u8>>,
-    verify: fn(public_key: &[u8], message: &[u8], context: &[u8], signature: &[u8]) -> bool,
+    sign: Sign,
+    verify: Verify,
 }
 
 /// Runs both forms on the same inputs.
