@@ -31,6 +31,7 @@ impl<'a> Context<'a> {
     }
 
     /// Reads a context of at most 255 bytes after its length in one byte, as `mu` hashes it.
+    #[cfg(feature = "unstable-internals")]
     pub(crate) fn framed(frame: &'a [u8; 256]) -> Self {
         let [len, rest @ ..] = frame;
         Self(&rest[..usize::from(*len)])
