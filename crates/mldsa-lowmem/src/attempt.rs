@@ -194,6 +194,8 @@ fn w_slot(bytes: &mut [u8], attempt: u16, i: usize) -> &mut [u8] {
 }
 
 impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
+    // The slices are in a frame of their own, which ends before a pass goes deeper.
+    #[inline(never)]
     fn report(&mut self, progress: Progress) -> Result<(), SignError> {
         let workspace = self.workspace.bytes.as_mut();
         let memory = [&mut *self.c_tilde, &mut *self.z, &mut *self.hint, workspace];
