@@ -5,7 +5,9 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use batch_verify::{BatchVerifier, Committee, CommitteeVerifier, KeyStorage, MemberId, Mode, Report, Threads, Vote};
+use batch_verify::{
+    Committee, CommitteeVerifier, KeyStorage, MemberId, Mode, Report, Threads, Vote,
+};
 use mldsa_core::internals::{Expansion, JobMessage, NttPoly, Verification, verify_lanes};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyError, VerifyingKey};
 use rayon::prelude::*;
@@ -68,7 +70,7 @@ impl Round {
 /// Way to verify a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// `BatchVerifier` with a prepared key set.
+    /// `CommitteeVerifier` with prepared keys.
     Batch(Mode, KeyStorage),
     /// The lanes of `mldsa-core` alone, over the batch sorted by key: without checks, plan and
     /// verdicts.
