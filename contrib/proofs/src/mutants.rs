@@ -1,6 +1,6 @@
 //! Changes of the kernels by hand, each of which a row has to refuse.
 
-use iced_x86::{Decoder, DecoderOptions, Encoder, Instruction, Mnemonic as M, OpKind, Register};
+use iced_x86::{Decoder, DecoderOptions, Encoder, Instruction, Mnemonic as M, OpKind};
 use mldsa_core::internals::kernels::ENTRIES;
 
 use crate::faults::{LEAK, refusal};
@@ -10,7 +10,7 @@ use crate::prove::prove;
 use crate::reference::{Q, ZETA, power, round_constant};
 use crate::rejection::{self, Of};
 use crate::row::{ALIGN, Argument, Report};
-use crate::rows::{Row, row};
+use crate::rows::row;
 use crate::{operations, parallel, permutations};
 
 /// Bytes that are changed: address, and the bits of the byte.
@@ -315,31 +315,24 @@ pub(crate) fn run(program: &Program, aarch64: &Program) -> Result<bool, String> 
     Ok(refused == all)
 }
 
-/// Whether an aligned store in the place of another is refused where the type of polynomials is
-/// aligned to four bytes, and only there.
+/// Whether the aligned stores of a kernel are refused where the type of polynomials is aligned to
+/// four bytes, and only there.
 fn unaligned(image: &Image, all: &[Place]) -> Result<bool, String> {
     let is_it = |(backend, _, row): &&Place| *backend == "avx512" && row.kernel == "inv_ntt";
-    let (backend, at, row) = all.iter().find(is_it).ok_or("no row")?;
-    let report = prove(image, backend, *at, row, 0..1);
-    let change = changes(image, &report, &Mutant::LastCode(aligned_store)).ok_or("no store")?;
-    let mut image = image.clone();
-    change.iter().for_each(|&(at, bits)| image.change(at, bits));
-    let with = |alignment: i64| -> Option<Row> {
-        let mut row = crate::rows::rows()
-            .into_iter()
-            .find(|row| row.kernel == "inv_ntt")?;
+    let (backend, at, _) = all.iter().find(is_it).ok_or("no row")?;
+    let with = |alignment: i64| {
+        let mut rows = crate::rows::rows().into_iter();
+        let mut row = rows.find(|row| row.kernel == "inv_ntt")?;
         for argument in &mut row.arguments {
             if let Argument::Polynomials { align, .. } | Argument::Output { align, .. } = argument {
                 *align = alignment;
             }
         }
-        Some(row)
+        Some(refusal(&prove(image, backend, *at, &row, 0..1)))
     };
-    let rows = with(ALIGN).zip(with(4)).ok_or("no row")?;
-    let of = |row: &Row| refusal(&prove(&image, backend, *at, row, 0..1));
-    let found = [of(&rows.0), of(&rows.1)];
-    println!("aligned store, {backend}::inv_ntt: {found:?}");
-    Ok(found[0].is_none() && found[1].is_some())
+    let found = with(ALIGN).zip(with(4)).ok_or("no row")?;
+    println!("polynomials aligned to {ALIGN} and to 4, {backend}::inv_ntt: {found:?}");
+    Ok(found.0.is_none() && found.1.is_some())
 }
 
 /// Whether a kernel of AVX2 in the table of the portable backend is refused.
@@ -383,19 +376,6 @@ fn unknown_table(image: &Image) -> Result<bool, String> {
     let result = places(&image, &|_, _| true).map(|all| all.len());
     println!("table of an unknown name: {result:?}");
     Ok(result.is_err())
-}
-
-/// A store that needs an aligned address.
-fn aligned_store(i: &Instruction, bytes: &[u8], at: u64) -> Option<Change> {
-    let is_store = i.op_kind(0) == OpKind::Memory && i.memory_base() != Register::RSP;
-    let is_it = is_store && matches!(i.mnemonic(), M::Vmovdqu64 | M::Vmovdqu32 | M::Vmovups);
-    match i.mnemonic() {
-        // The prefix F3 becomes 66.
-        M::Vmovdqu64 | M::Vmovdqu32 if is_it && bytes[0] == 0x62 => Some(vec![(at + 2, 3)]),
-        // The opcode 11 becomes 29.
-        M::Vmovups if is_it && bytes[0] == 0x62 => Some(vec![(at + 4, 0x11 ^ 0x29)]),
-        _ => None,
-    }
 }
 
 /// Whether a permutation is found in the program without names, and is not with another rotation.
