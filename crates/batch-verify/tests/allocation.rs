@@ -217,6 +217,9 @@ fn huge_batches_leave_no_memory() {
     assert!(!verifier.verify_batch(votes()).all_valid());
     assert!(!service.verify_batch(votes()).all_valid());
     let change = region.change();
-    let kept = change.bytes_allocated - change.bytes_deallocated;
-    assert!(kept < 1 << 20, "{kept} bytes");
+    // The end of another test can free memory in between.
+    assert!(
+        change.bytes_allocated < change.bytes_deallocated + (1 << 20),
+        "{change:?}"
+    );
 }
