@@ -125,7 +125,7 @@ pub mod bounds {
     use crate::params::Q;
 
     const Q64: i64 = Q as i64;
-    /// What [`ntt`](super::Kernels::ntt) adds to the largest magnitude of its input.
+    /// What the entry `ntt` adds to the largest magnitude of its input.
     pub const NTT_GROWTH: i64 = 10 * Q64;
     /// Input of the transform, so that sums stay below 2^31.
     pub const NTT_IN: i64 = (1 << 31) - NTT_GROWTH;
