@@ -120,7 +120,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
 }
 
 impl<P: ParameterSet> Committee<P> {
-    /// Returns a verifier of votes with default options: [`Mode::Full`] and [`Threads::Shared`](crate::Threads::Shared).
+    /// Returns a verifier of votes with default options: [`Mode::Full`](crate::Mode::Full) and [`Threads::Shared`](crate::Threads::Shared).
     #[must_use]
     pub fn verifier(&self) -> CommitteeVerifier<P> {
         let scheduler = Scheduler::new(Options::DEFAULT, Pool::Shared, Lanes::without_cache());
