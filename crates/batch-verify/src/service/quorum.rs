@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mldsa_core::ParameterSet;
 
 use super::queue::Push;
+use super::queued_quorum::QueuedQuorum;
 use super::state::BATCH_MESSAGE_BYTES;
 use super::stats::Origin;
 use super::sync::AtomicBool;
@@ -18,20 +19,6 @@ use crate::{
     Committee, MemberId, Message, QuorumError, QuorumReport, QuorumRule, RejectReason, Threshold,
     Vote,
 };
-
-/// A quorum that waits for its next slice.
-pub(super) struct QueuedQuorum<P: ParameterSet> {
-    committee: Committee<P>,
-    message: Arc<[u8]>,
-    votes: Vec<(MemberId, Box<[u8]>)>,
-    count: Count,
-    pub(super) source: Source,
-    /// Bytes that it takes in the queue, for limits and budgets.
-    pub(super) bytes: usize,
-    cancelled: Arc<AtomicBool>,
-    reply: oneshot::Sender<Result<QuorumReport, QuorumError>>,
-    generation: u64,
-}
 
 /// Bytes of a queued quorum without its votes, and of each vote without its signature.
 const QUORUM_BYTES: usize = 1024;
@@ -159,13 +146,6 @@ impl<P: ParameterSet> VerificationService<P> {
                 Ok(pending.with_flag(cancelled))
             }
         }
-    }
-}
-
-impl<P: ParameterSet> QueuedQuorum<P> {
-    fn vote(&self, vote: usize) -> Vote<'_> {
-        let (member, signature) = &self.votes[vote];
-        Vote::new(*member, &*self.message, signature)
     }
 }
 
