@@ -69,6 +69,14 @@ pub(crate) fn slots_of(backend: Backend) -> usize {
     backend.kernels().mask_lanes.min(MAX_SLOTS)
 }
 
+/// Upper bound of the frames below a batch, in bytes: hashing of K in lanes is deeper with little
+/// optimisation.
+const KERNEL_FRAMES: usize = if cfg!(any(mldsa_opt_level = "0", mldsa_opt_level = "1")) {
+    32_768
+} else {
+    16_384
+};
+
 /// Source of the message representative.
 #[derive(Clone, Copy)]
 pub(crate) enum ToSign<'a> {
@@ -108,7 +116,7 @@ pub(crate) fn sign_many<'a, P: ParameterSet, T>(
     requests: &mut dyn Iterator<Item = (Request<'a>, T)>,
     done: &mut Done<'_, P, T>,
 ) {
-    let _zeroize = ZeroizeKernelState::<16_384>(backend);
+    let _zeroize = ZeroizeKernelState::<KERNEL_FRAMES>(backend);
     let lanes = slots_of(backend).min(slots.len());
     let mut batch = Batch {
         backend,
