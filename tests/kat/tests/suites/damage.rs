@@ -290,7 +290,7 @@ fn texts<P: ParameterSet>() {
         unknown,
     );
 
-    // PEM has three line ends; what is read has to be read again from what is written.
+    // What is read has to be read again from what is written.
     for (form, name) in [
         (PrivateKeyForm::Seed, "seed in PEM"),
         (PrivateKeyForm::Expanded, "expanded key in PEM"),
@@ -315,8 +315,14 @@ fn texts<P: ParameterSet>() {
     damage::<P>("public key in PEM", pem.as_bytes(), Bits, read, unknown);
 }
 
-/// The same but for line ends.
+/// Returns whether two texts have the same object of PEM: white space and the text around it are
+/// not part of it (RFC 7468, section 2).
 fn same_text(a: &[u8], b: &[u8]) -> bool {
-    let ends = |byte: &&u8| !matches!(byte, b'\n' | b'\r');
-    a.iter().filter(ends).eq(b.iter().filter(ends))
+    let object = |text: &[u8]| {
+        let text = core::str::from_utf8(text).ok()?;
+        let text = &text[text.find("-----BEGIN")?..text.rfind("-----")? + 5];
+        let kept = |c: &char| !matches!(c, ' ' | '\t' | '\u{b}' | '\u{c}' | '\n' | '\r');
+        Some(text.chars().filter(kept).collect::<String>())
+    };
+    object(a).is_some_and(|a| Some(a) == object(b))
 }
