@@ -2,8 +2,8 @@
 """Checks kernels of a linked program for all inputs with tools that share no code with this workspace:
 angr (VEX) executes the machine code on unknown inputs, and bitwuzla decides the statements.
 
-    python3 -m venv /tmp/venv && /tmp/venv/bin/pip install angr bitwuzla 'bitstring<4.4' 'pycparser==3.0'
-    /tmp/venv/bin/python contrib/proofs/second_opinion.py PROGRAM [pack_eta | row_product]
+    python3 -m venv target/venv && target/venv/bin/pip install angr bitwuzla 'bitstring<4.4' 'pycparser==3.0'
+    target/venv/bin/python contrib/proofs/second_opinion.py PROGRAM [pack_eta | row_product]
 
 PROGRAM is for x86-64 (kernels of AVX2) or AArch64 (NEON), with symbols. Without the tools the script
 prints NOT RUN and ends with status 77. Statements:

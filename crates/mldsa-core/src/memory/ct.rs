@@ -37,7 +37,6 @@ pub fn keep_if(mask: i32, a: i32) -> i32 {
 }
 
 /// Computes |a|. Constant time. Bounds: `a > i32::MIN`.
-/// |a|. Constant time. Bounds: `a > i32::MIN`.
 #[inline(always)]
 pub fn abs(a: i32) -> i32 {
     let mask = mask_negative(a);
