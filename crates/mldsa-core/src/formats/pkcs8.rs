@@ -11,6 +11,7 @@ use ::pkcs8::{Error, PrivateKeyInfoRef, Result};
 use crate::error::KeyError;
 use crate::formats::spki::check_algorithm;
 use crate::keys::SigningKey;
+#[cfg(feature = "unstable-internals")]
 use crate::keys::no_alloc::SigningKeyStorage;
 use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::declassify;
@@ -75,6 +76,7 @@ impl<'a> PrivateKeyChoice<'a> {
     ///
     /// # Errors
     /// As [`SigningKey::from_expanded_bytes`].
+    #[cfg(feature = "unstable-internals")]
     pub fn signing_key_in<'m, P: ParameterSet>(
         &self,
         memory: &'m mut SigningKeyStorage<P>,
@@ -212,6 +214,7 @@ const MALFORMED: Error = Error::KeyMalformed(::pkcs8::KeyError::Invalid);
 ///
 /// # Errors
 /// As `try_from`.
+#[cfg(feature = "unstable-internals")]
 pub fn import_pkcs8_in<'m, P: ParameterSet>(
     info: &PrivateKeyInfoRef<'_>,
     memory: &'m mut SigningKeyStorage<P>,

@@ -445,7 +445,7 @@ impl<P: ParameterSet> SigningKeyStorage<P> {
     }
 
     /// The key, which is wiped if `check` rejects it.
-    #[cfg(feature = "pkcs8")]
+    #[cfg(all(feature = "pkcs8", feature = "unstable-internals"))]
     pub(crate) fn checked<E>(
         &mut self,
         check: impl FnOnce(&SigningKey<P>) -> Result<(), E>,
