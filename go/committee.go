@@ -156,8 +156,8 @@ func (c *Committee) Index(key *PublicKey) (uint32, error) {
 	return index, nil
 }
 
-// Verify returns whether there is a vote and all are valid, and one verdict for each.
-func (c *Committee) Verify(votes []Vote) (bool, []bool) {
+// VerifyBatch returns whether there is a vote and all are valid, and one verdict for each.
+func (c *Committee) VerifyBatch(votes []Vote) (bool, []bool) {
 	valid := make([]bool, len(votes))
 	b := pooled.Get().(*buffers)
 	defer pooled.Put(b)

@@ -29,15 +29,15 @@ func TestCommittee(t *testing.T) {
 			}
 			votes = append(votes, Vote{index, message, signed(t, key, message, context)})
 		}
-		if all, _ := committee.Verify(votes); !all {
+		if all, _ := committee.VerifyBatch(votes); !all {
 			t.Fatal(set, "valid votes")
 		}
 		bad := append([]Vote(nil), votes...)
 		bad[0].Member, bad[1].Member, bad[2].Signature = 3, 4, nil
-		if all, verdicts := committee.Verify(bad); all || fmt.Sprint(verdicts) != "[false false false true]" {
+		if all, verdicts := committee.VerifyBatch(bad); all || fmt.Sprint(verdicts) != "[false false false true]" {
 			t.Fatal(set, verdicts)
 		}
-		if all, verdicts := committee.Verify(nil); all || len(verdicts) != 0 {
+		if all, verdicts := committee.VerifyBatch(nil); all || len(verdicts) != 0 {
 			t.Fatal(set, "no votes")
 		}
 
@@ -55,10 +55,10 @@ func TestCommittee(t *testing.T) {
 			t.Fatal(err)
 		}
 		votes = append(votes, Vote{4, message, signed(t, fifth, message, context)})
-		if all, verdicts := next.Verify(votes); !all {
+		if all, verdicts := next.VerifyBatch(votes); !all {
 			t.Fatal(set, verdicts)
 		}
-		if all, verdicts := committee.Verify(votes); all || verdicts[4] {
+		if all, verdicts := committee.VerifyBatch(votes); all || verdicts[4] {
 			t.Fatal(set, verdicts)
 		}
 		for _, list := range [][]Member{nil, {{nil, 1}}, {list[0], list[0]}, {{list[0].Key, 0}}} {
@@ -98,10 +98,10 @@ func TestSuccessor(t *testing.T) {
 			if err != nil || index != uint32(place) {
 				t.Fatal(set, member, index, err)
 			}
-			if all, _ := next.Verify([]Vote{{index, message, votes[member]}}); !all {
+			if all, _ := next.VerifyBatch([]Vote{{index, message, votes[member]}}); !all {
 				t.Fatal(set, member, "vote")
 			}
-			if all, _ := next.Verify([]Vote{{index, message, votes[(member+1)%6]}}); all {
+			if all, _ := next.VerifyBatch([]Vote{{index, message, votes[(member+1)%6]}}); all {
 				t.Fatal(set, member, "vote of another")
 			}
 		}
@@ -109,11 +109,11 @@ func TestSuccessor(t *testing.T) {
 			t.Fatal(set, err)
 		}
 		// The weights are 1, 7, 1, 3, 2: 10 of 14 is a quorum, 9 is not.
-		weight, err := next.Quorum(AnyValid, message, []Vote{{1, nil, votes[2]}, {3, nil, votes[5]}})
+		weight, err := next.VerifyQuorum(AnyValid, message, []Vote{{1, nil, votes[2]}, {3, nil, votes[5]}})
 		if err != nil || weight != 10 {
 			t.Fatal(set, weight, err)
 		}
-		if _, err := next.Quorum(AnyValid, message, []Vote{{1, nil, votes[2]}, {4, nil, votes[4]}}); err == nil {
+		if _, err := next.VerifyQuorum(AnyValid, message, []Vote{{1, nil, votes[2]}, {4, nil, votes[4]}}); err == nil {
 			t.Fatal(set, "9 of 14")
 		}
 		for _, changes := range [][]Member{
@@ -181,7 +181,7 @@ func TestQuorum(t *testing.T) {
 		{third, Certificate, []Vote{votes[2], votes[1]}, 6, 0, nil},
 		{third, Certificate, []Vote{votes[2], votes[0]}, 0, -1, ErrInsufficientWeight},
 	} {
-		weight, err := test.committee.Quorum(test.rule, message, test.votes)
+		weight, err := test.committee.VerifyQuorum(test.rule, message, test.votes)
 		var reason *QuorumError
 		if test.reason == nil && (err != nil || weight != test.weight) {
 			t.Fatal(n, weight, err)
@@ -190,13 +190,13 @@ func TestQuorum(t *testing.T) {
 			t.Fatal(n, weight, err)
 		}
 	}
-	if _, err := committee.Quorum(Certificate, []byte("block 8"), all); !errors.Is(err, ErrInvalid) {
+	if _, err := committee.VerifyQuorum(Certificate, []byte("block 8"), all); !errors.Is(err, ErrInvalid) {
 		t.Fatal(err)
 	}
-	if _, err := committee.Quorum(7, message, all); err != ErrOptions {
+	if _, err := committee.VerifyQuorum(7, message, all); err != ErrOptions {
 		t.Fatal(err)
 	}
-	for _, threshold := range []Threshold{{}, {1, 1}, {4, 3}, {1, 0}} {
+	for _, threshold := range []Threshold{{}, {0, 1}, {0, 3}, {0, math.MaxUint32}, {1, 1}, {4, 3}, {1, 0}} {
 		if _, err := committee.WithThreshold(threshold); err != ErrCommittee {
 			t.Fatal(threshold, err)
 		}
@@ -209,10 +209,10 @@ func TestQuorum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if weight, err := heavy.Quorum(Certificate, message, all[:3]); err != nil || weight != math.MaxUint64 {
+	if weight, err := heavy.VerifyQuorum(Certificate, message, all[:3]); err != nil || weight != math.MaxUint64 {
 		t.Fatal(weight, err)
 	}
-	if _, err := heavy.Quorum(AnyValid, message, all[:2]); !errors.Is(err, ErrInsufficientWeight) {
+	if _, err := heavy.VerifyQuorum(AnyValid, message, all[:2]); !errors.Is(err, ErrInsufficientWeight) {
 		t.Fatal(err)
 	}
 	// More forged votes than are verified at once.
@@ -221,7 +221,7 @@ func TestQuorum(t *testing.T) {
 		many = append(many, wrong, short)
 	}
 	many = append(many, votes[3], votes[2], votes[1], votes[0])
-	if weight, err := committee.Quorum(AnyValid, message, many); err != nil || weight != 12 {
+	if weight, err := committee.VerifyQuorum(AnyValid, message, many); err != nil || weight != 12 {
 		t.Fatal(weight, err)
 	}
 }

@@ -128,22 +128,22 @@ func FuzzCommittee(f *testing.F) {
 				}
 			}
 		}
-		_, verdicts := committee.Verify(votes)
+		_, verdicts := committee.VerifyBatch(votes)
 		for i, vote := range votes {
 			valid := int(vote.Member) < 4 && bytes.Equal(vote.Signature, signatures[vote.Member])
 			if verdicts[i] != valid {
 				t.Fatal(i, verdicts[i])
 			}
 		}
-		got, err := committee.Quorum(AnyValid, message, votes)
+		got, err := committee.VerifyQuorum(AnyValid, message, votes)
 		if (err == nil) != (3*weight > 20) || err == nil && got != carried {
 			t.Fatal(weight, carried, got, err)
 		}
-		got, err = committee.Quorum(Certificate, message, votes)
+		got, err = committee.VerifyQuorum(Certificate, message, votes)
 		if (err == nil) != (good && 3*weight > 20) || err == nil && got != weight {
 			t.Fatal(weight, got, err)
 		}
-		if _, err := committee.Quorum(QuorumRule(rule), message, votes); rule > 2 && err != ErrOptions {
+		if _, err := committee.VerifyQuorum(QuorumRule(rule), message, votes); rule > 2 && err != ErrOptions {
 			t.Fatal(err)
 		}
 	})

@@ -21,8 +21,8 @@ package mldsa
 #cgo nocallback mldsa_sign_mu
 #cgo noescape mldsa_batch_verify_packed
 #cgo nocallback mldsa_batch_verify_packed
-#cgo noescape mldsa_committee_verify_packed
-#cgo nocallback mldsa_committee_verify_packed
+#cgo noescape mldsa_committee_verify_batch_packed
+#cgo nocallback mldsa_committee_verify_batch_packed
 #if !__has_include("mldsa.h")
 #error "the C library is not built: run go/build-native.sh"
 #endif
@@ -167,7 +167,7 @@ var (
 )
 
 func (cgo) committeeVerify(committee unsafe.Pointer, data []byte, votes []packedVote, out []byte) int32 {
-	return int32(C.mldsa_committee_verify_packed((*C.mldsa_committee)(committee), u8(data), size(data),
+	return int32(C.mldsa_committee_verify_batch_packed((*C.mldsa_committee)(committee), u8(data), size(data),
 		(*C.mldsa_packed_vote)(unsafe.Pointer(unsafe.SliceData(votes))), C.size_t(len(votes)), u8(out)))
 }
 

@@ -55,9 +55,9 @@ func (e *QuorumError) Unwrap() error {
 	return e.Reason
 }
 
-// Quorum returns the weight of the counted votes for message, at most 2^64 - 1, if they reach the
+// VerifyQuorum returns the weight of the counted votes for message, at most 2^64 - 1, if they reach the
 // threshold under a rule, and a *QuorumError otherwise. The messages of the votes are not read.
-func (c *Committee) Quorum(rule QuorumRule, message []byte, votes []Vote) (uint64, error) {
+func (c *Committee) VerifyQuorum(rule QuorumRule, message []byte, votes []Vote) (uint64, error) {
 	if c.Len() == 0 {
 		return 0, ErrCommittee
 	}
@@ -103,7 +103,7 @@ func (c *Committee) Quorum(rule QuorumRule, message []byte, votes []Vote) (uint6
 	if err != nil {
 		return 0, err
 	}
-	_, verdicts := c.Verify(distinct)
+	_, verdicts := c.VerifyBatch(distinct)
 	for i, valid := range verdicts {
 		if !valid {
 			return 0, &QuorumError{places[i], ErrInvalid}
@@ -145,7 +145,7 @@ func (c *Committee) validWeight(votes []Vote) (uint64, error) {
 			part = append(part, vote)
 		}
 		step = min(max(2*step, lanes), maxStep)
-		_, verdicts := c.Verify(part)
+		_, verdicts := c.VerifyBatch(part)
 		for i, vote := range part {
 			if voted[vote.Member] || reached(sum) {
 				continue

@@ -79,7 +79,7 @@ func TestMembersOutOfRange(t *testing.T) {
 	good := Vote{0, nil, signed(t, key, nil, nil)}
 	for _, member := range []uint32{1, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32} {
 		bad := Vote{member, nil, good.Signature}
-		if all, valid := committee.Verify([]Vote{bad, good}); all || valid[0] || !valid[1] {
+		if all, valid := committee.VerifyBatch([]Vote{bad, good}); all || valid[0] || !valid[1] {
 			t.Fatal(member, all, valid)
 		}
 		for _, rule := range []QuorumRule{Certificate, CertificateWithDuplicates} {
@@ -88,14 +88,14 @@ func TestMembersOutOfRange(t *testing.T) {
 				t.Fatal(member, rule, reason)
 			}
 		}
-		if weight, err := committee.Quorum(AnyValid, nil, []Vote{bad, good}); weight != 1 || err != nil {
+		if weight, err := committee.VerifyQuorum(AnyValid, nil, []Vote{bad, good}); weight != 1 || err != nil {
 			t.Fatal(member, weight, err)
 		}
 	}
 }
 
 func quorumError(c *Committee, rule QuorumRule, votes ...Vote) (*QuorumError, bool) {
-	_, err := c.Quorum(rule, nil, votes)
+	_, err := c.VerifyQuorum(rule, nil, votes)
 	reason, ok := err.(*QuorumError)
 	return reason, ok
 }

@@ -65,14 +65,14 @@ int main() try {
                      signatures[i].size()});
   std::array<uint8_t, 4> verdicts{};
   const mldsa_status all =
-      mldsa_committee_verify(committee.get(), votes.data(), votes.size(), verdicts.data());
+      mldsa_committee_verify_batch(committee.get(), votes.data(), votes.size(), verdicts.data());
   for (size_t i = 0; i < verdicts.size(); i++)
     std::printf("vote %zu: %s\n", i,
                 verdicts[i] == MLDSA_VERDICT_VALID ? "valid" : mldsa_status_name(verdicts[i]));
 
   // The other three are more than two thirds of the weight.
   mldsa_quorum quorum;
-  require(mldsa_committee_quorum(committee.get(), MLDSA_RULE_ANY_VALID, bytes(block), block.size(),
+  require(mldsa_committee_verify_quorum(committee.get(), MLDSA_RULE_ANY_VALID, bytes(block), block.size(),
                                  votes.data(), votes.size(), &quorum));
   std::printf("quorum: weight %llu of 40\n", static_cast<unsigned long long>(quorum.weight));
   return all == MLDSA_STATUS_REJECTED ? 0 : 1;

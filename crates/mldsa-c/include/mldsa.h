@@ -36,8 +36,8 @@
  * mldsa_batch_verify                  34  36  40
  * mldsa_committee_new                 25  26  27
  * mldsa_committee_successor           10  14  18
- * mldsa_committee_verify              28  29  31
- * mldsa_committee_quorum              29  30  32
+ * mldsa_committee_verify_batch        28  29  31
+ * mldsa_committee_verify_quorum       29  30  32
  * mldsa_eip8355                       33  35  39
  * mldsa_self_test                     61  61  61
  * mldsa_sign                          44  45  46
@@ -393,43 +393,43 @@ mldsa_status mldsa_committee_index(const mldsa_committee *committee,
 // Verifies `count` votes and writes one verdict for each: `MLDSA_VERDICT_VALID` or the status of
 // the rejection. 0 if there is a vote and all are valid; `MLDSA_STATUS_REJECTED` if some are not.
 MLDSA_MUST_USE
-mldsa_status mldsa_committee_verify(const mldsa_committee *committee,
-                                    const mldsa_vote *votes,
-                                    size_t count,
-                                    uint8_t *verdicts);
+mldsa_status mldsa_committee_verify_batch(const mldsa_committee *committee,
+                                          const mldsa_vote *votes,
+                                          size_t count,
+                                          uint8_t *verdicts);
 
-// Verifies, as `mldsa_committee_verify`, votes whose parts are in one buffer. A part outside of `data` is
+// Verifies, as `mldsa_committee_verify_batch`, votes whose parts are in one buffer. A part outside of `data` is
 // `MLDSA_STATUS_OUT_OF_BOUNDS`.
 MLDSA_MUST_USE
-mldsa_status mldsa_committee_verify_packed(const mldsa_committee *committee,
-                                           const uint8_t *data,
-                                           size_t data_len,
-                                           const mldsa_packed_vote *votes,
-                                           size_t count,
-                                           uint8_t *verdicts);
+mldsa_status mldsa_committee_verify_batch_packed(const mldsa_committee *committee,
+                                                 const uint8_t *data,
+                                                 size_t data_len,
+                                                 const mldsa_packed_vote *votes,
+                                                 size_t count,
+                                                 uint8_t *verdicts);
 
 // Verifies that votes for `message` reach the threshold under one of `MLDSA_RULE`. The messages of the
 // votes are not read. Writes the verified weight, or the vote that was rejected.
 MLDSA_MUST_USE
-mldsa_status mldsa_committee_quorum(const mldsa_committee *committee,
-                                    uint32_t rule,
-                                    const uint8_t *message,
-                                    size_t message_len,
-                                    const mldsa_vote *votes,
-                                    size_t count,
-                                    mldsa_quorum *quorum);
-
-// Verifies, as `mldsa_committee_quorum`, votes whose signatures are in one buffer.
-MLDSA_MUST_USE
-mldsa_status mldsa_committee_quorum_packed(const mldsa_committee *committee,
+mldsa_status mldsa_committee_verify_quorum(const mldsa_committee *committee,
                                            uint32_t rule,
                                            const uint8_t *message,
                                            size_t message_len,
-                                           const uint8_t *data,
-                                           size_t data_len,
-                                           const mldsa_packed_vote *votes,
+                                           const mldsa_vote *votes,
                                            size_t count,
                                            mldsa_quorum *quorum);
+
+// Verifies, as `mldsa_committee_verify_quorum`, votes whose signatures are in one buffer.
+MLDSA_MUST_USE
+mldsa_status mldsa_committee_verify_quorum_packed(const mldsa_committee *committee,
+                                                  uint32_t rule,
+                                                  const uint8_t *message,
+                                                  size_t message_len,
+                                                  const uint8_t *data,
+                                                  size_t data_len,
+                                                  const mldsa_packed_vote *votes,
+                                                  size_t count,
+                                                  mldsa_quorum *quorum);
 
 // Begins a message representative under a public key. Free it with `mldsa_mu_free`.
 MLDSA_MUST_USE

@@ -342,7 +342,7 @@ fn packed<'a>(data: &'a [u8], vote: &PackedVote) -> Result<Signed<'a>, Status> {
 /// the rejection. 0 if there is a vote and all are valid; `MLDSA_STATUS_REJECTED` if some are not.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mldsa_committee_verify(
+pub unsafe extern "C" fn mldsa_committee_verify_batch(
     committee: *const Committee,
     votes: *const Vote,
     count: usize,
@@ -359,11 +359,11 @@ pub unsafe extern "C" fn mldsa_committee_verify(
     })
 }
 
-/// Verifies, as `mldsa_committee_verify`, votes whose parts are in one buffer. A part outside of `data` is
+/// Verifies, as `mldsa_committee_verify_batch`, votes whose parts are in one buffer. A part outside of `data` is
 /// `MLDSA_STATUS_OUT_OF_BOUNDS`.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mldsa_committee_verify_packed(
+pub unsafe extern "C" fn mldsa_committee_verify_batch_packed(
     committee: *const Committee,
     data: *const u8,
     data_len: usize,
@@ -400,7 +400,7 @@ fn rule(number: u32) -> Result<QuorumRule, Status> {
 /// votes are not read. Writes the verified weight, or the vote that was rejected.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mldsa_committee_quorum(
+pub unsafe extern "C" fn mldsa_committee_verify_quorum(
     committee: *const Committee,
     rule: u32,
     message: *const u8,
@@ -430,10 +430,10 @@ pub unsafe extern "C" fn mldsa_committee_quorum(
     })
 }
 
-/// Verifies, as `mldsa_committee_quorum`, votes whose signatures are in one buffer.
+/// Verifies, as `mldsa_committee_verify_quorum`, votes whose signatures are in one buffer.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mldsa_committee_quorum_packed(
+pub unsafe extern "C" fn mldsa_committee_verify_quorum_packed(
     committee: *const Committee,
     rule: u32,
     message: *const u8,

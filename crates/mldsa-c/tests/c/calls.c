@@ -318,8 +318,8 @@ static void committee(program *p, state *s) {
       mldsa_vote vote = {byte(p) % 4, s->last.message, s->last.message_len, s->last.bytes, s->last.len};
       votes[i] = vote;
     }
-    known(mldsa_committee_verify(*place, votes, 4, verdicts));
-    known(mldsa_committee_quorum(*place, byte(p) % 4, s->last.message, s->last.message_len, votes, count, &quorum));
+    known(mldsa_committee_verify_batch(*place, votes, 4, verdicts));
+    known(mldsa_committee_verify_quorum(*place, byte(p) % 4, s->last.message, s->last.message_len, votes, count, &quorum));
     if (mldsa_committee_index(*place, keys, len, &index) == MLDSA_STATUS_OK)
       REQUIRE(index < mldsa_committee_len(*place));
   }

@@ -275,7 +275,13 @@ static void committees(signer *s, signer *second) {
   IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 2, 3, NULL, 0, NULL, 0, &committee),
      EMPTY_COMMITTEE);
   IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 3, 3, keys, len, weights, 1, &committee), ARGUMENT);
-  IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 0, 0, keys, len, weights, 1, &committee), ARGUMENT);
+  for (uint32_t n = 0; n < 6; n++) {
+    const uint32_t denominators[6] = {0, 1, 2, 3, 100, UINT32_MAX};
+    IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 0, denominators[n], keys, len, weights, 1,
+                           &committee),
+       ARGUMENT);
+  }
+  IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 1, 0, keys, len, weights, 1, &committee), ARGUMENT);
   IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 2, 3, keys, len - 1, weights, 1, &committee),
      KEY_LENGTH);
   IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 2, 3, keys, len, weights, 2, &committee),
@@ -309,24 +315,24 @@ static void committees(signer *s, signer *second) {
     mldsa_vote vote = {1, message, sizeof message, second->signature, second->signature_len};
     votes[i] = vote;
   }
-  IS(mldsa_committee_verify(committee, votes, 4, verdicts), OK);
+  IS(mldsa_committee_verify_batch(committee, votes, 4, verdicts), OK);
   votes[0].member = 0;
   votes[1].member = 2;
   votes[2].member = 0xffffffff;
-  IS(mldsa_committee_verify(committee, votes, 4, verdicts), REJECTED);
+  IS(mldsa_committee_verify_batch(committee, votes, 4, verdicts), REJECTED);
   CHECK(verdicts[0] == MLDSA_STATUS_CHALLENGE_MISMATCH);
   CHECK(verdicts[1] == MLDSA_STATUS_UNKNOWN_MEMBER && verdicts[2] == verdicts[1]);
   CHECK(verdicts[3] == MLDSA_VERDICT_VALID);
-  IS(mldsa_committee_verify(committee, votes, 0, verdicts), EMPTY_BATCH);
-  IS(mldsa_committee_verify(NULL, votes, 4, verdicts), NULL_POINTER);
-  IS(mldsa_committee_verify(committee, NULL, 4, verdicts), NULL_POINTER);
+  IS(mldsa_committee_verify_batch(committee, votes, 0, verdicts), EMPTY_BATCH);
+  IS(mldsa_committee_verify_batch(NULL, votes, 4, verdicts), NULL_POINTER);
+  IS(mldsa_committee_verify_batch(committee, NULL, 4, verdicts), NULL_POINTER);
 
   for (i = 0; i < 2; i++) {
     mldsa_packed_vote vote = {1, 0, sizeof message, 0, (uint32_t)second->signature_len};
     packed[i] = vote;
   }
   packed[1].message = (uint32_t)second->signature_len - 1;
-  IS(mldsa_committee_verify_packed(committee, second->signature, second->signature_len, packed, 2,
+  IS(mldsa_committee_verify_batch_packed(committee, second->signature, second->signature_len, packed, 2,
                                    verdicts),
      REJECTED);
   CHECK(verdicts[0] == MLDSA_STATUS_CHALLENGE_MISMATCH);
@@ -337,7 +343,7 @@ static void committees(signer *s, signer *second) {
   votes[0].signature = s->signature;
   votes[1].member = 1;
 #define QUORUM(rule, votes, count) \
-  mldsa_committee_quorum(committee, rule, message, sizeof message, votes, count, &quorum)
+  mldsa_committee_verify_quorum(committee, rule, message, sizeof message, votes, count, &quorum)
   IS(QUORUM(MLDSA_RULE_CERTIFICATE, votes, 2), OK);
   CHECK(quorum.weight == 6 && quorum.vote == UINT64_MAX && quorum.reason == 0);
   IS(QUORUM(MLDSA_RULE_CERTIFICATE, votes, 1), INSUFFICIENT_WEIGHT);
@@ -354,17 +360,17 @@ static void committees(signer *s, signer *second) {
   votes[1].signature = s->signature;
   IS(QUORUM(MLDSA_RULE_CERTIFICATE, votes, 2), REJECTED);
   CHECK(quorum.vote == 1 && quorum.reason == MLDSA_STATUS_CHALLENGE_MISMATCH);
-  IS(mldsa_committee_quorum(committee, 0, message, sizeof message, votes, 2, NULL), NULL_POINTER);
-  IS(mldsa_committee_quorum(NULL, 0, message, sizeof message, votes, 2, &quorum), NULL_POINTER);
+  IS(mldsa_committee_verify_quorum(committee, 0, message, sizeof message, votes, 2, NULL), NULL_POINTER);
+  IS(mldsa_committee_verify_quorum(NULL, 0, message, sizeof message, votes, 2, &quorum), NULL_POINTER);
   memset(packed, 0, sizeof packed);
   packed[0].member = 1;
   packed[0].signature_len = (uint32_t)second->signature_len;
   packed[1].signature = 1;
   packed[1].signature_len = (uint32_t)second->signature_len;
-  IS(mldsa_committee_quorum_packed(committee, MLDSA_RULE_ANY_VALID, message, sizeof message,
+  IS(mldsa_committee_verify_quorum_packed(committee, MLDSA_RULE_ANY_VALID, message, sizeof message,
                                    second->signature, second->signature_len, packed, 2, &quorum),
      INSUFFICIENT_WEIGHT);
-  IS(mldsa_committee_quorum_packed(committee, MLDSA_RULE_CERTIFICATE, message, sizeof message,
+  IS(mldsa_committee_verify_quorum_packed(committee, MLDSA_RULE_CERTIFICATE, message, sizeof message,
                                    second->signature, second->signature_len, packed, 2, &quorum),
      OUT_OF_BOUNDS);
   mldsa_committee_free(committee);

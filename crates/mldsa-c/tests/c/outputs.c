@@ -50,16 +50,16 @@ static void outputs_after_errors(signer *s) {
   CLEARED(mldsa_batch_verify_packed(batch, NULL, 5, NULL, 0, &packed, 2, v), NULL_POINTER);
   CLEARED(mldsa_batch_verify_packed(batch, NULL, 0, NULL, 9, &packed, 2, v), NULL_POINTER);
   CLEARED(mldsa_batch_verify_packed(batch, NULL, 0, NULL, 0, NULL, 2, v), NULL_POINTER);
-  CLEARED(mldsa_committee_verify(NULL, &vote, 2, v), NULL_POINTER);
-  CLEARED(mldsa_committee_verify(committee, NULL, 2, v), NULL_POINTER);
-  CLEARED(mldsa_committee_verify_packed(NULL, NULL, 0, &packed_vote, 2, v), NULL_POINTER);
-  CLEARED(mldsa_committee_verify_packed(committee, NULL, 9, &packed_vote, 2, v), NULL_POINTER);
-  CLEARED(mldsa_committee_verify_packed(committee, NULL, 0, NULL, 2, v), NULL_POINTER);
+  CLEARED(mldsa_committee_verify_batch(NULL, &vote, 2, v), NULL_POINTER);
+  CLEARED(mldsa_committee_verify_batch(committee, NULL, 2, v), NULL_POINTER);
+  CLEARED(mldsa_committee_verify_batch_packed(NULL, NULL, 0, &packed_vote, 2, v), NULL_POINTER);
+  CLEARED(mldsa_committee_verify_batch_packed(committee, NULL, 9, &packed_vote, 2, v), NULL_POINTER);
+  CLEARED(mldsa_committee_verify_batch_packed(committee, NULL, 0, NULL, 2, v), NULL_POINTER);
   memset(&quorum, 7, sizeof quorum);
-  IS(mldsa_committee_quorum(NULL, 0, NULL, 0, &vote, 1, &quorum), NULL_POINTER);
+  IS(mldsa_committee_verify_quorum(NULL, 0, NULL, 0, &vote, 1, &quorum), NULL_POINTER);
   CHECK(quorum.weight == 0 && quorum.vote == UINT64_MAX && quorum.reason == 0);
   memset(&quorum, 7, sizeof quorum);
-  IS(mldsa_committee_quorum_packed(committee, 0, NULL, 0, NULL, 3, &packed_vote, 1, &quorum),
+  IS(mldsa_committee_verify_quorum_packed(committee, 0, NULL, 0, NULL, 3, &packed_vote, 1, &quorum),
      NULL_POINTER);
   CHECK(quorum.weight == 0 && quorum.vote == UINT64_MAX && quorum.reason == 0);
   index = 0;

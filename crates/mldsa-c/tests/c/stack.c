@@ -86,11 +86,11 @@ static void successor(void) {
                                     &other_committee));
 }
 static void committee_verify(void) {
-  require(mldsa_committee_verify(committee, votes, ITEMS, verdicts));
+  require(mldsa_committee_verify_batch(committee, votes, ITEMS, verdicts));
 }
 static void quorum(void) {
   mldsa_quorum result;
-  require(mldsa_committee_quorum(committee, MLDSA_RULE_CERTIFICATE_WITH_DUPLICATES, message,
+  require(mldsa_committee_verify_quorum(committee, MLDSA_RULE_CERTIFICATE_WITH_DUPLICATES, message,
                                  sizeof message, votes, ITEMS, &result));
 }
 static void eip8355(void) {
@@ -137,8 +137,8 @@ static const struct {
     {"mldsa_batch_verify", batch_verify, NULL},
     {"mldsa_committee_new", committee_new, NULL},
     {"mldsa_committee_successor", successor, NULL},
-    {"mldsa_committee_verify", committee_verify, NULL},
-    {"mldsa_committee_quorum", quorum, NULL},
+    {"mldsa_committee_verify_batch", committee_verify, NULL},
+    {"mldsa_committee_verify_quorum", quorum, NULL},
     {"mldsa_eip8355", eip8355, NULL},
     {"mldsa_self_test", self_test, NULL},
     {"mldsa_sign", sign, NULL},
