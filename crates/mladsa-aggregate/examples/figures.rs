@@ -22,7 +22,6 @@ use mladsa_aggregate::open_commitments::OneParty;
 use mladsa_aggregate::test_util::Matrix;
 use mladsa_aggregate::*;
 use mldsa_core::Randomness::Deterministic;
-use rustix::time::{ClockId, clock_gettime};
 
 const SIZES: [usize; 6] = [1, 4, 8, 16, 64, 128];
 
@@ -49,9 +48,18 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// CPU time of this thread in microseconds.
+#[cfg(unix)]
 fn cpu() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
+}
+
+/// Time in microseconds: std has no clock of CPU time.
+#[cfg(not(unix))]
+fn cpu() -> f64 {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    let start = START.get_or_init(std::time::Instant::now);
+    start.elapsed().as_secs_f64() * 1e6
 }
 
 /// Mean milliseconds, bytes and allocations of `calls` calls, of which the first is not counted.

@@ -27,10 +27,12 @@ impl Store {
     /// Creates the store of a new member, in a directory that does not exist or is empty.
     pub(crate) fn create(directory: &Path, id: MemberId, epoch: &Arc<Epoch>) -> io::Result<Self> {
         if !directory.exists() {
-            let mut builder = fs::DirBuilder::new();
             #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.create(directory)?;
+            let created = std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700)
+                .create(directory);
+            #[cfg(not(unix))]
+            let created = fs::create_dir(directory);
+            created?;
         }
         expect_own(directory)?;
         let mut seed = Zeroizing::new([0; 32]);

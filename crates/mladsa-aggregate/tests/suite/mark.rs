@@ -7,7 +7,9 @@ use mladsa_aggregate::errors::{JournalError, StorageError};
 use mladsa_aggregate::storage::{FileLog, FileMark, MarkStorage};
 use mladsa_aggregate::*;
 
-use crate::journal::{Steps, TempDir};
+#[cfg(unix)]
+use crate::journal::Steps;
+use crate::journal::TempDir;
 
 /// A mark may be in a directory in which other users can write.
 #[cfg(unix)]
