@@ -379,6 +379,7 @@ pub(super) fn is_response_of_masks(
     z: &[u8],
     out: &mut [u8],
 ) -> bool {
+    let _zeroize = ZeroizeKernelState::<4_096>(backend);
     let Some((_, again, _)) = signature_parts_mut(p, out) else {
         return false;
     };
