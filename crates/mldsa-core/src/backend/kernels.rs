@@ -316,7 +316,7 @@ macro_rules! lane_entries {
             $crate::lanes::sponge::shake256($cpu::here(), hashes);
         }
 
-        /// [`crate::lanes::verify::verify_lanes`] on this backend.
+        /// [`crate::lanes::verify::verify_internal`] on this backend.
         #[target_feature(enable = $features)]
         pub(super) fn verify<'a>(
             p: &$crate::params::Params,
@@ -337,7 +337,7 @@ macro_rules! lane_entries {
             job: &dyn Fn(usize) -> $crate::lanes::job::Job<'a>,
             results: &mut [Result<(), $crate::error::VerifyError>],
         ) {
-            $crate::lanes::verify::verify_lanes::<_, LANES>($cpu::here(), p, job, results);
+            $crate::lanes::verify::verify_internal::<_, LANES>($cpu::here(), p, job, results);
         }
     };
 }

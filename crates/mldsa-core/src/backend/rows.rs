@@ -1,46 +1,97 @@
 //! The rows of verification, spelled out from fine kernels: A, t1 and the
 //! commitment that a signature claims. Public data.
 
+use core::marker::PhantomData;
+
+use super::Backend;
 use super::kernels::Kernels;
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::pack;
-use crate::lanes::job::CommitmentInputs;
+use crate::error::VerifyError;
+use crate::lanes::interleaved::InterleavedHash;
+use crate::lanes::job::{CommitmentInputs, Job, JobKey};
+use crate::lanes::sponge::{Single, Widths};
+use crate::lanes::verify::{LaneBackend, verify_internal};
 use crate::memory::array::Zeroed;
-use crate::params::{Params, T1_POLY_LEN};
+use crate::params::{ParameterSet, Params, T1_POLY_LEN};
 use crate::ring::field::canonical;
 use crate::ring::poly::{NttPoly, Poly};
 
-/// Lines 9 and 10 of algorithm 8: the packed rows of the commitment that `claim`
-/// makes, one after the other to `w1`. False if a coefficient of z is too large.
-///
-/// `product(i, vector, w_hat)` is called for one row after the other: the row (A[i],
-/// -t1[i] 2^13) of the key times the vector (z, c), for which `z_c_hat` has room.
-pub(crate) fn commitment(
-    kernels: &Kernels,
-    inputs: &CommitmentInputs<'_>,
-    z_c_hat: &mut [NttPoly],
-    product: &mut dyn FnMut(usize, &[NttPoly], &mut NttPoly),
-    w1: &mut dyn FnMut(&[u8]),
-) -> bool {
-    let CommitmentInputs { p, parts, c } = *inputs;
-    let (z_hat, c_hat) = z_c_hat.split_at_mut(p.l);
-    for (z_hat, bytes) in z_hat.iter_mut().zip(parts.z.chunks_exact(p.z_poly_len())) {
-        if !(kernels.unpack_z_ntt)(p.gamma1_bits, p.gamma1() - p.beta(), bytes, z_hat) {
-            return false;
+/// A backend without an entry `verify`: fine kernels, and one state of Keccak.
+struct Rows<P>(Backend, PhantomData<P>);
+
+impl<P> Clone for Rows<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Rows<P> {}
+
+impl<P> Widths for Rows<P> {
+    type Wide = Single<Self>;
+    type Narrow = Single<Self>;
+
+    fn wide(self) -> Single<Self> {
+        Single([0; 25], self)
+    }
+
+    fn narrow(self) -> Single<Self> {
+        self.wide()
+    }
+
+    fn permute(self, state: &mut [u64; 25]) {
+        self.0.permutation().permute(state);
+    }
+}
+
+impl<P: ParameterSet> LaneBackend for Rows<P> {
+    fn commitment(
+        self,
+        key: &JobKey<'_>,
+        inputs: &CommitmentInputs<'_>,
+        interleaved: &mut InterleavedHash<'_>,
+    ) -> bool {
+        let CommitmentInputs { p, parts, c } = *inputs;
+        let kernels = self.0.kernels();
+        let mut z_c_hat = <P::VerifyRow<NttPoly>>::zeroed();
+        let (z_hat, c_hat) = z_c_hat.as_mut().split_at_mut(p.l);
+        for (z_hat, bytes) in z_hat.iter_mut().zip(parts.z.chunks_exact(p.z_poly_len())) {
+            if !(kernels.unpack_z_ntt)(p.gamma1_bits, p.gamma1() - p.beta(), bytes, z_hat) {
+                return false;
+            }
         }
+        let mut c_poly = Poly::zeroed();
+        c.to_poly(&mut c_poly);
+        (kernels.ntt)(&c_poly, &mut c_hat[0]);
+        let mut memory = <P::VerifyRow<NttPoly>>::zeroed();
+        let mut w_hat = NttPoly::zeroed();
+        for i in 0..p.k {
+            let memory = memory.as_mut();
+            let row = match key {
+                JobKey::Encoded(pk, _) => {
+                    expand_row(kernels, p, pk, i, memory);
+                    memory
+                }
+                JobKey::Prepared(all, _) => all.polys(i * (p.l + 1), memory),
+            };
+            (kernels.row_product)(row, z_c_hat.as_ref(), &mut w_hat);
+            let w1 = interleaved.next_w1(p.w1_poly_len());
+            (kernels.inv_ntt_use_hint)(p.gamma2, &w_hat, parts.hint.row(i), w1);
+        }
+        true
     }
-    let mut c_poly = Poly::zeroed();
-    c.to_poly(&mut c_poly);
-    (kernels.ntt)(&c_poly, &mut c_hat[0]);
-    let mut w_hat = NttPoly::zeroed();
-    let mut packed = [0; 192];
-    let packed = &mut packed[..p.w1_poly_len()];
-    for i in 0..p.k {
-        product(i, z_c_hat, &mut w_hat);
-        (kernels.inv_ntt_use_hint)(p.gamma2, &w_hat, parts.hint.row(i), packed);
-        w1(packed);
-    }
-    true
+}
+
+/// Verifies jobs one by one.
+// Not inlined: its frame is not for backends that have a body of their own.
+#[inline(never)]
+pub(crate) fn verify_by_rows<'a, P: ParameterSet>(
+    backend: Backend,
+    job: &dyn Fn(usize) -> Job<'a>,
+    results: &mut [Result<(), VerifyError>],
+) {
+    verify_internal::<_, 1>(Rows::<P>(backend, PhantomData), &P::PARAMS, job, results);
 }
 
 /// Row `i` of A, followed by NTT(-t1[i] 2^13), so that one product of l + 1

@@ -3,7 +3,6 @@
 
 use core::fmt;
 
-use crate::coding::encode::PublicKeyParts;
 use crate::error::MessageError;
 use crate::hash::keccak::Permutation;
 use crate::hash::xof::Shake256;
@@ -164,25 +163,11 @@ pub fn mu_from_m_prime(keccak: Permutation, tr: &[u8; CRH_LEN], m_prime: &[&[u8]
     MuBuilder(hash).finish()
 }
 
-/// `mu` from the whole input of its hash, which [`mu_head`] begins.
-pub(crate) fn mu_from_parts(keccak: Permutation, parts: &[&[u8]]) -> Mu {
-    let mut mu = [0; CRH_LEN];
-    Shake256::digest(keccak, parts, &mut mu);
-    Mu(mu)
-}
-
 /// Computes `tr = H(pk, 64)`.
 #[must_use]
 pub fn tr(keccak: Permutation, pk: &[u8]) -> [u8; CRH_LEN] {
     let mut tr = [0; CRH_LEN];
     Shake256::digest(keccak, &[pk], &mut tr);
-    tr
-}
-
-/// [`tr`] of a key in parts.
-pub(crate) fn tr_of_parts(keccak: Permutation, pk: &PublicKeyParts<'_>) -> [u8; CRH_LEN] {
-    let mut tr = [0; CRH_LEN];
-    Shake256::digest(keccak, &[pk.rho, pk.t1], &mut tr);
     tr
 }
 

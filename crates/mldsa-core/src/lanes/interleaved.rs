@@ -24,9 +24,8 @@ pub(crate) struct InterleavedHash<'a> {
     absorbed: usize,
 }
 
-/// A commitment that is being hashed: `mu`, if it was hashed before it; the state; and
-/// how many blocks of `mu || w1` it has absorbed.
-pub(crate) type PartialHash = (Option<[u8; CRH_LEN]>, [u64; 25], usize);
+/// The hash of a commitment: the state, and how many blocks of `mu || w1` it has absorbed.
+pub(crate) type BegunHash = ([u64; 25], usize);
 
 impl<'a> InterleavedHash<'a> {
     /// Nothing to hash.
@@ -190,15 +189,19 @@ impl<'a> InterleavedHash<'a> {
         }
     }
 
-    /// Permutes until `mu` is there, if it is to be hashed.
-    pub(crate) fn finish(mut self, permute: &mut impl FnMut(&mut [u64; 25])) -> PartialHash {
+    /// Permutes until `mu` is there, if it is to be hashed. Returns `mu` and the hash of the
+    /// commitment.
+    pub(crate) fn finish(
+        mut self,
+        permute: &mut impl FnMut(&mut [u64; 25]),
+    ) -> (Option<[u8; CRH_LEN]>, BegunHash) {
         while self.input.is_some() {
             if let Some(state) = self.absorb() {
                 permute(state);
             }
             self.permuted();
         }
-        (self.mu, self.state, self.absorbed)
+        (self.mu, (self.state, self.absorbed))
     }
 }
 
@@ -288,7 +291,7 @@ mod tests {
                         }
                     }
                 }
-                let (hashed, state, absorbed) = interleaved.finish(&mut keccak_f1600);
+                let (hashed, (state, absorbed)) = interleaved.finish(&mut keccak_f1600);
                 assert_eq!(hashed.as_ref(), Some(mu.as_bytes()), "{rows} {round}");
                 assert_eq!(written[..rows * len], w1[..rows * len]);
                 let whole = [&mu.as_bytes()[..], &w1[..rows * len]].concat();

@@ -46,7 +46,7 @@ pub(crate) trait LaneSponge {
 }
 
 /// One state.
-struct Single<W>([u64; 25], W);
+pub(crate) struct Single<W>(pub(crate) [u64; 25], pub(crate) W);
 
 impl<W: Widths> LaneSponge for Single<W> {
     const LANES: usize = 1;

@@ -1,16 +1,14 @@
 //! Verification. Everything here is public data.
 
 use crate::backend::Backend;
-use crate::backend::rows::{commitment, expand_row};
+use crate::backend::rows::verify_by_rows;
 use crate::coding::encode::SignatureParts;
 use crate::coding::pack;
 use crate::error::VerifyError;
-use crate::hash::transcript::{CommitmentHash, mu_from_parts, mu_head, tr_of_parts};
-use crate::lanes::job::{CommitmentInputs, Job, JobKey, JobMessage};
+use crate::lanes::job::Job;
 use crate::memory::array::Zeroed;
-use crate::params::{CRH_LEN, ParameterSet, Params};
-use crate::ring::poly::{NttPoly, Poly};
-use crate::sample::Challenge;
+use crate::params::{ParameterSet, Params};
+use crate::ring::poly::Poly;
 
 /// Verifies jobs `0..results.len()` and writes every result.
 pub(crate) fn verify_jobs<'a, P: ParameterSet>(
@@ -18,11 +16,9 @@ pub(crate) fn verify_jobs<'a, P: ParameterSet>(
     job: &dyn Fn(usize) -> Job<'a>,
     results: &mut [Result<(), VerifyError>],
 ) {
-    if let Some(verify) = backend.kernels().verify {
-        return verify(&P::PARAMS, job, results);
-    }
-    for (n, result) in results.iter_mut().enumerate() {
-        *result = verify_job::<P>(backend, &job(n));
+    match backend.kernels().verify {
+        Some(verify) => verify(&P::PARAMS, job, results),
+        None => verify_by_rows::<P>(backend, job, results),
     }
 }
 
@@ -35,62 +31,6 @@ pub(crate) fn verify_one<P: ParameterSet>(
     verify_jobs::<P>(backend, &|_| job, &mut result);
     let [result] = result;
     result
-}
-
-/// Algorithm 8 ML-DSA.Verify_internal: one job, with the plain body.
-// Not inlined: its frame is not for backends that have a body of their own.
-#[inline(never)]
-fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), VerifyError> {
-    let parts = SignatureParts::parse(&P::PARAMS, job.signature)?;
-    let mu = match job.message {
-        JobMessage::Mu(mu) => *mu,
-        JobMessage::Pure(ctx, message) => {
-            let tr = match &job.key {
-                JobKey::Prepared(_, tr) | JobKey::Encoded(_, Some(tr)) => **tr,
-                JobKey::Encoded(pk, None) => tr_of_parts(backend.permutation(), pk),
-            };
-            mu_from_parts(
-                backend.permutation(),
-                &[&mu_head(&tr, 0, ctx), ctx.as_bytes(), message],
-            )
-        }
-    };
-    let mut hash = CommitmentHash::new(backend.permutation(), &mu);
-    let c = Challenge::sample_in_ball_vartime(backend.permutation(), P::PARAMS.tau, parts.c_tilde);
-    let (mut row, mut vector) = (
-        <P::VerifyRow<NttPoly>>::zeroed(),
-        <P::VerifyRow<NttPoly>>::zeroed(),
-    );
-    let kernels = backend.kernels();
-    let mut product = |i, vector: &[NttPoly], w_hat: &mut NttPoly| {
-        let row = row.as_mut();
-        let row = match &job.key {
-            JobKey::Encoded(pk, _) => {
-                expand_row(kernels, &P::PARAMS, pk, i, row);
-                row
-            }
-            JobKey::Prepared(all, _) => all.polys(i * (P::L + 1), row),
-        };
-        (kernels.row_product)(row, vector, w_hat);
-    };
-    let inputs = CommitmentInputs {
-        p: &P::PARAMS,
-        parts: &parts,
-        c: &c,
-    };
-    if !commitment(kernels, &inputs, vector.as_mut(), &mut product, &mut |w1| {
-        hash.absorb_w1(w1)
-    }) {
-        return Err(VerifyError::ResponseNorm);
-    }
-    let mut c_tilde = [0; CRH_LEN];
-    let c_tilde = &mut c_tilde[..parts.c_tilde.len()];
-    hash.finish(c_tilde);
-    if c_tilde == parts.c_tilde {
-        Ok(())
-    } else {
-        Err(VerifyError::ChallengeMismatch)
-    }
 }
 
 /// The checks of algorithm 27 and of line 13 of algorithm 8 that need neither
@@ -115,16 +55,20 @@ pub(crate) fn check_signature(p: &Params, signature: &[u8]) -> Result<(), Verify
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod tests {
     use super::*;
+    use crate::backend::rows::expand_row;
     use crate::coding::encode::PublicKeyParts;
     use crate::coding::encode::signature_parts_mut;
     use crate::coding::hint::{HINT_ROW_LEN, hint_bit_pack_vartime};
     use crate::error::VerifyError::{ChallengeMismatch, HintEncoding, ResponseNorm};
     use crate::hash::keccak::Permutation;
-    use crate::hash::transcript::Mu;
-    use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Q, SEED_LEN};
+    use crate::hash::transcript::{CommitmentHash, Mu};
+    use crate::lanes::job::JobMessage;
+    use crate::params::{CRH_LEN, MlDsa44, MlDsa65, MlDsa87, N, Q, SEED_LEN};
     use crate::ring::field::canonical;
     use crate::ring::field::centred;
+    use crate::ring::poly::NttPoly;
     use crate::ring::rounding::use_hint_vartime;
+    use crate::sample::Challenge;
     use std::vec;
     use std::vec::Vec;
 
