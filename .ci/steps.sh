@@ -314,6 +314,9 @@ step_gpu() {
     finish
 }
 
+# Columns of Apache Arrow: every encoding against the verdicts of its rows.
+step_arrow() { run cargo test --locked -p mldsa-arrow; }
+
 # The C interface: header, examples, misuse under sanitizers and Valgrind, known answers, wiping.
 step_c() {
     need cc=gcc c++=g++

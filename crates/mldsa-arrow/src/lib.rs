@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod error;
+mod set;
+mod reason;
+mod bytes;
+mod keys;
+mod inputs;
+mod verifier;
+
+pub use batch_verify;
+
+pub use bytes::Column;
+pub use error::ColumnError;
+pub use inputs::{ContextOf, Inputs, KeyOf, MessageOf, SetOf};
+pub use keys::KeyTable;
+pub use reason::Reason;
+pub use set::{Set, UnknownSet};
+pub use verifier::{Options, Verdicts, Verifier};
