@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# ML-DSA inside the EVM: the generator's output is the committed one and compiles to the committed
-# code, the contracts agree with the core, and the figures can be printed.
+# ML-DSA inside the EVM: the generator's output and its compiled code have the committed hashes, the
+# contracts agree with the core, and the figures can be printed.
 # Reads: crates/mldsa-core/src crates/mldsa-core/Cargo.toml crates/mldsa-evm-precompile tests/kat/src
 source .ci/lib.sh
 mkdir -p target
+need node=nodejs npm=npm
+(cd contrib/evm/contracts && npm ci --silent --no-audit --no-fund) || not_run "solc cannot be downloaded"
+run contrib/evm/contracts/build.sh
 run cargo test --locked --release --manifest-path contrib/evm/Cargo.toml -- --nocapture
 run cargo run --locked --release --manifest-path contrib/evm/Cargo.toml --bin evm-bench -- --jsonl "$PWD/target/evm.jsonl"
 [ -s target/evm.jsonl ] || { echo "evm-bench wrote no rows"; exit 1; }

@@ -1,12 +1,11 @@
-// Compiles every contract: `node build.mjs [FOLDER]` writes init code in hex to FOLDER,
-// by default artifacts. Same settings, same compiler, same bytes.
+// Compiles every contract: writes init code in hex to artifacts. Same settings, same compiler, same bytes.
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import solc from 'solc';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const out = path.resolve(process.argv[2] ?? path.join(here, 'artifacts'));
+const out = path.join(here, 'artifacts');
 fs.mkdirSync(out, { recursive: true });
 
 function compile(language, file, settings) {

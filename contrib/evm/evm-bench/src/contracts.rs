@@ -20,13 +20,14 @@ pub fn folder() -> PathBuf {
     Path::new(&package).join("../contracts")
 }
 
-/// Init code of a contract, as committed.
+/// Returns the init code of a contract, which `contracts/build.sh` has compiled.
 ///
 /// # Panics
 /// When there is none.
 pub fn artifact(name: &str) -> Vec<u8> {
     let path = folder().join("artifacts").join(format!("{name}.hex"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let text = std::fs::read_to_string(&path)
+        .unwrap_or_else(|e| panic!("{}: {e}; run contracts/build.sh", path.display()));
     hex::decode(text.trim()).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 

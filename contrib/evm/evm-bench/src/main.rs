@@ -11,7 +11,6 @@ use mldsa_evm_gen::lanes::Layout;
 
 mod measure;
 mod prices;
-mod solc;
 
 /// Gas of ML-DSA verification in the EVM, by variant.
 #[derive(Parser)]
@@ -37,7 +36,6 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let origin = origin()?;
     println!("{} at {}, {}", origin.repo, origin.commit, origin.time);
-    solc::check_compiler()?;
     println!("revm {}", revm_version());
     let mut table = measure::Table::default();
     for rules in [TODAY, NEXT] {
