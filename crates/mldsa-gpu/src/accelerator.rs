@@ -13,11 +13,8 @@ use crate::batch::{Batch, Key, Signed};
 use crate::error::{GpuError, PushError};
 use crate::gpu::Gpu;
 use crate::job::{Again, Pending};
+use crate::lock::lock;
 use crate::registry::{KeyId, Table};
-use crate::shared::{lock, read};
-
-/// Members' keys on the device.
-pub(crate) type Members = HashMap<MemberId, KeyId>;
 
 /// Signatures that one thread copies.
 const COPIED: usize = 2048;
@@ -136,7 +133,7 @@ impl<P: ParameterSet> Gpu<P> {
 
     fn register_members(
         &self,
-        members: &mut Members,
+        members: &mut HashMap<MemberId, KeyId>,
         jobs: &[AcceleratorJob<'_>],
     ) -> Option<Vec<KeyId>> {
         let mut new = HashMap::new();
@@ -154,12 +151,7 @@ impl<P: ParameterSet> Gpu<P> {
             let ids = self.register(Table::Prepared, &keys.ok()?).ok()?;
             members.extend(new.into_keys().zip(ids));
         }
-        let registry = read(&self.shared.registry);
-        let id = |job: &AcceleratorJob<'_>| {
-            let id = *members.get(&job.member?)?;
-            // The key decides, not the name.
-            (registry.key(id)?.as_bytes().as_ref() == job.key).then_some(id)
-        };
+        let id = |job: &AcceleratorJob<'_>| members.get(&job.member?).copied();
         jobs.iter().map(id).collect()
     }
 }

@@ -7,28 +7,14 @@ use std::sync::Arc;
 use batch_verify::RejectReason;
 use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, VerifyingKey};
 
-use crate::block::Loan;
 use crate::error::{GpuError, PushError};
 use crate::job::{Again, Job, Order, Owner, Pending};
-use crate::layout::MU_GIVEN;
+use crate::layout::{LONGEST, MU_GIVEN, PLANTED_MESSAGE, planted};
+use crate::lock::lock;
 use crate::probe::{CONTEXT, Random};
-use crate::registry::{KeyId, Table};
-use crate::shared::{Shared, lock, read, write};
-
-/// Longest formatted message that the device hashes, in bytes.
-const LONGEST: usize = 2048;
-/// Bytes for the message of a planted item.
-const PLANTED_MESSAGE: usize = 128;
-
-/// Planted items in a launch of `items`: one valid and one invalid, and one more for each 256.
-pub(crate) const fn planted(items: usize) -> usize {
-    2 + items / 256
-}
-
-/// Bytes for the messages of a batch, in which the longest one fits always.
-pub(crate) fn message_space(items: usize, each: usize) -> usize {
-    items * each.next_multiple_of(8) + LONGEST + planted(items) * PLANTED_MESSAGE
-}
+use crate::registry::{KeyId, Names, Table};
+use crate::state::{Loan, Shared};
+use crate::worker::Launch;
 
 /// Key of an item.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +59,7 @@ pub enum Signed<'a> {
 pub struct Batch<P: ParameterSet> {
     loan: Loan<P>,
     /// `None` for a batch with keys.
-    table: Option<Table>,
+    names: Option<Names>,
     stride: usize,
     owners: Vec<Owner>,
     /// Words of 8 bytes of messages.
@@ -86,7 +72,7 @@ pub struct Batch<P: ParameterSet> {
 impl<P: ParameterSet> Batch<P> {
     pub(crate) fn new(shared: &Arc<Shared<P>>, table: Option<Table>) -> Result<Self, GpuError> {
         let block = lock(&shared.free).pop().ok_or(GpuError::Busy)?;
-        let batch = write(&shared.registry).begin();
+        let (batch, names) = lock(&shared.registry).begin(table);
         let layout = shared.layout;
         Ok(Self {
             loan: Loan {
@@ -95,17 +81,20 @@ impl<P: ParameterSet> Batch<P> {
                 batch,
                 lost: AtomicBool::new(false),
             },
-            table,
-            stride: if table.is_some() {
-                layout.slot
-            } else {
-                layout.slot_with_key
+            stride: match names {
+                Some(_) => layout.slot,
+                None => layout.slot_with_key,
             },
+            names,
             owners: Vec::new(),
             words: 0,
             decided: Vec::new(),
             items: 0,
         })
+    }
+
+    fn table(&self) -> Option<Table> {
+        self.names.as_ref().map(|names| names.table)
     }
 
     /// Number of items.
@@ -207,10 +196,13 @@ impl<P: ParameterSet> Batch<P> {
             self.plant();
         }
         let order = Order {
-            block: self.loan.block,
-            table: self.table,
-            stride: self.stride,
-            words: self.words,
+            launch: Launch {
+                block: self.loan.block,
+                table: self.table(),
+                stride: self.stride,
+                words: self.words,
+                slots: self.owners.len(),
+            },
             owners: self.owners,
             decided: self.decided,
             items: self.items,
@@ -221,10 +213,9 @@ impl<P: ParameterSet> Batch<P> {
 
     /// Whether an item under `key` could be added.
     fn check(&self, key: Key<'_>) -> Result<(), PushError> {
-        match (key, self.table) {
-            (Key::Registered(id), Some(table)) if id.table == table => {
-                let registry = read(&self.loan.shared.registry);
-                registry.key(id).ok_or(PushError::UnknownKey)?;
+        match (key, &self.names) {
+            (Key::Registered(id), Some(names)) if id.table == names.table => {
+                names.has(id).then_some(()).ok_or(PushError::UnknownKey)?;
             }
             (Key::Encoded(_), None) => {}
             _ => return Err(PushError::OtherTable),
@@ -236,16 +227,11 @@ impl<P: ParameterSet> Batch<P> {
     }
 
     fn tr(&self, key: Key<'_>) -> Result<[u8; 64], PushError> {
-        match key {
-            Key::Registered(id) => {
-                let registry = read(&self.loan.shared.registry);
-                Ok(*registry.key(id).ok_or(PushError::UnknownKey)?.tr())
-            }
-            Key::Encoded(bytes) => {
-                let key = VerifyingKey::<P>::from_bytes(bytes);
-                Ok(*key.map_err(|_| PushError::UnknownKey)?.tr())
-            }
-        }
+        let key = match key {
+            Key::Registered(id) => lock(&self.loan.shared.registry).at(id.table, id.index),
+            Key::Encoded(bytes) => VerifyingKey::<P>::from_bytes(bytes).ok().map(Arc::new),
+        };
+        Ok(*key.ok_or(PushError::UnknownKey)?.tr())
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
@@ -322,7 +308,7 @@ impl<P: ParameterSet> Batch<P> {
             let Some((index, probe)) = probes.all.iter().enumerate().filter(wanted).nth(nth) else {
                 continue;
             };
-            let key = match (self.table, shared.probe_keys.get()) {
+            let key = match (self.table(), shared.probe_keys.get()) {
                 (None, _) => Key::from(&probes.key),
                 (Some(Table::Prepared), Some(&[id, _])) => id.into(),
                 (Some(Table::Encoded), Some(&[_, id])) => id.into(),
@@ -349,7 +335,7 @@ impl<P: ParameterSet> fmt::Debug for Batch<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batch")
             .field("set", &P::NAME)
-            .field("table", &self.table)
+            .field("table", &self.table())
             .field("items", &self.items)
             .finish_non_exhaustive()
     }

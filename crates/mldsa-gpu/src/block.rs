@@ -1,16 +1,10 @@
 //! Page-locked memory of a batch: messages that grow downwards from `bound` and slots that grow
 //! upwards from it, so that one copy moves all of them.
-#![allow(unsafe_code, reason = "memory that a device reads")]
+#![allow(unsafe_code, reason = "memory that a device reads and writes")]
 
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
 
-use mldsa_core::ParameterSet;
-
-use crate::shared::{Shared, lock, write};
-
-/// Memory of the host for one batch. Whoever holds the [`Loan`] of it decides who may use it.
+/// Memory of the host for one batch. Whoever holds the loan of it decides who may use it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
     pub(crate) index: usize,
@@ -40,23 +34,11 @@ impl Block {
         // SAFETY: as above.
         unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
-}
 
-/// The right to a block and to the keys that its items name. Ends when it is dropped.
-pub(crate) struct Loan<P: ParameterSet> {
-    pub(crate) shared: Arc<Shared<P>>,
-    pub(crate) block: Block,
-    /// Number of the batch in the registry.
-    pub(crate) batch: u64,
-    /// Set if the device may still use the block: it is not lent again.
-    pub(crate) lost: AtomicBool,
-}
-
-impl<P: ParameterSet> Drop for Loan<P> {
-    fn drop(&mut self) {
-        if !self.lost.load(Ordering::Relaxed) {
-            write(&self.shared.registry).end(self.batch);
-            lock(&self.shared.free).push(self.block);
-        }
+    /// # Safety
+    /// The block has so many slots, and the device has ended with it.
+    pub(crate) unsafe fn codes<'a>(self, slots: usize) -> &'a [u8] {
+        // SAFETY: zeroed memory that lives as long as the worker; by the caller.
+        unsafe { core::slice::from_raw_parts(self.verdicts.as_ptr(), slots) }
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Instant;
 
@@ -12,17 +12,18 @@ use batch_verify::{BatchVerifier, Item};
 use mldsa_core::{Context, ParameterSet, VerifyingKey};
 
 use crate::batch::{Batch, Key, Signed};
-use crate::checker::Watch;
 use crate::cuda::Cuda;
 use crate::driver::Device;
 use crate::error::GpuError;
 use crate::job::Again;
 use crate::layout::Layout;
+use crate::lock::lock;
 use crate::opencl::{Kind, OpenCl};
 use crate::options::{Choice, GpuOptions};
 use crate::probe::{CONTEXT, Probe};
 use crate::registry::{KeyId, KeyMemory, Registry, Table};
-use crate::shared::{Counts, Shared, lock, read, write};
+use crate::state::{Counts, Shared, trust};
+use crate::watch::Watch;
 use crate::worker::{self, Command, Opener};
 
 /// Bytes of stack of both threads.
@@ -114,14 +115,16 @@ impl<P: ParameterSet> Gpu<P> {
             // The thread panicked.
             Err(RecvTimeoutError::Disconnected) => return Err(GpuError::Threads),
         };
-        let watch = Arc::new(Watch::new());
+        trust(&ready.device)?;
+        let watch = Arc::new(Watch::default());
         let checker = watch.clone();
         let shared = Arc::new(Shared {
             layout: Layout::of::<P>(),
             device: ready.device,
             commands,
             free: Mutex::new(ready.blocks),
-            registry: RwLock::new(Registry::new(
+            replaced: Mutex::default(),
+            registry: Mutex::new(Registry::new(
                 options.prepared_keys + 1,
                 options.encoded_keys + 1,
             )),
@@ -183,7 +186,7 @@ impl<P: ParameterSet> Gpu<P> {
         if let Some(error) = shared.fault.get() {
             return Err(error.clone());
         }
-        let places = write(&shared.registry).take(table, keys.len())?;
+        let places = lock(&shared.registry).take(table, keys.len())?;
         let keys: Vec<_> = keys.iter().cloned().map(Arc::new).collect();
         let (reply, answer) = channel();
         let command = Command::Register {
@@ -200,16 +203,16 @@ impl<P: ParameterSet> Gpu<P> {
         });
         if let Err(error) = answer {
             shared.give_up(&error);
-            write(&shared.registry).give_back(table, places);
+            lock(&shared.registry).give_back(table, places);
             return Err(error);
         }
-        Ok(write(&shared.registry).fill(table, &places, keys))
+        Ok(lock(&shared.registry).fill(table, &places, keys))
     }
 
     /// Evicts keys and returns how many of the ids named one. Batches that exist are verified
     /// under their keys; items under an evicted id cannot be added any more.
     pub fn evict(&self, ids: &[KeyId]) -> usize {
-        let mut registry = write(&self.shared.registry);
+        let mut registry = lock(&self.shared.registry);
         let is_probe = |id: &KeyId| {
             let own = self.shared.probe_keys.get();
             own.is_some_and(|own| own.contains(id))
@@ -222,7 +225,7 @@ impl<P: ParameterSet> Gpu<P> {
     /// Memory of the keys on the device.
     #[must_use]
     pub fn key_memory(&self) -> KeyMemory {
-        let (prepared, encoded) = read(&self.shared.registry).used();
+        let [prepared, encoded] = lock(&self.shared.registry).used();
         let (options, layout) = (&self.shared.options, self.shared.layout);
         let bytes = |prepared: usize, encoded: usize| {
             prepared * (layout.prepared_key + 64) + encoded * (layout.public_key + 64)

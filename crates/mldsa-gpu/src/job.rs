@@ -1,4 +1,4 @@
-//! A batch on its way, and the handle that the caller waits for.
+//! A batch on its way: planted items, verification again, the CPU alone, and the caller's handle.
 
 use core::fmt;
 use core::future::Future;
@@ -6,20 +6,25 @@ use core::pin::Pin;
 use core::sync::atomic::Ordering;
 use core::task::{Context as TaskContext, Poll, Waker};
 use core::time::Duration;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::thread;
 use std::time::Instant;
 
-use batch_verify::RejectReason;
-use mldsa_core::ParameterSet;
+use batch_verify::{Item, RejectReason};
+use mldsa_core::{Context, Mu, ParameterSet, VerifyingKey};
 
-use crate::block::{Block, Loan};
 use crate::error::GpuError;
-use crate::registry::Table;
-use crate::shared::{Shared, lock};
-use crate::worker::Command;
+use crate::layout::{Answer, MU_GIVEN};
+use crate::lock::lock;
+use crate::options::CrossCheck;
+use crate::probe::Random;
+use crate::state::{Counts, Loan, Shared};
+use crate::watch::Watched;
+use crate::worker::{Command, Launch, Launched};
 
 /// Verdict on an item.
-pub(crate) type Verdict = Result<(), RejectReason>;
+type Verdict = Result<(), RejectReason>;
 
 /// To whom a slot belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +35,7 @@ pub(crate) enum Owner {
     Planted(u32),
 }
 
-/// What the CPU verifies again besides the share of acceptances.
+/// What the CPU verifies again besides the share that is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Again {
     Nothing,
@@ -40,10 +45,7 @@ pub(crate) enum Again {
 
 /// A batch as it was submitted.
 pub(crate) struct Order {
-    pub(crate) block: Block,
-    pub(crate) table: Option<Table>,
-    pub(crate) stride: usize,
-    pub(crate) words: usize,
+    pub(crate) launch: Launch,
     pub(crate) owners: Vec<Owner>,
     pub(crate) decided: Vec<(usize, RejectReason)>,
     pub(crate) items: usize,
@@ -53,10 +55,7 @@ pub(crate) struct Order {
 enum State {
     /// With the worker.
     Device,
-    /// Codes of all slots.
-    Returned(Vec<u8>),
-    /// To be verified by the CPU.
-    Failed,
+    Ended(Outcome),
     /// With the thread that settles it.
     Settling,
     /// `None` when the verdicts were taken.
@@ -64,104 +63,323 @@ enum State {
 }
 
 /// What is known when a job is settled. Each job is settled once.
-pub(crate) enum Outcome {
-    Returned(Vec<u8>),
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// The codes of all slots are there.
+    Returned,
+    /// The device was given up before.
     NoDevice,
-    Deadline,
+    /// The device may still use the block.
+    Lost,
+}
+
+struct Progress {
+    state: State,
+    waker: Option<Waker>,
+    /// Whether a thread waits, which then settles the job itself.
+    is_awaited: bool,
 }
 
 pub(crate) struct Job<P: ParameterSet> {
-    pub(crate) shared: Arc<Shared<P>>,
-    pub(crate) order: Order,
-    pub(crate) deadline: Instant,
+    shared: Arc<Shared<P>>,
+    order: Order,
+    deadline: Instant,
     loan: Mutex<Option<Loan<P>>>,
-    state: Mutex<(State, Option<Waker>)>,
-    done: Condvar,
+    progress: Mutex<Progress>,
+    changed: Condvar,
+    /// Slots that the CPU verifies while the device does, in increasing order.
+    drawn: Vec<usize>,
+    /// Its verdicts.
+    drawn_verdicts: OnceLock<Vec<Verdict>>,
 }
 
 impl<P: ParameterSet> Job<P> {
     pub(crate) fn submit(loan: Loan<P>, order: Order) -> Pending<P> {
         let shared = loan.shared.clone();
-        let state = match shared.fault.get() {
-            Some(_) => State::Failed,
-            None => State::Device,
+        let state = match (shared.fault.get(), order.owners.is_empty()) {
+            (Some(_), _) => State::Ended(Outcome::NoDevice),
+            (None, true) => State::Ended(Outcome::Returned),
+            (None, false) => State::Device,
         };
-        let to_device = matches!(state, State::Device) && !order.owners.is_empty();
+        let is_for_device = matches!(state, State::Device);
         let job = Arc::new(Self {
             deadline: Instant::now() + shared.options.deadline,
+            drawn: if is_for_device {
+                draw(&shared.options.cross_check, &order)
+            } else {
+                Vec::new()
+            },
             shared: shared.clone(),
             order,
             loan: Mutex::new(Some(loan)),
-            state: Mutex::new((state, None)),
-            done: Condvar::new(),
+            progress: Mutex::new(Progress {
+                state,
+                waker: None,
+                is_awaited: false,
+            }),
+            changed: Condvar::new(),
+            drawn_verdicts: OnceLock::new(),
         });
-        if job.order.owners.is_empty() {
-            job.settle(Outcome::Returned(Vec::new()));
-            return Pending(job);
-        }
-        if to_device && shared.commands.send(Command::Run(job.clone())).is_err() {
-            job.failed();
+        if is_for_device && shared.commands.send(Command::Run(job.clone())).is_err() {
+            job.ended(Err(GpuError::Threads));
         }
         shared.watch.add(job.clone());
         Pending(job)
     }
 
-    /// Takes the codes of all slots from the worker.
-    pub(crate) fn returned(&self, codes: Vec<u8>) {
-        self.replace(State::Returned(codes));
-    }
-
-    /// Leaves the batch to the CPU.
-    pub(crate) fn failed(&self) {
-        self.replace(State::Failed);
-    }
-
-    fn replace(&self, new: State) {
-        let mut state = lock(&self.state);
-        if matches!(state.0, State::Device) {
-            state.0 = new;
-        }
-    }
-
     /// What there is to settle, for the first who asks.
-    pub(crate) fn claim(&self, now: Instant) -> Option<Outcome> {
-        let mut state = lock(&self.state);
-        let outcome = match &mut state.0 {
-            State::Returned(codes) => Outcome::Returned(core::mem::take(codes)),
-            State::Failed => Outcome::NoDevice,
-            State::Device if now >= self.deadline => Outcome::Deadline,
+    fn claim(&self, now: Instant) -> Option<Outcome> {
+        let mut progress = lock(&self.progress);
+        let outcome = match progress.state {
+            State::Ended(outcome) => outcome,
+            State::Device if now >= self.deadline => Outcome::Lost,
             _ => return None,
         };
-        state.0 = State::Settling;
+        progress.state = State::Settling;
         Some(outcome)
     }
 
-    pub(crate) fn is_settled(&self) -> bool {
-        matches!(lock(&self.state).0, State::Done(_))
-    }
-
-    pub(crate) fn settle(&self, outcome: Outcome) {
-        let lost = matches!(outcome, Outcome::Deadline);
-        if lost {
+    fn settle_as(&self, outcome: Outcome) {
+        let is_late = outcome == Outcome::Lost && self.shared.fault.get().is_none();
+        if is_late {
             self.shared.give_up(&GpuError::Deadline);
         }
         let verdicts = self.verdicts(outcome);
+        // Nobody reads the block once its loan has ended: this waits for a `prepare` that runs,
+        // and leaves nothing to do for a later one.
+        self.drawn_verdicts.get_or_init(Vec::new);
         if let Some(loan) = lock(&self.loan).take() {
-            loan.lost.store(lost, Ordering::Relaxed);
+            loan.lost.store(outcome == Outcome::Lost, Ordering::Relaxed);
         }
-        let mut state = lock(&self.state);
-        state.0 = State::Done(Some(verdicts));
-        let waker = state.1.take();
-        drop(state);
-        self.done.notify_all();
+        let mut progress = lock(&self.progress);
+        progress.state = State::Done(Some(verdicts));
+        let waker = progress.waker.take();
+        drop(progress);
+        self.changed.notify_all();
         if let Some(waker) = waker {
             waker.wake();
         }
     }
+
+    /// One verdict for each item.
+    fn verdicts(&self, outcome: Outcome) -> Vec<Verdict> {
+        let order = &self.order;
+        let is_right = outcome == Outcome::Returned && self.shared.fault.get().is_none();
+        let checked = if is_right { self.check() } else { Ok(None) };
+        if let Err(error) = &checked {
+            self.shared.give_up(error);
+        }
+        let verdicts = checked.ok().flatten();
+        self.count(|counts| {
+            counts.batches += 1;
+            counts.items += order.items as u64;
+            counts.batches_without_device += u64::from(verdicts.is_none());
+        });
+        let mut verdicts = verdicts.unwrap_or_else(|| {
+            let all: Vec<usize> = (0..order.owners.len()).collect();
+            let mut verdicts = vec![Err(RejectReason::NotVerified); order.items];
+            for (owner, verdict) in order.owners.iter().zip(self.verify(&all)) {
+                if let Owner::Item(item) = *owner {
+                    verdicts[item as usize] = verdict;
+                }
+            }
+            verdicts
+        });
+        for &(item, reason) in &order.decided {
+            verdicts[item] = Err(reason);
+        }
+        verdicts
+    }
+
+    fn count(&self, change: impl FnOnce(&mut Counts)) {
+        change(&mut lock(&self.shared.counts));
+    }
+
+    /// The verdicts of the device, with those of the CPU where it verifies too.
+    ///
+    /// # Errors
+    /// The device is wrong, and nothing that it said counts.
+    fn check(&self) -> Result<Option<Vec<Verdict>>, GpuError> {
+        const WRONG: GpuError = GpuError::WrongVerdict;
+        let owners = &self.order.owners;
+        #[allow(unsafe_code, reason = "page-locked memory")]
+        // SAFETY: the launch had so many slots and has ended; the loan is this job's.
+        let codes = unsafe { self.order.launch.block.codes(owners.len()) };
+        let mut verdicts = vec![Ok(()); self.order.items];
+        let mut planted = Vec::new();
+        let mut rejected = Vec::new();
+        for (slot, (&code, owner)) in codes.iter().zip(owners).enumerate() {
+            match (*owner, Answer::of(code).ok_or(WRONG)?) {
+                (Owner::Planted(probe), answer) => planted.push((probe, answer)),
+                (Owner::Item(_), Answer::Verdict(Ok(()))) => {}
+                (Owner::Item(item), Answer::Verdict(error))
+                    if self.order.again == Again::Nothing =>
+                {
+                    verdicts[item as usize] = error;
+                }
+                (Owner::Item(_), _) => rejected.push(slot),
+            }
+        }
+        let is_right = |(probe, answer): &(u32, Answer)| {
+            *answer == Answer::Verdict(self.shared.probes.all[*probe as usize].verdict)
+        };
+        if !planted.iter().all(is_right) {
+            return Err(WRONG);
+        }
+        let drawn = self.drawn_verdicts.get_or_init(|| self.verify(&self.drawn));
+        rejected.retain(|slot| self.drawn.binary_search(slot).is_err());
+        let again = self.verify(&rejected);
+        let by_cpu = self
+            .drawn
+            .iter()
+            .zip(drawn)
+            .chain(rejected.iter().zip(&again));
+        let mut is_wrong = false;
+        for (&slot, verdict) in by_cpu {
+            let Owner::Item(item) = owners[slot] else {
+                continue;
+            };
+            let answer = Answer::of(codes[slot]);
+            is_wrong |= ![Some(Answer::Cpu), Some(Answer::Verdict(*verdict))].contains(&answer);
+            verdicts[item as usize] = *verdict;
+        }
+        self.count(|counts| counts.verified_again += (drawn.len() + again.len()) as u64);
+        if is_wrong {
+            Err(WRONG)
+        } else {
+            Ok(Some(verdicts))
+        }
+    }
+
+    /// Verifies slots on the CPU.
+    fn verify(&self, slots: &[usize]) -> Vec<Verdict> {
+        if slots.is_empty() {
+            return Vec::new();
+        }
+        let (launch, layout) = (self.order.launch, self.shared.layout);
+        #[allow(unsafe_code, reason = "page-locked memory")]
+        // SAFETY: nobody writes to a block between submission and the end of its loan, which is
+        // after this.
+        let bytes = unsafe { launch.block.bytes() };
+        let slot =
+            |index: &usize| &bytes[launch.block.bound + index * launch.stride..][..launch.stride];
+        let meta = |slot: &[u8], n: usize| {
+            let word = slot[layout.meta + 4 * n..].first_chunk();
+            u32::from_le_bytes(*word.unwrap_or(&[0; 4]))
+        };
+        let mut keys: HashMap<u32, Option<Arc<VerifyingKey<P>>>> = HashMap::new();
+        if let Some(table) = launch.table {
+            let registry = lock(&self.shared.registry);
+            for index in slots.iter().map(|index| meta(slot(index), 0)) {
+                keys.entry(index)
+                    .or_insert_with(|| registry.at(table, index));
+            }
+        }
+        let parts: Vec<(&[u8], &[u8], Option<Mu>)> = slots
+            .iter()
+            .map(|index| {
+                let slot = slot(index);
+                let message = &bytes[launch.block.bound - 8 * meta(slot, 1) as usize..];
+                match (meta(slot, 2), message.first_chunk()) {
+                    (MU_GIVEN, Some(mu)) => (slot, &[][..], Some(Mu::from_bytes(*mu))),
+                    (len, _) => (slot, &message[..len as usize], None),
+                }
+            })
+            .collect();
+        let items = parts.iter().map(|(slot, message, mu)| {
+            let key: &[u8] = match keys.get(&meta(slot, 0)) {
+                Some(Some(key)) if launch.table.is_some() => key.as_bytes().as_ref(),
+                _ => slot.get(layout.slot..).unwrap_or_default(),
+            };
+            let signature = &slot[..P::SIG_LEN];
+            match mu {
+                Some(mu) => Item::from_mu(key, mu, signature),
+                None => {
+                    let (context, message) = message[2..].split_at(message[1].into());
+                    let context = Context::new(context).unwrap_or(Context::EMPTY);
+                    Item::new(key, context, message, signature)
+                }
+            }
+        });
+        self.shared.verifier.verify_batch(items).verdicts().to_vec()
+    }
 }
 
-/// Time after the deadline that the checker has before a waiting caller does its work.
-const GRACE: Duration = Duration::from_millis(200);
+/// Slots that are verified again whatever the device says: one at random of each share.
+fn draw(cross_check: &CrossCheck, order: &Order) -> Vec<usize> {
+    let slots = order.owners.len();
+    let share = match (order.again, cross_check) {
+        (Again::All, _) => 1,
+        (_, CrossCheck::Off) => return Vec::new(),
+        (_, CrossCheck::OneIn(share)) => (*share).max(1) as usize,
+    };
+    let mut random = Random::new();
+    let starts = (0..slots).step_by(share);
+    let drawn = starts.map(|start| start.saturating_add(random.below(share)));
+    let is_item = |slot: &usize| matches!(order.owners.get(*slot), Some(Owner::Item(_)));
+    drawn.filter(is_item).collect()
+}
+
+impl<P: ParameterSet> Launched for Job<P> {
+    fn launch(&self) -> Launch {
+        self.order.launch
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.shared.fault.get().is_none()
+    }
+
+    fn ended(&self, result: Result<(), GpuError>) {
+        let outcome = match result {
+            Ok(()) => Outcome::Returned,
+            Err(error) => {
+                self.shared.give_up(&error);
+                Outcome::Lost
+            }
+        };
+        let mut progress = lock(&self.progress);
+        if matches!(progress.state, State::Device) {
+            progress.state = State::Ended(outcome);
+        }
+        let is_awaited = progress.is_awaited;
+        drop(progress);
+        match is_awaited {
+            true => self.changed.notify_all(),
+            false => self.shared.watch.wake(),
+        }
+    }
+}
+
+impl<P: ParameterSet> Watched for Job<P> {
+    fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    fn prepare(&self) {
+        self.drawn_verdicts.get_or_init(|| self.verify(&self.drawn));
+    }
+
+    fn is_prepared(&self) -> bool {
+        self.drawn.is_empty() || self.drawn_verdicts.get().is_some()
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        match lock(&self.progress).state {
+            State::Device => now >= self.deadline,
+            State::Ended(_) => true,
+            State::Settling | State::Done(_) => false,
+        }
+    }
+
+    fn settle(&self, now: Instant) {
+        if let Some(outcome) = self.claim(now) {
+            self.settle_as(outcome);
+        }
+    }
+}
+
+/// Time for which a caller that waits looks again and again.
+const SPIN: Duration = Duration::from_micros(300);
 
 /// A batch in flight. Dropping it loses its verdicts and nothing else.
 #[must_use = "a batch without its verdicts was verified for nothing"]
@@ -173,23 +391,35 @@ impl<P: ParameterSet> Pending<P> {
     /// Comes to an end even if the driver never does: the CPU verifies after the deadline.
     #[must_use]
     pub fn wait(self) -> Vec<Result<(), RejectReason>> {
-        let late = self.0.deadline + GRACE;
-        let mut state = lock(&self.0.state);
+        let (job, start) = (&self.0, Instant::now());
         loop {
-            if let State::Done(verdicts) = &mut state.0 {
+            let now = Instant::now();
+            let mut progress = lock(&job.progress);
+            if let State::Done(verdicts) = &mut progress.state {
                 return verdicts.take().unwrap_or_default();
             }
-            let left = late.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                drop(state);
-                if let Some(outcome) = self.0.claim(late) {
-                    self.0.settle(outcome);
+            progress.is_awaited = true;
+            if matches!(progress.state, State::Ended(_)) || now >= job.deadline {
+                drop(progress);
+                if let Some(outcome) = job.claim(now) {
+                    job.shared.watch.remove(&**job);
+                    job.settle_as(outcome);
+                    continue;
                 }
-                state = lock(&self.0.state);
+                progress = lock(&job.progress);
             }
-            if !matches!(state.0, State::Done(_)) {
-                let waited = self.0.done.wait_timeout(state, left.max(GRACE));
-                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            match progress.state {
+                State::Device if now < start + SPIN => {
+                    drop(progress);
+                    thread::yield_now();
+                }
+                State::Device | State::Settling => {
+                    let left = job.deadline.saturating_duration_since(now);
+                    let left = left.max(Duration::from_millis(1));
+                    let waited = job.changed.wait_timeout(progress, left);
+                    drop(waited.unwrap_or_else(PoisonError::into_inner));
+                }
+                State::Ended(_) | State::Done(_) => {}
             }
         }
     }
@@ -197,7 +427,7 @@ impl<P: ParameterSet> Pending<P> {
     /// Whether the verdicts are there.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.0.is_settled()
+        matches!(lock(&self.0.progress).state, State::Done(_))
     }
 }
 
@@ -206,11 +436,11 @@ impl<P: ParameterSet> Future for Pending<P> {
 
     /// After the verdicts were taken: an empty list.
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        let mut state = lock(&self.0.state);
-        match &mut state.0 {
+        let mut progress = lock(&self.0.progress);
+        match &mut progress.state {
             State::Done(verdicts) => Poll::Ready(verdicts.take().unwrap_or_default()),
             _ => {
-                state.1 = Some(cx.waker().clone());
+                progress.waker = Some(cx.waker().clone());
                 Poll::Pending
             }
         }

@@ -8,6 +8,23 @@ pub(crate) const MU_GIVEN: u32 = u32::MAX;
 /// What the host fills the verdicts with before a launch.
 pub(crate) const POISON: u8 = 0xaa;
 
+/// Longest formatted message that the device hashes, in bytes.
+pub(crate) const LONGEST: usize = 2048;
+/// Bytes for the message of a planted item.
+pub(crate) const PLANTED_MESSAGE: usize = 128;
+/// Most polynomials of a lane that are expanded at a time: their five blocks take 227 MB.
+const EXPANDED: usize = 270_000;
+
+/// Planted items in a launch of `items`: one valid and one invalid, and one more for each 256.
+pub(crate) const fn planted(items: usize) -> usize {
+    2 + items / 256
+}
+
+/// Bytes for the messages of a batch, in which the longest one fits always.
+pub(crate) fn message_space(items: usize, each: usize) -> usize {
+    items * each.next_multiple_of(8) + LONGEST + planted(items) * PLANTED_MESSAGE
+}
+
 /// Sizes in bytes for one parameter set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
@@ -48,6 +65,11 @@ impl Layout {
             raw: P::K * P::L * 5 * 168,
             prepared_key: P::K * (P::L + 1) * 768,
         }
+    }
+
+    /// Most items whose matrices are expanded at a time, the same for each part of `slots`.
+    pub(crate) const fn tile(&self, slots: usize) -> usize {
+        slots.div_ceil((slots * self.polynomials).div_ceil(EXPANDED))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use crate::driver::{Argument, Device, Done, Driver, Kernel, Memory, SOURCE};
 use crate::error::GpuError;
 use crate::library::functions;
-use crate::shared::lock;
+use crate::lock::lock;
 
 #[cfg(windows)]
 const LIBRARY: &str = "OpenCL.dll";

@@ -3,7 +3,7 @@
 //! A key that is evicted may still be named by items of batches that exist. Its place is used
 //! again when none of them is left, so that no item ever meets another key.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -42,26 +42,40 @@ pub struct KeyMemory {
     pub capacity: usize,
 }
 
-struct Place<P: ParameterSet> {
-    key: Option<Arc<VerifyingKey<P>>>,
-    generation: u32,
+/// What a batch needs to tell whether an id names a key, without a lock. The key of an id that
+/// was good after the batch began stays at its place until the batch ends.
+#[derive(Clone)]
+pub(crate) struct Names {
+    registry: u64,
+    pub(crate) table: Table,
+    generations: Arc<[AtomicU32]>,
+}
+
+impl Names {
+    pub(crate) fn has(&self, id: KeyId) -> bool {
+        let generation = self.generations.get(id.index as usize);
+        (id.registry, id.table) == (self.registry, self.table)
+            && generation.is_some_and(|own| own.load(Ordering::Acquire) == id.generation)
+    }
 }
 
 struct Keys<P: ParameterSet> {
-    places: Vec<Place<P>>,
+    places: Vec<Option<Arc<VerifyingKey<P>>>>,
+    names: Names,
     free: Vec<u32>,
     /// Evicted places, each with the number of the first batch that cannot name it.
     retired: VecDeque<(u64, u32)>,
 }
 
 impl<P: ParameterSet> Keys<P> {
-    fn new(capacity: usize) -> Self {
-        let empty = || Place {
-            key: None,
-            generation: 0,
-        };
+    fn new(registry: u64, table: Table, capacity: usize) -> Self {
         Self {
-            places: core::iter::repeat_with(empty).take(capacity).collect(),
+            places: vec![None; capacity],
+            names: Names {
+                registry,
+                table,
+                generations: (0..capacity).map(|_| AtomicU32::new(0)).collect(),
+            },
             free: (0..capacity as u32).rev().collect(),
             retired: VecDeque::new(),
         }
@@ -73,9 +87,7 @@ impl<P: ParameterSet> Keys<P> {
 }
 
 pub(crate) struct Registry<P: ParameterSet> {
-    number: u64,
-    prepared: Keys<P>,
-    encoded: Keys<P>,
+    tables: [Keys<P>; 2],
     next_batch: u64,
     batches: BTreeSet<u64>,
 }
@@ -83,51 +95,42 @@ pub(crate) struct Registry<P: ParameterSet> {
 impl<P: ParameterSet> Registry<P> {
     pub(crate) fn new(prepared: usize, encoded: usize) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         Self {
-            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
-            prepared: Keys::new(prepared),
-            encoded: Keys::new(encoded),
+            tables: [
+                Keys::new(number, Table::Prepared, prepared),
+                Keys::new(number, Table::Encoded, encoded),
+            ],
             next_batch: 0,
             batches: BTreeSet::new(),
         }
     }
 
-    fn keys(&mut self, table: Table) -> &mut Keys<P> {
-        match table {
-            Table::Prepared => &mut self.prepared,
-            Table::Encoded => &mut self.encoded,
-        }
-    }
-
     /// Numbers of expanded and encoded keys.
-    pub(crate) fn used(&self) -> (usize, usize) {
-        (self.prepared.used(), self.encoded.used())
+    pub(crate) fn used(&self) -> [usize; 2] {
+        self.tables.each_ref().map(Keys::used)
     }
 
     /// Places for `count` keys, in increasing order.
     pub(crate) fn take(&mut self, table: Table, count: usize) -> Result<Vec<u32>, GpuError> {
         let oldest = self.batches.first().copied().unwrap_or(u64::MAX);
-        let keys = self.keys(table);
-        while let Some(&(batch, index)) = keys.retired.front() {
-            if batch > oldest {
-                break;
-            }
-            keys.retired.pop_front();
-            keys.free.push(index);
-        }
-        let rest = keys
-            .free
-            .len()
-            .checked_sub(count)
-            .ok_or(GpuError::TableFull)?;
-        let mut taken = keys.free.split_off(rest);
+        let keys = &mut self.tables[table as usize];
+        let settled = keys
+            .retired
+            .iter()
+            .take_while(|(batch, _)| *batch <= oldest);
+        let settled = settled.count();
+        keys.free
+            .extend(keys.retired.drain(..settled).map(|(_, index)| index));
+        let rest = keys.free.len().checked_sub(count);
+        let mut taken = keys.free.split_off(rest.ok_or(GpuError::TableFull)?);
         taken.sort_unstable();
         Ok(taken)
     }
 
     /// Gives back places that were taken and not filled.
     pub(crate) fn give_back(&mut self, table: Table, places: Vec<u32>) {
-        self.keys(table).free.extend(places);
+        self.tables[table as usize].free.extend(places);
     }
 
     /// Names keys that are on the device now.
@@ -137,16 +140,14 @@ impl<P: ParameterSet> Registry<P> {
         places: &[u32],
         keys: impl IntoIterator<Item = Arc<VerifyingKey<P>>>,
     ) -> Vec<KeyId> {
-        let registry = self.number;
-        let own = self.keys(table);
-        let name = |(index, key): (&u32, _)| {
-            let place = &mut own.places[*index as usize];
-            place.key = Some(key);
+        let own = &mut self.tables[table as usize];
+        let name = |(&index, key): (&u32, _)| {
+            own.places[index as usize] = Some(key);
             KeyId {
-                registry,
+                registry: own.names.registry,
                 table,
-                index: *index,
-                generation: place.generation,
+                index,
+                generation: own.names.generations[index as usize].load(Ordering::Relaxed),
             }
         };
         places.iter().zip(keys).map(name).collect()
@@ -154,42 +155,34 @@ impl<P: ParameterSet> Registry<P> {
 
     /// Evicts a key; `false` if the id names none.
     pub(crate) fn evict(&mut self, id: KeyId) -> bool {
-        if self.key(id).is_none() {
-            return false;
+        let (batch, keys) = (self.next_batch, &mut self.tables[id.table as usize]);
+        let is_known = keys.names.has(id);
+        if is_known {
+            // The key stays for batches that name it.
+            let generation = &keys.names.generations[id.index as usize];
+            generation.fetch_add(1, Ordering::Release);
+            keys.retired.push_back((batch, id.index));
         }
-        let batch = self.next_batch;
-        let keys = self.keys(id.table);
-        // The key stays for batches that name it.
-        keys.places[id.index as usize].generation += 1;
-        keys.retired.push_back((batch, id.index));
-        true
-    }
-
-    pub(crate) fn key(&self, id: KeyId) -> Option<&Arc<VerifyingKey<P>>> {
-        let keys = match id.table {
-            Table::Prepared => &self.prepared,
-            Table::Encoded => &self.encoded,
-        };
-        let place = keys.places.get(id.index as usize)?;
-        (id.registry == self.number && place.generation == id.generation).then_some(())?;
-        place.key.as_ref()
+        is_known
     }
 
     /// The key at a place that an item of a batch names.
     pub(crate) fn at(&self, table: Table, index: u32) -> Option<Arc<VerifyingKey<P>>> {
-        let keys = match table {
-            Table::Prepared => &self.prepared,
-            Table::Encoded => &self.encoded,
-        };
-        keys.places.get(index as usize)?.key.clone()
+        self.tables[table as usize]
+            .places
+            .get(index as usize)?
+            .clone()
     }
 
     /// Begins a batch, whose keys stay until [`end`](Self::end).
-    pub(crate) fn begin(&mut self) -> u64 {
+    pub(crate) fn begin(&mut self, table: Option<Table>) -> (u64, Option<Names>) {
         let number = self.next_batch;
         self.next_batch += 1;
         self.batches.insert(number);
-        number
+        (
+            number,
+            table.map(|table| self.tables[table as usize].names.clone()),
+        )
     }
 
     pub(crate) fn end(&mut self, batch: u64) {

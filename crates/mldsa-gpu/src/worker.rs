@@ -4,26 +4,20 @@
 use core::mem::{self, ManuallyDrop};
 use core::ptr::{NonNull, slice_from_raw_parts, slice_from_raw_parts_mut};
 use core::time::Duration;
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::thread;
 
 use mldsa_core::{ParameterSet, VerifyingKey};
 
-use crate::batch::{message_space, planted};
 use crate::block::Block;
 use crate::driver::{Argument, Device, Driver, Kernel, Memory};
 use crate::error::GpuError;
-use crate::job::Job;
-use crate::layout::{Layout, POISON, zetas};
+use crate::layout::{Layout, POISON, message_space, planted, zetas};
 use crate::options::GpuOptions;
 use crate::probe::Probes;
 use crate::registry::Table;
-use crate::shared::trust;
 
-/// Items whose matrices exist at a time.
-const TILE: usize = 4096;
 /// Valid signatures of the self-test and of the measurement.
 const VALID: usize = 128;
 /// Keys that are expanded at a time.
@@ -32,8 +26,29 @@ const KEYS: usize = 256;
 /// Opens a driver on the thread that will use it.
 pub(crate) type Opener = Box<dyn FnOnce(u32) -> Result<Box<dyn Driver>, GpuError> + Send>;
 
+/// A filled block to verify.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Launch {
+    pub(crate) block: Block,
+    /// `None` if the items have their keys.
+    pub(crate) table: Option<Table>,
+    pub(crate) stride: usize,
+    /// Words of 8 bytes of messages.
+    pub(crate) words: usize,
+    pub(crate) slots: usize,
+}
+
+/// Who waits for a launch.
+pub(crate) trait Launched: Send + Sync {
+    fn launch(&self) -> Launch;
+    /// Whether the device is not given up.
+    fn is_wanted(&self) -> bool;
+    /// Takes the end of the launch, once.
+    fn ended(&self, result: Result<(), GpuError>);
+}
+
 pub(crate) enum Command<P: ParameterSet> {
-    Run(Arc<Job<P>>),
+    Run(Arc<dyn Launched>),
     Register {
         table: Table,
         places: Vec<u32>,
@@ -60,7 +75,7 @@ struct Lane {
     raw: Memory,
 }
 
-struct Worker<P: ParameterSet> {
+struct Worker {
     driver: Box<dyn Driver>,
     layout: Layout,
     lanes: Vec<Lane>,
@@ -77,7 +92,7 @@ struct Worker<P: ParameterSet> {
     new_raw: Memory,
     /// Page-locked: encoded keys, their `tr`, and a word.
     staging: NonNull<u8>,
-    active: VecDeque<Arc<Job<P>>>,
+    active: Vec<Arc<dyn Launched>>,
 }
 
 /// The body of the thread: opens the device, says so, and works until no handle is left.
@@ -87,7 +102,7 @@ pub(crate) fn run<P: ParameterSet>(
     commands: &Receiver<Command<P>>,
     ready: &Sender<Result<Ready<P>, GpuError>>,
 ) {
-    let (worker, ready_with) = match Worker::<P>::open(open, options) {
+    let (worker, ready_with) = match Worker::open(open, options) {
         Ok(opened) => opened,
         Err(error) => {
             // Whoever waited for it has gone if this fails.
@@ -103,12 +118,14 @@ pub(crate) fn run<P: ParameterSet>(
     ManuallyDrop::into_inner(worker);
 }
 
-impl<P: ParameterSet> Worker<P> {
-    fn open(open: Opener, options: &GpuOptions) -> Result<(Self, Ready<P>), GpuError> {
+impl Worker {
+    fn open<P: ParameterSet>(
+        open: Opener,
+        options: &GpuOptions,
+    ) -> Result<(Self, Ready<P>), GpuError> {
         let layout = Layout::of::<P>();
         let mut driver = open(layout.set)?;
         let device = driver.device().clone();
-        trust(&device)?;
         let slots = options.batch_items + planted(options.batch_items);
         let bound = message_space(options.batch_items, options.message_bytes).next_multiple_of(256);
         let len = bound + slots * layout.slot_with_key;
@@ -122,7 +139,7 @@ impl<P: ParameterSet> Worker<P> {
                 c_bits: driver.allocate(slots * 64)?,
                 w1: driver.allocate(slots * layout.w1)?,
                 verdicts: driver.allocate(slots)?,
-                raw: driver.allocate(slots.min(TILE) * layout.raw)?,
+                raw: driver.allocate(layout.tile(slots) * layout.raw)?,
             });
             let (start, verdicts) = (driver.page_locked(len)?, driver.page_locked(slots)?);
             blocks.push(Block {
@@ -151,7 +168,7 @@ impl<P: ParameterSet> Worker<P> {
             staging: driver.page_locked((KEYS * (layout.public_key + 64)).max(1024) + 16)?,
             driver,
             layout,
-            active: VecDeque::new(),
+            active: Vec::new(),
         };
         let table = zetas().map(i32::to_le_bytes);
         let table = table.as_flattened();
@@ -177,22 +194,30 @@ impl<P: ParameterSet> Worker<P> {
         ))
     }
 
-    fn work(&mut self, commands: &Receiver<Command<P>>) {
+    fn work<P: ParameterSet>(&mut self, commands: &Receiver<Command<P>>) {
         let mut idle_rounds = 0_u32;
         loop {
-            let command = if self.active.is_empty() {
+            // A batch takes 100 microseconds at least, and the next may come soon: first spin,
+            // then sleep.
+            let is_patient = idle_rounds < 2000;
+            let command = if is_patient || !self.active.is_empty() {
+                match commands.try_recv() {
+                    Ok(command) => Some(command),
+                    Err(TryRecvError::Empty) => None,
+                    Err(TryRecvError::Disconnected) if self.active.is_empty() => return,
+                    Err(TryRecvError::Disconnected) => None,
+                }
+            } else {
                 match commands.recv() {
                     Ok(command) => Some(command),
                     Err(_) => return,
                 }
-            } else {
-                commands.try_recv().ok()
             };
             let has_command = command.is_some();
             match command {
-                Some(Command::Run(job)) => match self.start(&job) {
-                    Ok(()) => self.active.push_back(job),
-                    Err(error) => self.give_up(&job, &error),
+                Some(Command::Run(job)) => match self.start(&*job) {
+                    Ok(()) => self.active.push(job),
+                    Err(error) => job.ended(Err(error)),
                 },
                 Some(Command::Register {
                     table,
@@ -210,10 +235,9 @@ impl<P: ParameterSet> Worker<P> {
                 true => idle_rounds = 0,
                 false => idle_rounds = idle_rounds.saturating_add(1),
             }
-            // A batch takes 150 microseconds at least: first spin, then sleep.
             match idle_rounds {
                 0 => {}
-                1..2000 => thread::yield_now(),
+                _ if is_patient => thread::yield_now(),
                 _ => thread::sleep(Duration::from_micros(50)),
             }
         }
@@ -221,45 +245,33 @@ impl<P: ParameterSet> Worker<P> {
 
     /// Passes on what has ended. Returns whether anything has.
     fn collect(&mut self) -> bool {
-        for n in 0..self.active.len() {
-            let job = self.active[n].clone();
-            match self.driver.is_idle(self.lanes[job.order.block.index].queue) {
-                Ok(false) => {}
-                Ok(true) => {
-                    self.active.remove(n);
-                    let (from, len) = (job.order.block.verdicts, job.order.owners.len());
-                    // SAFETY: the device has written them, and the queue is idle.
-                    let codes = unsafe { core::slice::from_raw_parts(from.as_ptr(), len) };
-                    job.returned(codes.to_vec());
-                    job.shared.watch.wake();
-                    return true;
-                }
-                Err(error) => {
-                    for job in mem::take(&mut self.active) {
-                        self.give_up(&job, &error);
-                    }
-                    return true;
-                }
+        let idle = |job: &Arc<dyn Launched>| {
+            let queue = self.lanes[job.launch().block.index].queue;
+            self.driver.is_idle(queue)
+        };
+        let states = self.active.iter().map(idle);
+        let ended = states.enumerate().find(|(_, idle)| *idle != Ok(false));
+        match ended {
+            None => return false,
+            Some((at, Ok(_))) => self.active.remove(at).ended(Ok(())),
+            Some((_, Err(error))) => {
+                let lost = mem::take(&mut self.active).into_iter();
+                lost.for_each(|job| job.ended(Err(error.clone())));
             }
         }
-        false
-    }
-
-    fn give_up(&self, job: &Job<P>, error: &GpuError) {
-        job.shared.give_up(error);
-        job.failed();
-        job.shared.watch.wake();
+        true
     }
 
     /// Copies a batch, verifies it and copies the verdicts, without waiting.
-    fn start(&mut self, job: &Job<P>) -> Result<(), GpuError> {
+    fn start(&mut self, job: &dyn Launched) -> Result<(), GpuError> {
         use Argument::{Memory as M, Word as W};
-        if let Some(error) = job.shared.fault.get() {
-            return Err(error.clone());
+        if !job.is_wanted() {
+            // Its batch goes to the CPU, and the first error remains.
+            return Err(GpuError::Deadline);
         }
-        let (order, layout) = (&job.order, self.layout);
+        let (order, layout) = (job.launch(), self.layout);
         let lane = &self.lanes[order.block.index];
-        let (queue, block, n) = (lane.queue, order.block, order.owners.len());
+        let (queue, block, n) = (lane.queue, order.block, order.slots);
         let from = block.bound - 8 * order.words;
         let len = 8 * order.words + n * order.stride;
         let (count, bound, stride) = (W(n as u32), W(block.bound as u32), W(order.stride as u32));
@@ -295,8 +307,9 @@ impl<P: ParameterSet> Worker<P> {
             } else {
                 let (table, raw) = (M(self.encoded), M(lane.raw));
                 let [c_bits, w1, verdicts, zetas] = results;
-                for first in (0..n).step_by(TILE) {
-                    let items = TILE.min(n - first);
+                let tile = layout.tile(n);
+                for first in (0..n).step_by(tile) {
+                    let items = tile.min(n - first);
                     let total = items * layout.polynomials;
                     let (first, items_word) = (W(first as u32), W(items as u32));
                     let arguments = [first, W(total as u32), input, bound, stride, table, raw];
@@ -330,7 +343,7 @@ impl<P: ParameterSet> Worker<P> {
     }
 
     /// Brings keys to their places. No batch that exists names these places.
-    fn register(
+    fn register<P: ParameterSet>(
         &mut self,
         table: Table,
         places: &[u32],
@@ -350,7 +363,7 @@ impl<P: ParameterSet> Worker<P> {
         Ok(())
     }
 
-    fn register_run(
+    fn register_run<P: ParameterSet>(
         &mut self,
         table: Table,
         first: usize,

@@ -295,8 +295,13 @@ fn threads_tasks_and_handles_that_are_dropped() {
 
 #[test]
 fn a_thread_with_a_small_stack() {
+    // The thread that waits verifies on the CPU.
+    let options = GpuOptions {
+        cross_check: crate::CrossCheck::OneIn(1),
+        ..small()
+    };
     let open = || {
-        let Some(gpu) = usable(Gpu::<mldsa_core::MlDsa87>::open(small())) else {
+        let Some(gpu) = usable(Gpu::<mldsa_core::MlDsa87>::open(options)) else {
             return;
         };
         let mut batch = gpu.batch_with_keys().expect("a batch");

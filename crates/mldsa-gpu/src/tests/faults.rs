@@ -303,8 +303,10 @@ fn a_device_that_hangs_is_given_up_at_the_deadline() {
         *switch.lock().expect("a switch") = fault;
         right_verdicts(&gpu);
         assert_eq!(gpu.fault(), Some(&GpuError::Deadline));
-        // The block is not used again: the device may still read it.
-        assert_eq!(gpu.shared.free.lock().expect("blocks").len(), 2);
+        // The block is not used again, since the device may still read it; memory of the host
+        // takes its place.
+        assert_eq!(gpu.shared.free.lock().expect("blocks").len(), 3);
+        assert_eq!(gpu.shared.replaced.lock().expect("blocks").len(), 1);
         right_verdicts(&gpu);
         assert_eq!(
             gpu.register(crate::Table::Encoded, &[]).err(),

@@ -1,40 +1,26 @@
 //! What the handles of one device share.
 
 use core::panic::AssertUnwindSafe;
-use core::sync::atomic::AtomicUsize;
-use std::collections::BTreeSet;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::collections::{BTreeSet, HashMap};
 use std::panic::catch_unwind;
 use std::sync::mpsc::Sender;
-use std::sync::{
-    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use batch_verify::BatchVerifier;
+use batch_verify::{BatchVerifier, MemberId};
 use mldsa_core::ParameterSet;
 
-use crate::accelerator::Members;
 use crate::block::Block;
-use crate::checker::Watch;
 use crate::driver::Device;
 use crate::error::GpuError;
 use crate::layout::Layout;
+use crate::lock::lock;
 use crate::options::GpuOptions;
 use crate::probe::Probes;
 use crate::registry::{KeyId, Registry};
+use crate::watch::Watch;
 use crate::worker::Command;
-
-/// Locks; a thread that panicked leaves nothing half done behind these locks.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-pub(crate) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-pub(crate) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Names of devices that gave a wrong verdict to this process.
 static LIARS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
@@ -56,7 +42,7 @@ pub struct Counts {
     pub items: u64,
     /// Batches that the CPU verified alone.
     pub batches_without_device: u64,
-    /// Items that the CPU verified after the device: rejections and the share of acceptances.
+    /// Items that the CPU verified besides the device: rejections and the share of acceptances.
     pub verified_again: u64,
 }
 
@@ -67,13 +53,16 @@ pub(crate) struct Shared<P: ParameterSet> {
     pub(crate) commands: Sender<Command<P>>,
     /// Blocks that are not lent.
     pub(crate) free: Mutex<Vec<Block>>,
-    pub(crate) registry: RwLock<Registry<P>>,
-    pub(crate) watch: Arc<Watch<P>>,
+    /// Ordinary memory of blocks that were lost.
+    pub(crate) replaced: Mutex<Vec<Vec<u8>>>,
+    pub(crate) registry: Mutex<Registry<P>>,
+    pub(crate) watch: Arc<Watch>,
     pub(crate) verifier: BatchVerifier<P>,
     pub(crate) probes: Probes<P>,
     /// The key of the probes in both tables.
     pub(crate) probe_keys: OnceLock<[KeyId; 2]>,
-    pub(crate) members: Mutex<Members>,
+    /// Members' keys on the device.
+    pub(crate) members: Mutex<HashMap<MemberId, KeyId>>,
     pub(crate) fault: OnceLock<GpuError>,
     pub(crate) counts: Mutex<Counts>,
     pub(crate) threshold: AtomicUsize,
@@ -97,5 +86,39 @@ impl<P: ParameterSet> Shared<P> {
 impl<P: ParameterSet> Drop for Shared<P> {
     fn drop(&mut self) {
         self.watch.close();
+    }
+}
+
+/// The right to a block and to the keys that its items name. Ends when it is dropped.
+pub(crate) struct Loan<P: ParameterSet> {
+    pub(crate) shared: Arc<Shared<P>>,
+    pub(crate) block: Block,
+    /// Number of the batch in the registry.
+    pub(crate) batch: u64,
+    /// Set if the device may still use the block: its place is taken by ordinary memory, which is
+    /// for the CPU, since the device is given up.
+    pub(crate) lost: AtomicBool,
+}
+
+impl<P: ParameterSet> Drop for Loan<P> {
+    fn drop(&mut self) {
+        let mut block = self.block;
+        lock(&self.shared.registry).end(self.batch);
+        if self.lost.load(Ordering::Relaxed) {
+            let mut memory = Vec::new();
+            // Without memory there is one block less.
+            if memory.try_reserve_exact(block.len).is_err() {
+                return;
+            }
+            memory.resize(block.len, 0);
+            let mut replaced = lock(&self.shared.replaced);
+            replaced.push(memory);
+            let start = replaced.last_mut().map(|memory| memory.as_mut_ptr());
+            let Some(start) = start.and_then(NonNull::new) else {
+                return;
+            };
+            block.start = start;
+        }
+        lock(&self.shared.free).push(block);
     }
 }
