@@ -5,9 +5,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use batch_verify::{
-    Committee, CommitteeVerifier, KeyStorage, MemberId, Mode, Report, Threads, Vote,
-};
+use batch_verify::{Committee, CommitteeVerifier, KeyStorage, MemberId, Mode, Threads, Vote};
 use mldsa_core::internals::{Expansion, JobMessage, NttPoly, Verification, verify_lanes};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyError, VerifyingKey};
 use rayon::prelude::*;
@@ -237,14 +235,13 @@ fn call<P: ParameterSet>(
                 .threads(Threads::Dedicated(pool.current_num_threads()))
                 .build(committee)
                 .expect("a verifier");
-            let mut memory = Report::default();
             Box::new(move || {
                 let vote = |case: &usize| {
                     let case = &round.inputs.cases[*case];
                     Vote::new(members[case.key], case.message.as_slice(), &case.signature)
                 };
                 let votes = round.order.iter().map(vote);
-                verifier.verify_batch_into(votes, &mut memory).all_valid()
+                verifier.verify_batch(votes).all_valid()
             })
         }
         Strategy::Lanes => {

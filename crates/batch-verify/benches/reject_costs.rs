@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use batch_verify::{
     BatchVerifier, Committee, CommitteeVerifier, Item, KeyStorage, QuorumRule, RejectReason,
-    Report, Threads, Vote,
+    Threads, Vote,
 };
 use mldsa_core::{
     Backend, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey,
@@ -196,9 +196,8 @@ fn votes<P: ParameterSet>(
         Vote::new(member, message, signature)
     });
     let votes: Vec<Vote<'_>> = votes.collect();
-    let mut memory = Report::default();
     Ok(least(parts.len(), || {
-        let report = verifier.verify_batch_into(votes.iter().copied(), &mut memory);
+        let report = verifier.verify_batch(votes.iter().copied());
         assert!(
             report.verdicts().iter().all(|verdict| *verdict == expected),
             "{expected:?}"
@@ -215,12 +214,11 @@ fn items<P: ParameterSet>(
         .threads(Threads::Inline)
         .key_cache_bytes(0);
     let verifier = builder.build()?;
-    let mut memory = Report::default();
     Ok(least(parts.len(), || {
         let items = parts
             .iter()
             .map(|(_, key, message, signature)| Item::new(key, Context::EMPTY, message, signature));
-        let report = verifier.verify_batch_into(items, &mut memory);
+        let report = verifier.verify_batch(items);
         assert!(
             report.verdicts().iter().all(|verdict| *verdict == expected),
             "{expected:?}"

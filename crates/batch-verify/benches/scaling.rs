@@ -11,7 +11,7 @@ use core::time::Duration;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use batch_verify::{Committee, CommitteeVerifier, Report, Threads, Vote};
+use batch_verify::{Committee, CommitteeVerifier, Threads, Vote};
 use mldsa_core::internals::{JobMessage, Verification, verify_lanes};
 use mldsa_core::{
     Context, MlDsa65, PreparedVerifyingKey, Randomness, Signature, SigningKey, VerifyError,
@@ -113,21 +113,20 @@ impl Fixture {
         Ok(builder.build(self.committee.clone())?)
     }
 
-    fn batch(&self, verifier: &CommitteeVerifier<MlDsa65>, report: &mut Report) {
+    fn batch(&self, verifier: &CommitteeVerifier<MlDsa65>) {
         let members: Vec<_> = self.committee.members().collect();
         let votes = self.votes.iter().map(|(signer, message, signature)| {
             Vote::new(members[*signer], message, signature.as_ref())
         });
-        assert!(verifier.verify_batch_into(votes, report).all_valid());
+        assert!(verifier.verify_batch(votes).all_valid());
     }
 
     /// Batches a second.
     fn rate(&self, verifier: &CommitteeVerifier<MlDsa65>) -> f64 {
-        let mut report = Report::default();
-        self.batch(verifier, &mut report);
+        self.batch(verifier);
         let (start, mut batches) = (Instant::now(), 0);
         while start.elapsed() < TIME {
-            self.batch(verifier, &mut report);
+            self.batch(verifier);
             batches += 1;
         }
         f64::from(batches) / start.elapsed().as_secs_f64()
@@ -136,11 +135,10 @@ impl Fixture {
     /// Median ratio of a batch to the calls of the core, in pairs.
     fn overhead(&self) -> Result<f64, Box<dyn Error>> {
         let verifier = self.verifier(Threads::Inline)?;
-        let mut report = Report::default();
         let mut ratios: Vec<f64> = (0..PAIRS)
             .map(|_| {
                 let start = Instant::now();
-                self.batch(&verifier, &mut report);
+                self.batch(&verifier);
                 let batch = start.elapsed();
                 let start = Instant::now();
                 self.core();

@@ -88,8 +88,7 @@ impl<'a> Vote<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'a> {
     pub(crate) key: &'a [u8],
-    pub(crate) context: Context<'a>,
-    pub(crate) payload: Payload<'a>,
+    pub(crate) signed: Signed<'a>,
     pub(crate) signature: &'a [u8],
 }
 
@@ -104,8 +103,7 @@ impl<'a> Item<'a> {
     ) -> Self {
         Self {
             key: key.as_ref(),
-            context,
-            payload: message.into().into(),
+            signed: Signed::Message(context, message.into()),
             signature,
         }
     }
@@ -115,28 +113,15 @@ impl<'a> Item<'a> {
     pub fn from_mu(key: &'a (impl AsRef<[u8]> + ?Sized), mu: &'a Mu, signature: &'a [u8]) -> Self {
         Self {
             key: key.as_ref(),
-            context: Context::EMPTY,
-            payload: Payload::Mu(mu),
+            signed: Signed::Mu(mu),
             signature,
         }
     }
 }
 
-/// A message in the forms the core accepts.
+/// What a signature is over.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Payload<'a> {
-    Bytes(&'a [u8]),
-    Parts(&'a [&'a [u8]]),
-    PreHashed(PreHash, &'a [u8]),
+pub(crate) enum Signed<'a> {
+    Message(Context<'a>, Message<'a>),
     Mu(&'a Mu),
-}
-
-impl<'a> From<Message<'a>> for Payload<'a> {
-    fn from(message: Message<'a>) -> Self {
-        match message {
-            Message::Bytes(message) => Self::Bytes(message),
-            Message::Parts(parts) => Self::Parts(parts),
-            Message::PreHashed { hash, digest } => Self::PreHashed(hash, digest),
-        }
-    }
 }

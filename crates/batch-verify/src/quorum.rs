@@ -96,31 +96,16 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     /// ```
     ///
     /// # Errors
-    /// Every [`QuorumError`] but `Abandoned`, in the order of its variants.
+    /// Every [`QuorumError`] except `Abandoned`, in the order of its variants.
     pub fn verify_quorum<'a>(
         &self,
         message: impl Into<Message<'a>>,
         votes: &[(MemberId, &'a [u8])],
         rule: QuorumRule,
     ) -> Result<QuorumReport, QuorumError> {
-        let threshold = self.committee().threshold();
-        self.verify_threshold(message, votes, rule, threshold)
-    }
-
-    /// Verifies as [`verify_quorum`](Self::verify_quorum) does, against another threshold.
-    ///
-    /// # Errors
-    /// As [`verify_quorum`](Self::verify_quorum).
-    pub fn verify_threshold<'a>(
-        &self,
-        message: impl Into<Message<'a>>,
-        votes: &[(MemberId, &'a [u8])],
-        rule: QuorumRule,
-        threshold: Threshold,
-    ) -> Result<QuorumReport, QuorumError> {
         let message = message.into();
         let workers = self.scheduler.pool.workers();
-        let mut count = Count::new(self.committee(), votes, rule, threshold, workers)?;
+        let mut count = Count::new(self.committee(), votes, rule, self.threshold, workers)?;
         while !count.wanted().is_empty() {
             let wanted = count.wanted().iter().map(|&vote| votes[vote]);
             let wanted = wanted.map(|(member, signature)| Vote::new(member, message, signature));

@@ -24,7 +24,7 @@ impl fmt::Display for Rejection {
 impl core::error::Error for Rejection {}
 
 /// Verdicts on a batch, in input order, and figures. The default is the report on an empty
-/// batch: memory for a `verify_batch_into`.
+/// batch.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[must_use = "a report that is not checked may hide rejections"]

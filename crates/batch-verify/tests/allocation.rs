@@ -1,4 +1,4 @@
-//! `verify_batch_into` allocates nothing after its first batch; prepared keys, cached verdicts and
+//! A batch allocates only its report; prepared keys, cached verdicts and
 //! queued votes take no more than their bounds; a cached quorum copies no signatures.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
@@ -7,8 +7,8 @@ use std::alloc::System;
 use std::sync::{Mutex, PoisonError};
 
 use batch_verify::{
-    BatchVerifier, Committee, CommitteeVerifier, Item, KeyStorage, Mode, QuorumRule, Report,
-    Source, Threads, VerificationService, Vote,
+    BatchVerifier, Committee, CommitteeVerifier, Item, KeyStorage, Mode, QuorumRule, Source,
+    Threads, VerificationService, Vote,
 };
 use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -43,7 +43,7 @@ fn sign(key: &SigningKey<MlDsa44>, message: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn no_allocation_after_the_first_batch() {
+fn a_batch_allocates_its_report() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let signers = signers();
     let messages: Vec<[u8; 8]> = (0..300_usize).map(usize::to_le_bytes).collect();
@@ -54,7 +54,7 @@ fn no_allocation_after_the_first_batch() {
     signatures[250][0] ^= 1;
     *signatures[260].last_mut().unwrap() = 0xff;
     signatures[270].pop();
-    let (mut memory, mut batches) = (Report::default(), 0);
+    let mut batches = 0;
     for storage in [KeyStorage::BySize, KeyStorage::Compact] {
         let committee = committee(storage);
         let members: Vec<_> = committee.members().collect();
@@ -63,11 +63,11 @@ fn no_allocation_after_the_first_batch() {
                 .mode(mode)
                 .threads(Threads::Inline);
             let verifier = builder.build(committee.clone()).unwrap();
-            let mut round = || {
+            let round = || {
                 let places = (0..300).map(|n| if n == 299 { 0 } else { n });
                 let votes = places
                     .map(|n| Vote::new(members[n % 10], messages[n].as_slice(), &signatures[n]));
-                let report = verifier.verify_batch_into(votes, &mut memory);
+                let report = verifier.verify_batch(votes);
                 assert!(report.first_rejected().is_some());
             };
             (0..3).for_each(|_| round());
@@ -75,12 +75,13 @@ fn no_allocation_after_the_first_batch() {
             (0..5).for_each(|_| round());
             let change = region.change();
             let allocated = change.allocations + change.reallocations;
-            assert_eq!(allocated, 0, "{storage:?} {mode:?}");
+            // Verdicts, and the list of duplicates.
+            assert!(allocated <= 2 * 5, "{storage:?} {mode:?}: {allocated}");
             batches += 5;
         }
     }
     assert_eq!(batches, 30);
-    println!("allocations in {batches} batches of 300 votes: 0");
+    println!("allocations in each of {batches} batches of 300 votes: at most 2");
 }
 
 #[test]

@@ -1,15 +1,19 @@
 //! Calls of the core: keys in their fastest form, messages, and groups of signatures.
 
+use core::cell::OnceCell;
 use std::sync::Arc;
 
 use mldsa_core::internals::{JobMessage, Verification, tr as public_key_hash, verify_lanes};
-use mldsa_core::{Backend, Mu, MuBuilder, ParameterSet, PreHashed, VerifyError, VerifyingKey};
+use mldsa_core::{
+    Backend, Mu, MuBuilder, ParameterSet, PreHashed, PreparedVerifyingKey, VerifyError,
+    VerifyingKey,
+};
 
 use super::resolve::{Key, Resolved};
-use crate::RejectReason;
 use crate::committee::{KeyCache, LaneKey};
-use crate::item::Payload;
+use crate::item::Signed;
 use crate::reason::Verdict;
+use crate::{Message, RejectReason};
 
 /// Signatures in one call of the core: twice the number of lanes, so that a signature rejected
 /// early leaves its lane to another. They are on the stack, which small threads have little of.
@@ -22,21 +26,18 @@ pub(crate) struct Lanes<P: ParameterSet> {
     pub(crate) backend: Backend,
 }
 
-/// An item ready for a lane.
-struct Candidate<'a, P: ParameterSet> {
-    index: usize,
-    item: &'a Resolved<'a, P>,
-    key: LaneKey<'a, P>,
-    /// Of an encoded key, for the cache.
-    hash: u64,
-    message: LaneMessage<'a>,
+/// Values that the verification of an item borrows besides the item.
+struct Slot<P: ParameterSet> {
+    /// Hash of the key in its cache, and the key if it is cached.
+    cached: OnceCell<(u64, Option<Arc<PreparedVerifyingKey<P>>>)>,
+    mu: OnceCell<Mu>,
 }
 
-/// Source of the message representative `mu`.
-enum LaneMessage<'a> {
-    /// Hashed in lanes by the core.
-    Deferred(JobMessage<'a>),
-    Computed(Mu),
+impl<P: ParameterSet> Slot<P> {
+    const EMPTY: Self = Self {
+        cached: OnceCell::new(),
+        mu: OnceCell::new(),
+    };
 }
 
 impl<P: ParameterSet> Lanes<P> {
@@ -61,54 +62,123 @@ impl<P: ParameterSet> Lanes<P> {
         items: impl Iterator<Item = (usize, &'a Resolved<'a, P>)>,
         mut report: impl FnMut(usize, Verdict),
     ) {
-        let mut candidates: [Option<Candidate<'a, P>>; MAX_CALL] = core::array::from_fn(|_| None);
-        let mut free = candidates.iter_mut();
-        for (index, item) in items.take(MAX_CALL) {
-            match self.candidate(index, item) {
-                Ok(candidate) => {
-                    if let Some(slot) = free.next() {
-                        *slot = Some(candidate);
-                    }
-                }
-                Err(reason) => report(index, Err(reason)),
-            }
-        }
-        let Some(Some(first)) = candidates.first() else {
+        let slots = [const { Slot::EMPTY }; MAX_CALL];
+        let mut ready = slots.iter().zip(items).filter_map(|(slot, (index, item))| {
+            let verification = self.verification(item, slot);
+            let verification = verification.map_err(|reason| report(index, Err(reason)));
+            Some((index, item, slot, verification.ok()?))
+        });
+        let Some(first) = ready.next() else {
             return;
         };
-        let count = candidates.iter().flatten().count();
-        let lane = |n: usize| self.lane(candidates[n].as_ref().unwrap_or(first));
-        // Made once: the core asks for each several times.
-        let lanes: [Verification<'_, P>; MAX_CALL] = core::array::from_fn(lane);
+        // Built once: the core asks for each several times.
+        let (mut calls, mut count) = ([first; MAX_CALL], 1);
+        for (call, next) in calls[1..].iter_mut().zip(ready) {
+            (*call, count) = (next, count + 1);
+        }
         // Rejected until the core decides otherwise.
         let mut results = [Err(VerifyError::ChallengeMismatch); MAX_CALL];
-        verify_lanes(|n| lanes[n], &mut results[..count]);
-        for (candidate, result) in candidates.iter().flatten().zip(results) {
-            report(candidate.index, self.verdict(candidate, result));
+        verify_lanes(|n| calls[n].3, &mut results[..count]);
+        for (&(index, item, slot, _), result) in calls[..count].iter().zip(results) {
+            report(index, self.verdict(item, slot, result));
         }
     }
 
     /// Verifies one item.
-    pub(crate) fn verify_one(&self, item: &Resolved<'_, P>) -> Result<(), RejectReason> {
-        let candidate = self.candidate(0, item)?;
+    pub(crate) fn verify_one(&self, item: &Resolved<'_, P>) -> Verdict {
+        let slot = Slot::EMPTY;
+        let verification = self.verification(item, &slot)?;
         let mut result = [Err(VerifyError::ChallengeMismatch)];
-        verify_lanes(|_| self.lane(&candidate), &mut result);
-        self.verdict(&candidate, result[0])
+        verify_lanes(|_| verification, &mut result);
+        self.verdict(item, &slot, result[0])
     }
 
+    /// The item as the core takes it.
+    fn verification<'r>(
+        &self,
+        item: &'r Resolved<'_, P>,
+        slot: &'r Slot<P>,
+    ) -> Result<Verification<'r, P>, RejectReason> {
+        let is_hashed_in_lanes = matches!(
+            item.signed,
+            Signed::Message(_, Message::Bytes(_)) | Signed::Mu(_)
+        );
+        // Before anything that costs more: a look-up of a whole key, a hash outside of lanes.
+        if matches!(item.key, Key::Encoded(_)) || !is_hashed_in_lanes {
+            item.check_hint()?;
+        }
+        let key = self.key(item, slot);
+        let message = match item.signed {
+            Signed::Mu(mu) => JobMessage::Mu(mu),
+            Signed::Message(context, Message::Bytes(message)) => JobMessage::Pure(context, message),
+            Signed::Message(context, Message::Parts(parts)) => {
+                JobMessage::Mu(slot.mu.get_or_init(|| {
+                    let mut mu = MuBuilder::from_tr(&self.tr(&key), context);
+                    parts.iter().for_each(|part| mu.update(part));
+                    mu.finish()
+                }))
+            }
+            Signed::Message(context, Message::PreHashed { hash, digest }) => {
+                // The strength of the hash was checked when the item was resolved.
+                let digest = PreHashed::<P>::new_allow_weak(hash, digest)?;
+                let mu = || digest.mu(&self.tr(&key), context);
+                JobMessage::Mu(slot.mu.get_or_init(mu))
+            }
+        };
+        Ok(match key {
+            LaneKey::Prepared(key) => Verification::prepared(key, message, item.signature),
+            LaneKey::Plain(key) => Verification::unprepared(key, message, item.signature),
+            LaneKey::Encoded(key) => {
+                Verification::encoded(self.backend, key, message, item.signature)
+            }
+        })
+    }
+
+    /// The key of an item in the fastest form at hand.
+    fn key<'r>(&self, item: &'r Resolved<'_, P>, slot: &'r Slot<P>) -> LaneKey<'r, P> {
+        let (plain, look_up) = match item.key {
+            Key::Member(committee, member) => {
+                let table = committee.table();
+                if let Some(prepared) = table.prepared(member) {
+                    return LaneKey::Prepared(prepared);
+                }
+                let cache = table.cache().map(|cache| cache.get(&member));
+                (LaneKey::Plain(table.key(member)), cache)
+            }
+            Key::Encoded(encoded) => {
+                let cache = self.key_cache.as_ref();
+                let cache = cache.map(|cache| cache.get(encoded.as_ref()));
+                (LaneKey::Encoded(encoded), cache)
+            }
+        };
+        let cached = look_up.and_then(|found| slot.cached.get_or_init(|| found).1.as_ref());
+        cached.map_or(plain, |key| LaneKey::Prepared(key.as_prepared_ref()))
+    }
+
+    fn tr(&self, key: &LaneKey<'_, P>) -> [u8; 64] {
+        match key {
+            LaneKey::Prepared(key) => *key.tr(),
+            LaneKey::Plain(key) => *key.tr(),
+            LaneKey::Encoded(key) => public_key_hash(self.backend.permutation(), key.as_ref()),
+        }
+    }
+
+    /// Counts valid signatures towards the expansion of their keys, if there is a cache.
     fn verdict(
         &self,
-        candidate: &Candidate<'_, P>,
+        item: &Resolved<'_, P>,
+        slot: &Slot<P>,
         result: Result<(), VerifyError>,
-    ) -> Result<(), RejectReason> {
+    ) -> Verdict {
         result?;
-        // Only valid signatures count towards the expansion of a key.
-        match (&candidate.key, &candidate.item.key) {
-            (LaneKey::Prepared(_), _) => {}
-            (_, Key::Member(committee, index)) => committee.table().on_valid_signature(*index),
-            (_, Key::Encoded(encoded)) => {
+        let Some(&(hash, _)) = slot.cached.get() else {
+            return Ok(());
+        };
+        match item.key {
+            Key::Member(committee, member) => committee.table().on_valid_signature(hash, member),
+            Key::Encoded(encoded) => {
                 if let Some(cache) = &self.key_cache {
-                    cache.on_valid_signature(candidate.hash, || {
+                    cache.on_valid_signature(hash, || {
                         let encoded = encoded.as_ref();
                         let key = VerifyingKey::from_bytes(encoded).ok()?;
                         Some((Box::from(encoded), key.with_backend(self.backend)))
@@ -117,74 +187,5 @@ impl<P: ParameterSet> Lanes<P> {
             }
         }
         Ok(())
-    }
-
-    fn candidate<'a>(
-        &self,
-        index: usize,
-        item: &'a Resolved<'a, P>,
-    ) -> Result<Candidate<'a, P>, RejectReason> {
-        let (hash, key) = match item.key {
-            Key::Member(committee, member) => (0, committee.table().lane_key(member)),
-            Key::Encoded(encoded) => {
-                item.check_hint()?;
-                let cache = self.key_cache.as_ref();
-                let (hash, cached) = cache.map_or((0, None), |cache| cache.get(encoded.as_ref()));
-                (
-                    hash,
-                    cached.map_or(LaneKey::Encoded(encoded), LaneKey::Cached),
-                )
-            }
-        };
-        let message = match item.payload {
-            Payload::Bytes(message) => {
-                LaneMessage::Deferred(JobMessage::Pure(item.context, message))
-            }
-            Payload::Mu(mu) => LaneMessage::Deferred(JobMessage::Mu(mu)),
-            Payload::Parts(parts) => {
-                item.check_hint()?;
-                let mut mu = MuBuilder::from_tr(&self.tr(&key), item.context);
-                parts.iter().for_each(|part| mu.update(part));
-                LaneMessage::Computed(mu.finish())
-            }
-            Payload::PreHashed(hash, digest) => {
-                item.check_hint()?;
-                // The strength of the hash was checked when the item was resolved.
-                let digest = PreHashed::<P>::new_allow_weak(hash, digest)?;
-                LaneMessage::Computed(digest.mu(&self.tr(&key), item.context))
-            }
-        };
-        Ok(Candidate {
-            index,
-            item,
-            key,
-            hash,
-            message,
-        })
-    }
-
-    fn tr(&self, key: &LaneKey<'_, P>) -> [u8; 64] {
-        match key {
-            LaneKey::Prepared(key) => *key.tr(),
-            LaneKey::Cached(key) => *key.tr(),
-            LaneKey::Plain(key) => *key.tr(),
-            LaneKey::Encoded(key) => public_key_hash(self.backend.permutation(), key.as_ref()),
-        }
-    }
-
-    fn lane<'r>(&self, candidate: &'r Candidate<'_, P>) -> Verification<'r, P> {
-        let message = match &candidate.message {
-            LaneMessage::Deferred(message) => *message,
-            LaneMessage::Computed(mu) => JobMessage::Mu(mu),
-        };
-        let signature = candidate.item.signature;
-        match &candidate.key {
-            LaneKey::Prepared(key) => Verification::prepared(*key, message, signature),
-            LaneKey::Cached(key) => {
-                Verification::prepared(key.as_prepared_ref(), message, signature)
-            }
-            LaneKey::Plain(key) => Verification::unprepared(key, message, signature),
-            LaneKey::Encoded(key) => Verification::encoded(self.backend, *key, message, signature),
-        }
     }
 }

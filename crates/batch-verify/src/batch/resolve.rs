@@ -1,16 +1,15 @@
 //! Checks that need neither hint nor hash, and the form in which an item is stored.
 
 use mldsa_core::internals::SignatureParts;
-use mldsa_core::{ByteArray, Context, ParameterSet, PreHashed};
+use mldsa_core::{ByteArray, ParameterSet, PreHashed};
 
-use crate::item::{Item, Payload};
-use crate::{AcceleratorJob, AcceleratorMessage, Committee, RejectReason, Vote};
+use crate::item::{Item, Signed};
+use crate::{AcceleratorJob, AcceleratorMessage, Committee, Message, RejectReason, Vote};
 
 /// An item after the checks that need neither hint nor hash. Made once for each item.
 pub(crate) struct Resolved<'a, P: ParameterSet> {
     pub(crate) key: Key<'a, P>,
-    pub(crate) context: Context<'a>,
-    pub(crate) payload: Payload<'a>,
+    pub(crate) signed: Signed<'a>,
     pub(crate) signature: &'a [u8],
 }
 
@@ -38,8 +37,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
         let committee = committee.ok_or(RejectReason::UnknownMember)?;
         let resolved = Self {
             key: Key::Member(committee, member.index()),
-            context: committee.core_context(),
-            payload: vote.message.into(),
+            signed: Signed::Message(committee.core_context(), vote.message),
             signature: vote.signature,
         };
         resolved.checked(allow_weak_prehash)
@@ -53,8 +51,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
         let key = P::PublicKeyBytes::from_slice(item.key).ok_or(RejectReason::PublicKeyLength)?;
         let resolved = Self {
             key: Key::Encoded(key),
-            context: item.context,
-            payload: item.payload,
+            signed: item.signed,
             signature: item.signature,
         };
         resolved.checked(allow_weak_prehash)
@@ -64,7 +61,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
         if self.signature.len() != P::SIG_LEN {
             return Err(RejectReason::SignatureLength);
         }
-        if let Payload::PreHashed(hash, digest) = self.payload {
+        if let Signed::Message(_, Message::PreHashed { hash, digest }) = self.signed {
             if allow_weak_prehash {
                 PreHashed::<P>::new_allow_weak(hash, digest)?;
             } else {
@@ -91,11 +88,16 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
 
     /// Everything that makes the item, for comparison.
     pub(crate) fn content(&self) -> Content<'a> {
-        let (form, head, parts): (u8, &[u8], &[&[u8]]) = match self.payload {
-            Payload::Bytes(message) => (0, message, &[]),
-            Payload::Parts(parts) => (1, &[], parts),
-            Payload::Mu(mu) => (2, mu.as_bytes(), &[]),
-            Payload::PreHashed(hash, digest) => (3 + hash as u8, digest, &[]),
+        let (context, form, head, parts): (_, u8, &[u8], &[&[u8]]) = match self.signed {
+            Signed::Mu(mu) => (None, 2, mu.as_bytes(), &[]),
+            Signed::Message(context, message) => {
+                let context = Some(context.as_bytes());
+                match message {
+                    Message::Bytes(message) => (context, 0, message, &[]),
+                    Message::Parts(parts) => (context, 1, &[], parts),
+                    Message::PreHashed { hash, digest } => (context, 3 + hash as u8, digest, &[]),
+                }
+            }
         };
         Content {
             key: match self.key {
@@ -103,7 +105,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
                 Key::Encoded(key) => key.as_ref(),
             },
             signature: self.signature,
-            context: self.context.as_bytes(),
+            context,
             form,
             head,
             parts,
@@ -112,13 +114,12 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
 
     /// The item for an accelerator, unless the CPU has to hash the message.
     pub(crate) fn accelerator_job(&self) -> Option<AcceleratorJob<'a>> {
-        let message = match self.payload {
-            Payload::Bytes(message) => AcceleratorMessage::Pure {
-                context: self.context,
-                message,
-            },
-            Payload::Mu(mu) => AcceleratorMessage::Mu(mu),
-            Payload::Parts(_) | Payload::PreHashed(..) => return None,
+        let message = match self.signed {
+            Signed::Message(context, Message::Bytes(message)) => {
+                AcceleratorMessage::Pure { context, message }
+            }
+            Signed::Mu(mu) => AcceleratorMessage::Mu(mu),
+            Signed::Message(_, Message::Parts(_) | Message::PreHashed { .. }) => return None,
         };
         let (key, member): (&[u8], _) = match self.key {
             Key::Member(committee, index) => {
@@ -135,8 +136,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
         })
     }
 
-    /// Checked before anything that costs more: a look-up of a whole key, a hash outside of
-    /// lanes.
+    /// Checks the encoding of the hint, which needs neither key nor message.
     pub(crate) fn check_hint(&self) -> Result<(), RejectReason> {
         SignatureParts::parse(&P::PARAMS, self.signature)?;
         Ok(())
@@ -148,7 +148,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
 pub(crate) struct Content<'a> {
     key: &'a [u8],
     signature: &'a [u8],
-    context: &'a [u8],
+    context: Option<&'a [u8]>,
     form: u8,
     head: &'a [u8],
     parts: &'a [&'a [u8]],

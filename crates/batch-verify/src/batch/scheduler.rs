@@ -105,43 +105,26 @@ impl<P: ParameterSet> Scheduler<P> {
         }
     }
 
-    /// Verifies a batch.
+    /// Verifies a batch. Items that are skipped are not resolved.
     pub(crate) fn report<'a, 'r, T>(
         &self,
         request: impl Into<Request<'r>>,
         items: impl IntoIterator<Item = T>,
         resolve: impl FnMut(T) -> Result<Resolved<'a, P>, RejectReason>,
     ) -> Report {
-        let mut report = Report::default();
-        self.run(request.into(), items, resolve, &mut report);
-        report
-    }
-
-    /// [`report`](Self::report) into the memory of an earlier one. Items that are skipped are
-    /// not resolved.
-    pub(crate) fn run<'a, T>(
-        &self,
-        request: Request<'_>,
-        items: impl IntoIterator<Item = T>,
-        resolve: impl FnMut(T) -> Result<Resolved<'a, P>, RejectReason>,
-        report: &mut Report,
-    ) {
+        let request = request.into();
         let start = Instant::now();
         let idle = self.idle().and_then(|mut idle| idle.pop());
         let mut scratch = idle.unwrap_or_default();
-        let mut duplicates = core::mem::take(&mut report.duplicates);
-        duplicates.clear();
-        // A panic of the caller's iterator leaves no old verdict.
-        report.verdicts.clear();
         let mut run = Run {
             scheduler: self,
             request,
             lowest: AtomicUsize::new(usize::MAX),
             items: recycle(core::mem::take(&mut scratch.items)),
             scratch: &mut scratch,
-            duplicates,
+            duplicates: Vec::new(),
         };
-        (report.threads, report.batch_size) = run.windows(items.into_iter(), resolve);
+        let (threads, batch_size) = run.windows(items.into_iter(), resolve);
         let lowest = match request.mode {
             Mode::FirstInvalid => run.lowest.into_inner(),
             Mode::Full | Mode::AnyInvalid => usize::MAX,
@@ -149,12 +132,11 @@ impl<P: ParameterSet> Scheduler<P> {
         let (items, mut duplicates) = (recycle(run.items), run.duplicates);
         scratch.items = items;
         let codes = scratch.codes.iter_mut().enumerate();
-        report
-            .verdicts
-            .extend(codes.map(|(index, code)| match index {
-                index if index > lowest => SKIPPED,
-                _ => reason::verdict(*code.get_mut()),
-            }));
+        let verdicts = codes.map(|(index, code)| match index {
+            index if index > lowest => SKIPPED,
+            _ => reason::verdict(*code.get_mut()),
+        });
+        let verdicts = verdicts.collect();
         if scratch.codes.capacity().max(scratch.items.capacity()) <= KEPT_ITEMS
             && let Some(mut idle) = self.idle()
             && idle.len() < KEPT_CALLS
@@ -163,8 +145,14 @@ impl<P: ParameterSet> Scheduler<P> {
         }
         duplicates.retain(|(index, _)| *index <= lowest);
         duplicates.sort_unstable();
-        report.duplicates = duplicates;
-        report.elapsed = start.elapsed();
+        Report {
+            verdicts,
+            duplicates,
+            threads,
+            batch_size,
+            elapsed: start.elapsed(),
+            ..Report::default()
+        }
     }
 
     /// Does not wait: in a child process another thread's lock is never released.

@@ -11,7 +11,7 @@ use super::resolve::Resolved;
 use super::scheduler::{Request, Scheduler};
 use crate::committee::KeyTable;
 use crate::executor::Pool;
-use crate::{Committee, Item, RejectReason, Report, Vote};
+use crate::{Committee, Item, RejectReason, Report, Threshold, Vote};
 
 /// Verifies batches of [`Item`]s, which carry their public keys and contexts.
 ///
@@ -75,6 +75,7 @@ pub struct CommitteeVerifier<P: ParameterSet> {
     pub(crate) scheduler: Scheduler<P>,
     /// The committee of quorums first.
     pub(crate) committees: Arc<[Committee<P>]>,
+    pub(crate) threshold: Threshold,
 }
 
 impl<P: ParameterSet> BatchVerifier<P> {
@@ -88,34 +89,17 @@ impl<P: ParameterSet> BatchVerifier<P> {
     }
 
     /// Verifies `items`; the report has one verdict per item, in input order. The iterator
-    /// runs once, on this thread.
+    /// runs once, on this thread. On the calling thread alone, it allocates only the report and
+    /// keys for the key cache, once it has seen a batch of that size (at most 16,384 items).
     pub fn verify_batch<'a>(&self, items: impl IntoIterator<Item = Item<'a>>) -> Report {
-        let mut report = Report::default();
-        let _ = self.verify_batch_into(items, &mut report);
-        report
-    }
-
-    /// Verifies as [`verify_batch`](Self::verify_batch) does, into the memory of an earlier report, whose
-    /// content is replaced. On the calling thread alone, it allocates only while keys are added to
-    /// the key cache, once it has seen a batch of that size (at most 16,384 items).
-    #[must_use = "a report that is not checked may hide rejections"]
-    pub fn verify_batch_into<'r, 'a>(
-        &self,
-        items: impl IntoIterator<Item = Item<'a>>,
-        report: &'r mut Report,
-    ) -> &'r Report {
-        let request = self.scheduler.options.mode.into();
-        self.scheduler.run(request, items, self.resolve(), report);
+        let options = self.scheduler.options;
+        let resolve = |item: Item<'a>| Resolved::item(&item, options.allow_weak_prehash);
+        let mut report = self.scheduler.report(options.mode, items, resolve);
         if let Some(cache) = &self.scheduler.lanes.key_cache {
             (report.cache_hits, report.cache_misses) = cache.hits_and_misses();
             report.cache_bytes = cache.memory_bytes();
         }
         report
-    }
-
-    fn resolve<'a>(&self) -> impl Fn(Item<'a>) -> Result<Resolved<'a, P>, RejectReason> {
-        let weak = self.scheduler.options.allow_weak_prehash;
-        move |item| Resolved::item(&item, weak)
     }
 }
 
@@ -141,6 +125,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     pub(crate) fn new(scheduler: Scheduler<P>, committee: Committee<P>) -> Self {
         Self {
             scheduler,
+            threshold: committee.threshold(),
             committees: Arc::new([committee]),
         }
     }
@@ -151,21 +136,32 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         &self.committees[0]
     }
 
-    /// Returns a verifier with the same options for another committee, such as the next epoch's.
+    /// Returns a verifier with the same options for another committee, such as the next epoch's,
+    /// and its threshold.
     #[must_use]
     pub fn for_committee(&self, committee: Committee<P>) -> Self {
         Self::new(self.scheduler.clone(), committee)
     }
 
-    /// Returns a verifier that also takes votes of members of `other`: the same validators under another context,
-    /// or the previous epoch. Member ids tell the committees apart; quorums are counted in
+    /// Returns a verifier that also takes votes of members of `other`: the same validators under
+    /// another context, or the previous epoch. Member ids tell the committees apart; quorums are counted in
     /// [`committee`](Self::committee) only.
     #[must_use]
     pub fn with_committee(&self, other: Committee<P>) -> Self {
         let committees = self.committees.iter().cloned();
         Self {
-            scheduler: self.scheduler.clone(),
             committees: committees.chain([other]).collect(),
+            ..self.clone()
+        }
+    }
+
+    /// Returns a verifier that counts quorums against another threshold than that of the
+    /// committee, such as [`Threshold::ONE_THIRD`] for one honest vote.
+    #[must_use]
+    pub fn with_threshold(&self, threshold: Threshold) -> Self {
+        Self {
+            threshold,
+            ..self.clone()
         }
     }
 
@@ -183,26 +179,11 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     }
 
     /// Verifies `votes`; the report has one verdict per vote, in input order. The iterator
-    /// runs once, on this thread: `votes.iter().map(|vote| Vote::new(..))` verifies any type.
+    /// runs once, on this thread: `votes.iter().map(|vote| Vote::new(..))` verifies any type. On
+    /// the calling thread alone, it allocates only the report, once it has seen a batch of that
+    /// size (at most 16,384 votes), and keys for [`KeyStorage::Lru`](crate::KeyStorage).
     pub fn verify_batch<'a>(&self, votes: impl IntoIterator<Item = Vote<'a>>) -> Report {
-        let mut report = Report::default();
-        let _ = self.verify_batch_into(votes, &mut report);
-        report
-    }
-
-    /// Verifies as [`verify_batch`](Self::verify_batch) does, into the memory of an earlier report, whose
-    /// content is replaced. On the calling thread alone, it allocates nothing once it has seen a
-    /// batch of that size (at most 16,384 votes), unless the committee has
-    /// [`KeyStorage::Lru`](crate::KeyStorage).
-    #[must_use = "a report that is not checked may hide rejections"]
-    pub fn verify_batch_into<'r, 'a>(
-        &self,
-        votes: impl IntoIterator<Item = Vote<'a>>,
-        report: &'r mut Report,
-    ) -> &'r Report {
-        let request = self.scheduler.options.mode.into();
-        self.scheduler.run(request, votes, self.resolve(), report);
-        (report.cache_bytes, report.cache_hits, report.cache_misses) = (0, 0, 0);
+        let mut report = self.report(self.scheduler.options.mode, votes);
         let tables = self.committees.iter().map(Committee::table);
         for cache in tables.filter_map(KeyTable::cache) {
             let (hits, misses) = cache.hits_and_misses();
@@ -218,12 +199,9 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         request: impl Into<Request<'r>>,
         votes: impl IntoIterator<Item = Vote<'a>>,
     ) -> Report {
-        self.scheduler.report(request, votes, self.resolve())
-    }
-
-    fn resolve<'s, 'a: 's>(&'s self) -> impl Fn(Vote<'a>) -> Result<Resolved<'s, P>, RejectReason> {
         let weak = self.scheduler.options.allow_weak_prehash;
-        move |vote| Resolved::vote(&self.committees, &vote, weak)
+        let resolve = |vote: Vote<'a>| Resolved::vote(&self.committees, &vote, weak);
+        self.scheduler.report(request, votes, resolve)
     }
 }
 

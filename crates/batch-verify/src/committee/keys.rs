@@ -4,7 +4,7 @@ use core::mem::size_of;
 use std::sync::Arc;
 
 use mldsa_core::no_alloc::PreparedVerifyingKeyRef;
-use mldsa_core::{Backend, ParameterSet, PreparedVerifyingKey, VerifyingKey};
+use mldsa_core::{Backend, ParameterSet, VerifyingKey};
 
 use super::KeyStorage;
 use super::arena::{Arena, Member, expansion, settle};
@@ -35,10 +35,8 @@ pub(super) struct Choices {
 
 /// A key in the fastest form at hand.
 pub(crate) enum LaneKey<'a, P: ParameterSet> {
-    /// Expanded in the table of a committee.
+    /// Expanded in the table of a committee or in a cache.
     Prepared(PreparedVerifyingKeyRef<'a, P>),
-    /// Expanded in a cache.
-    Cached(Arc<PreparedVerifyingKey<P>>),
     Plain(&'a VerifyingKey<P>),
     /// Of no committee, and in no cache.
     Encoded(&'a P::PublicKeyBytes),
@@ -117,25 +115,18 @@ impl<P: ParameterSet> KeyTable<P> {
         at.ok().map(|at| by_bytes[at])
     }
 
-    /// A member's key in the fastest form at hand.
-    pub(crate) fn lane_key(&self, index: u32) -> LaneKey<'_, P> {
+    /// A member's key, if the table has expanded it.
+    pub(crate) fn prepared(&self, index: u32) -> Option<PreparedVerifyingKeyRef<'_, P>> {
         let member = &self.0.members[index as usize];
-        let prepared = member.place.and_then(|place| {
-            let expansion = expansion::<P>(&self.0.arenas, place);
-            member.key.prepared_at(expansion)
-        });
-        if let Some(prepared) = prepared {
-            return LaneKey::Prepared(prepared);
-        }
-        let cached = self.cache().and_then(|cache| cache.get(&index).1);
-        cached.map_or(LaneKey::Plain(&member.key), LaneKey::Cached)
+        let expansion = expansion::<P>(&self.0.arenas, member.place?);
+        member.key.prepared_at(expansion)
     }
 
-    /// Counts a valid signature under a key that is not expanded in the table.
-    pub(crate) fn on_valid_signature(&self, index: u32) {
+    /// Counts a valid signature under a key that is not expanded in the table. `hash` is that of
+    /// its index in the cache.
+    pub(crate) fn on_valid_signature(&self, hash: u64, index: u32) {
         if let Some(cache) = self.cache() {
-            let key = || Some((index, self.key(index).clone()));
-            cache.on_valid_signature(cache.hash(&index), key);
+            cache.on_valid_signature(hash, || Some((index, self.key(index).clone())));
         }
     }
 

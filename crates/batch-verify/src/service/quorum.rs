@@ -16,8 +16,7 @@ use crate::batch::{LANES, Request, Resolved};
 use crate::executor::catch;
 use crate::quorum::Count;
 use crate::{
-    Committee, MemberId, Message, QuorumError, QuorumReport, QuorumRule, RejectReason, Threshold,
-    Vote,
+    Committee, MemberId, Message, QuorumError, QuorumReport, QuorumRule, RejectReason, Vote,
 };
 
 /// Bytes of a queued quorum without its votes, and of each vote without its signature.
@@ -39,26 +38,11 @@ impl<P: ParameterSet> VerificationService<P> {
         votes: &[(MemberId, &'a [u8])],
         rule: QuorumRule,
     ) -> Result<QuorumReport, QuorumError> {
-        self.verify_threshold(committee, message, votes, rule, committee.threshold())
-    }
-
-    /// Counts votes as [`verify_quorum`](Self::verify_quorum) does, against another threshold.
-    ///
-    /// # Errors
-    /// Every [`QuorumError`] except `Abandoned`.
-    pub fn verify_threshold<'a>(
-        &self,
-        committee: &Committee<P>,
-        message: impl Into<Message<'a>>,
-        votes: &[(MemberId, &'a [u8])],
-        rule: QuorumRule,
-        threshold: Threshold,
-    ) -> Result<QuorumReport, QuorumError> {
         #[cfg(feature = "tracing")]
         let _span = tracing::debug_span!("verify_quorum", votes = votes.len()).entered();
         let message = message.into();
         let workers = self.shared().scheduler.pool.workers();
-        let mut count = Count::new(committee, votes, rule, threshold, workers)?;
+        let mut count = Count::new(committee, votes, rule, committee.threshold(), workers)?;
         while !count.wanted().is_empty() {
             let wanted = count.wanted().iter().map(|&vote| votes[vote]);
             let wanted = wanted.map(|(member, signature)| Vote::new(member, message, signature));

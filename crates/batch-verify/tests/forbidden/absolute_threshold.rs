@@ -4,7 +4,8 @@
 use batch_verify::*;
 
 fn f(verifier: &CommitteeVerifier<mldsa_core::MlDsa44>, votes: &[(MemberId, &[u8])]) -> bool {
-    verifier.verify_threshold(b"block", votes, QuorumRule::Certificate, 1_u128).is_ok()
+    let verifier = verifier.with_threshold(1_u128);
+    verifier.verify_quorum(b"block", votes, QuorumRule::Certificate).is_ok()
 }
 
 fn main() {}

@@ -36,10 +36,6 @@ async fn awaited_vertices(verifier: &CommitteeVerifier<Set>, vertices: Vec<Vec<u
         .await;
 }
 
-fn memory(verifier: &CommitteeVerifier<Set>, votes: &[Vote], report: &mut Report) {
-    verifier.verify_batch_into(votes.iter().copied(), report);
-}
-
 fn quorum(verifier: &CommitteeVerifier<Set>, votes: &[(MemberId, &[u8])]) {
     verifier.verify_quorum(b"block", votes, QuorumRule::AnyValid);
 }

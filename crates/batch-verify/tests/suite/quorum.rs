@@ -15,12 +15,16 @@ use QuorumRule::{AnyValid, Certificate, CertificateWithDuplicates};
 const BLOCK: &[u8] = b"block 9";
 
 fn weighted(weights: &[u64]) -> Committee<MlDsa44> {
+    with_threshold(weights, Threshold::TWO_THIRDS)
+}
+
+fn with_threshold(weights: &[u64], threshold: Threshold) -> Committee<MlDsa44> {
     let members = KEYS
         .iter()
         .zip(weights)
         .map(|(key, weight)| (public(key), *weight));
-    let builder = Committee::builder(CONTEXT).threads(Threads::Inline);
-    builder.build(members).unwrap()
+    let builder = Committee::builder(CONTEXT).threshold(threshold);
+    builder.threads(Threads::Inline).build(members).unwrap()
 }
 
 fn verifiers(committee: &Committee<MlDsa44>) -> Vec<CommitteeVerifier<MlDsa44>> {
@@ -183,7 +187,6 @@ fn model(
 fn check(
     committee: &Committee<MlDsa44>,
     votes: &[(MemberId, &[u8])],
-    threshold: Threshold,
     found: &Result<QuorumReport, QuorumError>,
     expected: &Result<(u128, Vec<usize>, usize), QuorumError>,
 ) {
@@ -199,7 +202,7 @@ fn check(
         // Verified again by the strictest rule.
         let carried: Vec<_> = report.carried_by().iter().map(|&n| votes[n]).collect();
         let verifier = committee.verifier();
-        let again = verifier.verify_threshold(BLOCK, &carried, Certificate, threshold);
+        let again = verifier.verify_quorum(BLOCK, &carried, Certificate);
         assert_eq!(again.unwrap().weight(), report.weight());
     }
 }
@@ -221,42 +224,49 @@ proptest! {
             prop_oneof![4 => 1_u64..4, 1 => Just(u64::MAX)], 1..8),
         picks in proptest::collection::vec(pick(), 0..14),
     ) {
-        let committee = weighted(&weights);
-        // Ids beyond the committee are those of another epoch.
-        let other = weighted(&[1; 9]);
-        let id = |member: usize| -> MemberId {
-            committee.member(member as u32).or(other.member(member as u32)).unwrap()
-        };
-        let votes: Vec<(MemberId, &[u8])> = picks
-            .iter()
-            .map(|pick| attestation(id(pick.member), pick.kind.signature(pick.member)))
-            .collect();
-        let service = service();
-        let verifiers = verifiers(&committee);
-        for rule in [Certificate, CertificateWithDuplicates, AnyValid] {
-            for threshold in [Threshold::TWO_THIRDS, Threshold::MAJORITY, Threshold::ONE_THIRD] {
-                let needed = threshold.required_weight(committee.total_weight());
-                let expected = model(&weights, &picks, rule, needed);
-                for verifier in &verifiers {
-                    let found = verifier.verify_threshold(BLOCK, &votes, rule, threshold);
-                    check(&committee, &votes, threshold, &found, &expected);
+        for threshold in [Threshold::TWO_THIRDS, Threshold::MAJORITY, Threshold::ONE_THIRD] {
+            let committee = with_threshold(&weights, threshold);
+            // Ids beyond the committee are those of another epoch.
+            let other = weighted(&[1; 9]);
+            let id = |member: usize| -> MemberId {
+                committee.member(member as u32).or(other.member(member as u32)).unwrap()
+            };
+            let vote = |pick: &Pick| attestation(id(pick.member), pick.kind.signature(pick.member));
+            let votes: Vec<(MemberId, &[u8])> = picks.iter().map(vote).collect();
+            let service = service();
+            for rule in [Certificate, CertificateWithDuplicates, AnyValid] {
+                let expected = model(&weights, &picks, rule, committee.required_weight());
+                for verifier in verifiers(&committee) {
+                    check(&committee, &votes, &verifier.verify_quorum(BLOCK, &votes, rule), &expected);
                 }
                 // Twice: the second time from the cache.
                 for _ in 0..2 {
-                    let found =
-                        service.verify_threshold(&committee, BLOCK, &votes, rule, threshold);
-                    check(&committee, &votes, threshold, &found, &expected);
+                    let found = service.verify_quorum(&committee, BLOCK, &votes, rule);
+                    check(&committee, &votes, &found, &expected);
                 }
+                let owned = votes.iter().map(|(member, signature)| (*member, Box::from(*signature)));
+                let pending = service.submit_quorum(Source::own(), &committee, BLOCK, owned.collect(), rule);
+                check(&committee, &votes, &pending.unwrap().wait(), &expected);
             }
-            let threshold = Threshold::TWO_THIRDS;
-            let expected = model(&weights, &picks, rule, threshold.required_weight(committee.total_weight()));
-            let owned = votes.iter().map(|(member, signature)| (*member, Box::from(*signature)));
-            let pending = service.submit_quorum(Source::own(), &committee, BLOCK, owned.collect(), rule);
-            let found = pending.unwrap().wait();
-            check(&committee, &votes, threshold, &found, &expected);
         }
     }
 
+}
+
+/// The threshold of a verifier counts, in place of its committee's.
+#[test]
+fn a_verifier_has_another_threshold() {
+    let committee = weighted(&[1; 4]);
+    let votes = [0, 1].map(|n| attestation(committee.member(n).unwrap(), &GOOD[n as usize]));
+    let count = |verifier: &CommitteeVerifier<_>| {
+        let report = verifier.verify_quorum(BLOCK, &votes, Certificate);
+        report.map(|report| report.weight())
+    };
+    let verifier = committee.verifier();
+    let third = verifier.with_threshold(Threshold::ONE_THIRD);
+    assert_eq!((count(&third), third.committee()), (Ok(2), &committee));
+    assert!(count(&verifier).is_err() && count(&third.for_committee(committee.clone())).is_err());
+    assert_eq!(count(&third.with_committee(weighted(&[2; 4]))), Ok(2));
 }
 
 #[test]

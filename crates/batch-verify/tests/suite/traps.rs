@@ -293,8 +293,8 @@ fn a_member_counts_once() {
         .map(|signature| attestation(member(0), signature))
         .to_vec();
     let count = |votes: &[_]| {
-        let verifier = COMMITTEE.verifier();
-        verifier.verify_threshold(BLOCK, votes, QuorumRule::AnyValid, Threshold::ONE_THIRD)
+        let verifier = COMMITTEE.verifier().with_threshold(Threshold::ONE_THIRD);
+        verifier.verify_quorum(BLOCK, votes, QuorumRule::AnyValid)
     };
     let missing = |claimed, verified| QuorumError::Insufficient {
         needed: 3,
