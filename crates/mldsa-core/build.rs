@@ -1,10 +1,30 @@
-//! Tells the crate how far its own code is optimised: less optimised kernels leave secrets in larger
-//! frames, which are overwritten.
+//! Tells the crate whether its target has a SIMD backend, and how far its own code is optimised: less
+//! optimised kernels leave secrets in larger frames, which are overwritten.
+
+use std::env;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-check-cfg=cfg(mldsa_simd)");
     println!("cargo::rustc-check-cfg=cfg(mldsa_opt_level, values(\"0\", \"1\"))");
-    if let Ok(level @ ("0" | "1")) = std::env::var("OPT_LEVEL").as_deref() {
+    if env::var_os("CARGO_FEATURE_SIMD").is_some() && has_vectors() {
+        println!("cargo::rustc-cfg=mldsa_simd");
+    }
+    if let Ok(level @ ("0" | "1")) = env::var("OPT_LEVEL").as_deref() {
         println!("cargo::rustc-cfg=mldsa_opt_level=\"{level}\"");
     }
+}
+
+/// Whether every CPU of the target has vector registers for which there is a backend. Kernels and
+/// firmware have none, nor has AArch64 with the other byte order.
+fn has_vectors() -> bool {
+    let setting = |name: &str| env::var(name).unwrap_or_default();
+    let feature = match setting("CARGO_CFG_TARGET_ARCH").as_str() {
+        "x86_64" => "sse2",
+        "aarch64" if setting("CARGO_CFG_TARGET_ENDIAN") == "little" => "neon",
+        "wasm32" => "simd128",
+        _ => return false,
+    };
+    let features = setting("CARGO_CFG_TARGET_FEATURE");
+    features.split(',').any(|found| found == feature)
 }

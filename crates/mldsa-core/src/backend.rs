@@ -11,36 +11,33 @@ pub(crate) mod kernels;
 pub(crate) mod matrix;
 pub(crate) mod rows;
 mod portable;
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 pub(crate) mod cpu;
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 mod states;
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 mod accepted;
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 mod transform;
-#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(mldsa_simd, target_arch = "x86_64"))]
 mod fetch;
-#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(mldsa_simd, target_arch = "x86_64"))]
 mod avx2;
-#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(mldsa_simd, target_arch = "x86_64"))]
 mod avx512;
-#[cfg(all(
-    feature = "simd",
-    target_arch = "aarch64",
-    target_feature = "neon",
-    target_endian = "little"
-))]
+#[cfg(all(mldsa_simd, target_arch = "aarch64"))]
 mod neon;
+#[cfg(all(mldsa_simd, target_arch = "wasm32"))]
+mod simd128;
 #[cfg(test)]
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 pub(crate) mod counting;
 #[cfg(test)]
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 pub(crate) mod differential;
 #[cfg(test)]
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 #[cfg(all(feature = "unstable-internals", feature = "ml-dsa-44"))]
 mod silent;
 
@@ -51,17 +48,17 @@ pub struct Backend(Table);
 
 // Where there is nothing to choose from, a handle is empty and calls are direct:
 // less code, and the compiler sees that states do not escape.
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 type Table = &'static Kernels;
-#[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[cfg(not(mldsa_simd))]
 type Table = ();
 
 impl Backend {
     /// Plain Rust, on every target.
-    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(mldsa_simd)]
     pub const PORTABLE: Self = Self(&portable::KERNELS);
     /// Plain Rust, on every target.
-    #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    #[cfg(not(mldsa_simd))]
     pub const PORTABLE: Self = Self(());
 
     /// Returns the fastest backend of this CPU. Depends on the CPU only, never on data.
@@ -77,24 +74,16 @@ impl Backend {
     pub fn available() -> impl Iterator<Item = Self> {
         [
             Some(Self::PORTABLE),
-            #[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
+            #[cfg(all(mldsa_simd, target_arch = "x86_64"))]
             avx2::detect().map(Self),
-            #[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
+            #[cfg(all(mldsa_simd, target_arch = "x86_64"))]
             avx512::detect().map(Self),
-            #[cfg(all(
-                feature = "simd",
-                target_arch = "aarch64",
-                target_feature = "neon",
-                target_endian = "little"
-            ))]
+            #[cfg(all(mldsa_simd, target_arch = "aarch64"))]
             neon::detect().map(Self),
-            #[cfg(all(
-                feature = "simd",
-                target_arch = "aarch64",
-                target_feature = "neon",
-                target_endian = "little"
-            ))]
+            #[cfg(all(mldsa_simd, target_arch = "aarch64"))]
             neon::detect_sha3().map(Self),
+            #[cfg(all(mldsa_simd, target_arch = "wasm32"))]
+            simd128::detect().map(Self),
         ]
         .into_iter()
         .flatten()
@@ -107,7 +96,7 @@ impl Backend {
     }
 
     /// Returns `"portable"`; with the feature `simd` also `"avx2"` or `"avx512"` on x86-64,
-    /// `"neon"` or `"neon-sha3"` on AArch64.
+    /// `"neon"` or `"neon-sha3"` on AArch64, `"simd128"` in WebAssembly compiled for it.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.table().name
@@ -118,17 +107,17 @@ impl Backend {
     #[inline(always)]
     #[must_use]
     pub fn permutation(self) -> Permutation {
-        #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+        #[cfg(mldsa_simd)]
         return Permutation::new(self.kernels().keccak_f1600);
-        #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+        #[cfg(not(mldsa_simd))]
         Permutation::PORTABLE
     }
 
     #[inline(always)]
     fn table(self) -> &'static Kernels {
-        #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+        #[cfg(mldsa_simd)]
         return self.0;
-        #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+        #[cfg(not(mldsa_simd))]
         &portable::KERNELS
     }
 
@@ -179,7 +168,8 @@ impl fmt::Debug for Backend {
 }
 
 /// Computes [`Shake256::digest`] of every item, as many side by side as the backend has
-/// lanes: eight with AVX-512, four with AVX2, two with NEON. Lengths may differ; equal ones leave
+/// lanes: eight with AVX-512, four with AVX2, two with NEON and
+/// in WebAssembly. Lengths may differ; equal ones leave
 /// no lane idle.
 ///
 /// Constant time in the data; lengths are public. States and blocks are wiped.

@@ -95,10 +95,13 @@ pub mod sparse {
 }
 /// Facts about the kernel tables, for `contrib/proofs`.
 pub mod kernels {
-    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(mldsa_simd)]
     pub use crate::backend::cpu::FEATURES;
-    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-    #[cfg(not(feature = "count-dispatch"))]
+    #[cfg(all(
+        mldsa_simd,
+        not(feature = "count-dispatch"),
+        target_pointer_width = "64"
+    ))]
     pub use crate::backend::kernels::ENTRIES;
     pub use crate::backend::kernels::{RANGES, bounds};
 }

@@ -3,12 +3,12 @@
 
 pub(crate) mod job;
 #[cfg_attr(
-    not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))),
+    not(mldsa_simd),
     allow(dead_code, reason = "portable code hashes public data alone")
 )]
 pub(crate) mod sponge;
 #[cfg_attr(
-    not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))),
+    not(mldsa_simd),
     allow(dead_code, reason = "portable code makes no key beside a hash")
 )]
 pub(crate) mod interleaved;

@@ -44,22 +44,6 @@
         reason = "`internals` exports items of private modules"
     )
 )]
-// CPUs without vector registers (kernels and firmware), and big-endian AArch64.
-#![cfg_attr(
-    any(
-        all(target_arch = "x86_64", not(target_feature = "sse2")),
-        all(
-            target_arch = "aarch64",
-            not(all(target_feature = "neon", target_endian = "little"))
-        )
-    ),
-    allow(
-        dead_code,
-        unused_imports,
-        unused_macros,
-        reason = "what the backends of other such CPUs share"
-    )
-)]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;

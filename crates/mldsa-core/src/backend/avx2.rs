@@ -10,6 +10,7 @@ use super::kernels::{Kernels, counter, eight_kernels, entry, secret_entry};
 use crate::lanes::interleaved::InterleavedHash;
 
 pub(super) mod keccak;
+mod registers;
 mod vector;
 #[path = "eight/ntt.rs"]
 mod ntt;

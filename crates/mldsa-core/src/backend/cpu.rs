@@ -32,45 +32,38 @@ macro_rules! cpu {
     };
 }
 
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(target_arch = "x86_64")]
 cpu!(
     /// The CPU has AVX2, and BMI1 and BMI2 as every such CPU.
     Avx2, avx2: "avx2", "bmi1", "bmi2"
 );
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(target_arch = "x86_64")]
 cpu!(
     /// The CPU has AVX-512 as far as this crate uses it.
     Avx512, avx512:
     "avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512ifma",
     "bmi1", "bmi2", "popcnt"
 );
-#[cfg(all(
-    target_arch = "aarch64",
-    target_feature = "neon",
-    target_endian = "little"
-))]
+#[cfg(target_arch = "aarch64")]
 cpu!(
     /// The CPU has NEON, as every one of its targets.
     Neon, neon: "neon"
 );
-#[cfg(all(
-    target_arch = "aarch64",
-    target_feature = "neon",
-    target_endian = "little"
-))]
+#[cfg(target_arch = "aarch64")]
 cpu!(
     /// The CPU has NEON and its instructions for SHA-3.
     NeonSha3 if has_sha3() => "sha3"
+);
+#[cfg(target_arch = "wasm32")]
+cpu!(
+    /// The host of this module has its instructions, or it would have refused it.
+    Simd128 if true => "simd128"
 );
 
 /// Whether the CPU has the instructions for SHA-3. The standard library detects them on every
 /// system. Without it the crate `cpufeatures` does so on Linux and Android; on Apple's systems it
 /// would panic where the system call is rejected.
-#[cfg(all(
-    target_arch = "aarch64",
-    target_feature = "neon",
-    target_endian = "little"
-))]
+#[cfg(target_arch = "aarch64")]
 fn has_sha3() -> bool {
     #[cfg(feature = "std")]
     {
@@ -91,20 +84,14 @@ fn has_sha3() -> bool {
 #[cfg(feature = "unstable-internals")]
 pub const FEATURES: &[(&str, &[&str])] = &[
     ("portable", &[]),
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    #[cfg(target_arch = "x86_64")]
     ("avx2", Avx2::FEATURES),
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    #[cfg(target_arch = "x86_64")]
     ("avx512", Avx512::FEATURES),
-    #[cfg(all(
-        target_arch = "aarch64",
-        target_feature = "neon",
-        target_endian = "little"
-    ))]
+    #[cfg(target_arch = "aarch64")]
     ("neon", Neon::FEATURES),
-    #[cfg(all(
-        target_arch = "aarch64",
-        target_feature = "neon",
-        target_endian = "little"
-    ))]
+    #[cfg(target_arch = "aarch64")]
     ("neon-sha3", NeonSha3::FEATURES),
+    #[cfg(target_arch = "wasm32")]
+    ("simd128", Simd128::FEATURES),
 ];

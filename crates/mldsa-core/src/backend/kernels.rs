@@ -29,7 +29,7 @@ pub(crate) struct Kernels {
     pub(crate) dispatched: Counter,
     /// FIPS 202 Keccak-f[1600], one state.
     #[cfg_attr(
-        not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))),
+        not(mldsa_simd),
         allow(dead_code, reason = "called directly where there is no choice")
     )]
     pub(crate) keccak_f1600: fn(&mut [u64; 25]),
@@ -62,7 +62,7 @@ pub(crate) struct Kernels {
     pub(crate) expand_a: fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly]),
     /// The same, and one permutation of the hash with each of its own; `None` where that
     /// gains nothing.
-    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(mldsa_simd)]
     pub(crate) expand_a_interleaved: Option<ExpandAInterleaved>,
     /// Algorithm 33, the polynomials `first..first + out.len()` of s1 then s2:
     /// (rho_p, eta, first, out). |out| <= eta.
@@ -197,11 +197,11 @@ pub const RANGES: [(&str, &str, i64, i64); 34] = {
 
 /// Names of the entries of a table, after its name, and their offsets.
 #[cfg(all(
+    mldsa_simd,
     feature = "unstable-internals",
-    feature = "simd",
-    not(feature = "count-dispatch")
+    not(feature = "count-dispatch"),
+    target_pointer_width = "64"
 ))]
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub const ENTRIES: [(&str, usize); 25] = {
     macro_rules! offsets {
         ($($entry:ident)+) => {
@@ -258,7 +258,7 @@ macro_rules! counter {
 pub(crate) use counter;
 
 /// An entry that calls code for more features than every CPU has.
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 macro_rules! entry {
     (|| $call:expr) => {
         // SAFETY: as below.
@@ -272,12 +272,12 @@ macro_rules! entry {
         }
     };
 }
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 pub(crate) use entry;
 
 /// An entry that computes on secrets. In builds with little optimisation its values are in its
 /// frames, which are overwritten.
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 macro_rules! secret_entry {
     (|$($argument:ident),*| $call:expr) => {
         |$($argument),*| {
@@ -294,11 +294,11 @@ macro_rules! secret_entry {
         }
     };
 }
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 pub(crate) use secret_entry;
 
 /// Upper bound of the frames of an entry at opt-level 0 and 1.
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 pub(crate) const UNOPTIMISED_FRAMES: usize = if cfg!(mldsa_opt_level = "0") {
     192 * 1024
 } else {
@@ -307,7 +307,7 @@ pub(crate) const UNOPTIMISED_FRAMES: usize = if cfg!(mldsa_opt_level = "0") {
 
 /// The entries that are written over the lanes of a backend, which `$cpu` proves.
 /// They are compiled for its features: what they call is inlined into them.
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 macro_rules! lane_entries {
     ($cpu:ident, $features:literal) => {
         /// [`crate::lanes::sponge::shake256`] on this backend.
@@ -341,12 +341,12 @@ macro_rules! lane_entries {
         }
     };
 }
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 pub(crate) use lane_entries;
 
 /// The table of a backend whose kernels take eight coefficients at a time: they are in the
 /// modules of the same names, for `$cpu`.
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 macro_rules! eight_kernels {
     (
         $name:literal, $cpu:ident, $lanes:ident, $keccak_f1600:expr, $mask_lanes:literal,
@@ -413,18 +413,18 @@ macro_rules! eight_kernels {
                 pk,
                 rows
             ))),
-            clear_registers: entry!(|| vector::clear_registers()),
+            clear_registers: entry!(|| registers::clear_registers()),
             shake256: Some(entry!(|hashes| $lanes::shake256(hashes))),
             verify: Some(entry!(|p, job, results| $lanes::verify(p, job, results))),
         }
     };
 }
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 pub(crate) use eight_kernels;
 
 /// Forces a frame aligned to 64 bytes. Without it the compiler decides on the alignment before
 /// spills are known, and spilled vectors straddle cache lines.
-#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(mldsa_simd, target_arch = "x86_64"))]
 macro_rules! align_frame {
     () => {
         #[repr(align(64))]
@@ -432,7 +432,7 @@ macro_rules! align_frame {
         core::hint::black_box(&mut Anchor(0));
     };
 }
-#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(mldsa_simd, target_arch = "x86_64"))]
 pub(crate) use align_frame;
 
 /// `rho_pp` and kappa of a polynomial of y.
@@ -445,7 +445,7 @@ pub(crate) type PublicRowKernel =
 pub(crate) type HashKernel = for<'a, 'i> fn(&'i mut (dyn Iterator<Item = LaneHash<'a>> + 'i));
 
 /// (rho, l, first, out, hash).
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 pub(crate) type ExpandAInterleaved = fn(
     &[u8; SEED_LEN],
     usize,

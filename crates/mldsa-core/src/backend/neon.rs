@@ -10,29 +10,39 @@ use super::cpu::{Neon, NeonSha3};
 use super::kernels::{Kernels, counter, eight_kernels, entry, secret_entry};
 use crate::lanes::interleaved::InterleavedHash;
 
+mod registers;
+#[path = "four/vector.rs"]
 mod vector;
 mod tuning;
+mod permutations;
 #[macro_use]
 mod scalar;
 mod rounds;
+#[path = "four/keccak.rs"]
 mod keccak;
 #[path = "eight/ntt.rs"]
 mod ntt;
+#[path = "four/sums.rs"]
 mod sums;
 #[path = "eight/product.rs"]
 mod product;
+#[path = "four/fields.rs"]
 mod fields;
 #[path = "eight/unpack.rs"]
 mod unpack;
+#[path = "four/pack.rs"]
 mod pack;
+#[path = "four/w1.rs"]
 mod w1;
 #[path = "eight/rows.rs"]
 mod rows;
+#[path = "four/reject.rs"]
 mod reject;
 #[path = "eight/secret_rows.rs"]
 mod secret_rows;
 #[path = "eight/hint_row.rs"]
 mod hint_row;
+#[path = "four/streams.rs"]
 mod streams;
 #[path = "eight/secret_streams.rs"]
 mod secret_streams;
@@ -84,7 +94,7 @@ static NEON: Kernels = eight_kernels!(
     "neon",
     Neon,
     plain_lanes,
-    secret_entry!(|state| keccak::permute(state)),
+    secret_entry!(|state| permutations::permute(state)),
     2,
     None
 );
@@ -94,7 +104,7 @@ static NEON_SHA3: Kernels = eight_kernels!(
     "neon-sha3",
     NeonSha3,
     sha3_lanes,
-    secret_entry!(|state| keccak::permute_sha3(state)),
+    secret_entry!(|state| permutations::permute_sha3(state)),
     2,
     None
 );

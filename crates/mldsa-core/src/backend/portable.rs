@@ -41,7 +41,7 @@ pub(super) static KERNELS: Kernels = Kernels {
     unpack_z_ntt,
     inv_ntt_use_hint,
     prepare: None,
-    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(mldsa_simd)]
     expand_a_interleaved: None,
     clear_registers: || {},
     shake256: None,

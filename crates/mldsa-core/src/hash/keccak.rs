@@ -9,21 +9,21 @@ pub struct Permutation(Body);
 
 // Where there is nothing to choose from, a handle is empty and calls are direct:
 // less code, and the compiler sees that states do not escape.
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 type Body = fn(&mut [u64; 25]);
-#[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[cfg(not(mldsa_simd))]
 type Body = ();
 
 impl Permutation {
     /// Plain Rust, on every target.
-    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(mldsa_simd)]
     pub const PORTABLE: Self = Self(portable);
     /// Plain Rust, on every target.
-    #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    #[cfg(not(mldsa_simd))]
     pub const PORTABLE: Self = Self(());
 
     /// A backend's own.
-    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(mldsa_simd)]
     pub(crate) const fn new(body: fn(&mut [u64; 25])) -> Self {
         Self(body)
     }
@@ -31,9 +31,9 @@ impl Permutation {
     /// Permutes. Constant time.
     #[inline(always)]
     pub(crate) fn permute(self, state: &mut [u64; 25]) {
-        #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+        #[cfg(mldsa_simd)]
         (self.0)(state);
-        #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+        #[cfg(not(mldsa_simd))]
         portable(state);
     }
 }
@@ -127,7 +127,7 @@ impl Word for u64 {
 
 /// A pair of words. Vector and scalar instructions use different ports,
 /// so a scalar state in parallel with a vector costs a fraction of a call of its own.
-#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(mldsa_simd, target_arch = "x86_64"))]
 impl<A: Word, B: Word> Word for (A, B) {
     type Effect = (A::Effect, B::Effect);
 
@@ -217,7 +217,7 @@ pub(crate) fn keccak_f1600<W: Word>(state: &mut [W; 25]) {
 
 /// [`keccak_f1600`] on states in vectors and on one more. Not a function: of one that is
 /// inlined the compiler puts the scalar state into vectors, too.
-#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(mldsa_simd, target_arch = "x86_64"))]
 macro_rules! permute_interleaved {
     ($state:expr, $one:expr) => {{
         let (state, one) = ($state, $one);
@@ -233,7 +233,7 @@ macro_rules! permute_interleaved {
         }
     }};
 }
-#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(mldsa_simd, target_arch = "x86_64"))]
 pub(crate) use permute_interleaved;
 
 /// Theta, rho, pi, chi and iota, the result one row after the other: few words
@@ -371,7 +371,7 @@ const PI_CYCLE: [u8; 24] = {
 };
 
 /// The rotation of word `x + 5 y` in rho.
-#[cfg(all(feature = "simd", target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(mldsa_simd, target_arch = "x86_64"))]
 pub(crate) const RHO: [u8; 25] = {
     let mut rotations = [0; 25];
     let (mut at, mut step) = (1, 0);

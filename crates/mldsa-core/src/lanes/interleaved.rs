@@ -82,7 +82,7 @@ impl<'a> InterleavedHash<'a> {
 
     /// Whether no input is left: `mu` is there, or there was none to hash. A commitment
     /// may still follow.
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(not(target_arch = "x86_64"))]
     pub(crate) fn is_empty(&self) -> bool {
         self.input.is_none()
     }

@@ -3,9 +3,9 @@
 
 use crate::backend::Backend;
 use crate::backend::matrix::MatrixRows;
-#[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[cfg(not(mldsa_simd))]
 use crate::hash::transcript;
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 use crate::lanes::interleaved::{InterleavedHash, finish_hash};
 use crate::params::CRH_LEN;
 use crate::ring::poly::NttPoly;
@@ -13,13 +13,13 @@ use crate::ring::poly::NttPoly;
 /// The hash, as far as it has come.
 pub(super) struct IncrementalTr {
     backend: Backend,
-    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(mldsa_simd)]
     state: [u64; 25],
-    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(mldsa_simd)]
     absorbed: usize,
 }
 
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 impl IncrementalTr {
     pub(super) fn new(backend: Backend) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl IncrementalTr {
     }
 }
 
-#[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[cfg(not(mldsa_simd))]
 impl IncrementalTr {
     pub(super) fn new(backend: Backend) -> Self {
         Self { backend }

@@ -17,7 +17,7 @@ impl<const FRAMES: usize> Drop for ZeroizeKernelState<FRAMES> {
 }
 
 #[cfg(test)]
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(mldsa_simd)]
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod tests {
     use crate::backend::counting::count_wipes;

@@ -219,9 +219,3 @@ impl Largest {
         !is_negative(-_mm256_movemask_ps(_mm256_castsi256_ps(excess)))
     }
 }
-
-/// Zeros to all sixteen registers: what a kernel leaves in them, a later call may spill.
-#[target_feature(enable = "avx2")]
-pub(super) fn clear_registers() {
-    _mm256_zeroall();
-}

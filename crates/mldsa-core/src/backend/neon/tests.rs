@@ -1,8 +1,9 @@
 //! Permutations of this backend, and the part of `eight/kernel_tests.rs` that depends on the
 //! registers.
 
-use super::keccak::{
-    Cpu, permute_in_lane_sha3, permute_late, permute_x2_on_one_unit_sha3, permute_x2_sha3,
+use super::keccak::Cpu;
+use super::permutations::{
+    permute_in_lane_sha3, permute_late, permute_x2_on_one_unit_sha3, permute_x2_sha3,
 };
 use super::reject::fill;
 use super::*;

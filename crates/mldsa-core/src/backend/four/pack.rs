@@ -1,6 +1,6 @@
 //! Coefficients to bit fields (algorithms 16 and 17). Constant time.
 
-use core::arch::aarch64::*;
+use super::registers::*;
 
 use super::vector::{Eight, bytes, bytes_at, get, low_bytes, put_bytes_at, qwords};
 use crate::backend::transform::response;
@@ -12,7 +12,7 @@ use crate::ring::poly::Poly;
 ///
 /// Panics if `out` is shorter than 128.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn pack_fours(values: &[u8; N], out: &mut [u8]) {
     for (n, values) in values.as_chunks::<32>().0.iter().enumerate() {
         // SAFETY: 32 bytes.
@@ -25,7 +25,7 @@ pub(super) fn pack_fours(values: &[u8; N], out: &mut [u8]) {
 ///
 /// Panics if `out` is shorter than three quarters of `values`.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn pack_sixes(values: &[u8], out: &mut [u8]) {
     let out = &mut out[..values.len() / 4 * 3];
     for (values, out) in values
@@ -51,7 +51,7 @@ pub(super) fn pack_sixes(values: &[u8], out: &mut [u8]) {
 ///
 /// Panics if `out` is shorter than 96.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn pack_threes(values: &mut [u8; N], out: &mut [u8]) {
     for n in 0..N / 32 {
         // SAFETY: 32 bytes.
@@ -66,7 +66,7 @@ pub(super) fn pack_threes(values: &mut [u8; N], out: &mut [u8]) {
 ///
 /// Bounds: `0 <= v < 2^BITS`. Panics if `out` is shorter than `32 * BITS`.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn pack<const BITS: i32>(v: Eight, n: usize, out: &mut [u8]) {
     let bits = BITS as usize;
     let out = &mut out[..32 * bits];
@@ -95,7 +95,7 @@ pub(super) fn pack<const BITS: i32>(v: Eight, n: usize, out: &mut [u8]) {
 /// The lower `BITS` bits of every two lanes, joined, from the bit on at which they start in
 /// their first byte.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn pairs<const BITS: i32>(v: int32x4_t, down: int64x2_t) -> uint8x16_t {
     // The even lane up to the odd one, both down.
     let up = vreinterpretq_s32_s64(vdupq_n_s64(32 - i64::from(BITS)));
@@ -105,7 +105,7 @@ fn pairs<const BITS: i32>(v: int32x4_t, down: int64x2_t) -> uint8x16_t {
 
 /// Writes the lower `len` bytes where they belong, and what follows if it has room.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn put(fields: uint8x16_t, len: usize, at: usize, out: &mut [u8]) {
     if at + 16 <= out.len() {
         put_bytes_at(out, at, fields);
@@ -153,7 +153,7 @@ const fn places(bits: i32) -> [[u8; 16]; 2] {
 }
 
 /// BitPack of one row of s1 or s2.
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn pack_eta(eta: i32, s: &Poly, out: &mut [u8]) {
     let mut codes = Secret::<[u8; N]>::zeroed();
     let codes = codes.expose_mut();

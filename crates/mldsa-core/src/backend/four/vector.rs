@@ -1,7 +1,7 @@
 //! Eight coefficients in two registers, for the transforms, and safe loads and stores of
 //! registers.
 
-use core::arch::aarch64::*;
+use super::registers::*;
 
 use crate::backend::transform::{Aligned, Tables, Vector};
 use crate::memory::ct::is_negative;
@@ -11,8 +11,7 @@ use crate::params::{N, Q};
 #[derive(Clone, Copy)]
 pub(super) struct Eight(pub(super) int32x4_t, pub(super) int32x4_t);
 
-/// [`shoup`] doubles a product before it takes the upper half.
-static TABLES: Tables = Tables::new(31);
+static TABLES: Tables = Tables::new(QUOTIENT_BITS);
 
 macro_rules! on_registers {
     ($($name:ident ($a:ident $(, $b:ident: $b_type:ty)*), $body:expr;)*) => { $(
@@ -66,7 +65,7 @@ impl Eight {
 }
 
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn low_qwords(a: int32x4_t, b: int32x4_t) -> int32x4_t {
     vreinterpretq_s32_s64(vzip1q_s64(
         vreinterpretq_s64_s32(a),
@@ -75,7 +74,7 @@ fn low_qwords(a: int32x4_t, b: int32x4_t) -> int32x4_t {
 }
 
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn high_qwords(a: int32x4_t, b: int32x4_t) -> int32x4_t {
     vreinterpretq_s32_s64(vzip2q_s64(
         vreinterpretq_s64_s32(a),
@@ -83,28 +82,28 @@ fn high_qwords(a: int32x4_t, b: int32x4_t) -> int32x4_t {
     ))
 }
 
-/// Multiplies `b` by the constants `w`, one a lane, with `w' = round(w 2^31 / q)`:
-/// `b w - t q` with `t = round(b w' / 2^31)`. Constant time.
+/// Multiplies `b` by the constants `w`, one a lane, with `w' = round(w 2^bits / q)`:
+/// `b w - t q` with `t = round(b w' / 2^bits)`. Constant time.
 ///
 /// Bounds: `|b| < 2^31`, result in `(-q, q)`.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn shoup(b: int32x4_t, w: int32x4_t, quotient: int32x4_t) -> int32x4_t {
-    let t = vqrdmulhq_s32(b, quotient);
+    let t = shoup_quotient(b, quotient);
     vmlsq_s32(vmulq_s32(b, w), t, vdupq_n_s32(Q))
 }
 
 /// `(-q, q)` to `[0, q)`, or `(-q, 3 q / 2)` to `[0, 3 q / 2)`: of `x` and `x + q` the
 /// wanted one is the smaller as an unsigned number.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn positive_four(v: int32x4_t) -> int32x4_t {
     smaller(v, vaddq_s32(v, vdupq_n_s32(Q)))
 }
 
 /// `(-q, 2 q)` to `[0, q)`.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn canonical(v: int32x4_t) -> int32x4_t {
     let v = positive_four(v);
     smaller(v, vsubq_s32(v, vdupq_n_s32(Q)))
@@ -112,7 +111,7 @@ fn canonical(v: int32x4_t) -> int32x4_t {
 
 /// `(-q, 3 q / 2)` to `(-q / 2, q / 2]`.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn centred(v: int32x4_t) -> int32x4_t {
     let v = positive_four(v);
     let above = vcgtq_s32(v, vdupq_n_s32((Q - 1) / 2));
@@ -121,7 +120,7 @@ fn centred(v: int32x4_t) -> int32x4_t {
 
 /// The smaller one as an unsigned number.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn smaller(a: int32x4_t, b: int32x4_t) -> int32x4_t {
     vreinterpretq_s32_u32(vminq_u32(
         vreinterpretq_u32_s32(a),
@@ -131,14 +130,14 @@ fn smaller(a: int32x4_t, b: int32x4_t) -> int32x4_t {
 
 /// Coefficients `8 n..8 n + 8` of a polynomial.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn get(poly: &[i32; N], n: usize) -> Eight {
     get_at(&poly.as_chunks().0[n])
 }
 
 /// Writes coefficients `8 n..8 n + 8` of a polynomial.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn put(poly: &mut [i32; N], n: usize, v: Eight) {
     let [low, high] = &mut poly.as_chunks_mut::<4>().0.as_chunks_mut::<2>().0[n];
     put_four(low, v.0);
@@ -146,7 +145,7 @@ pub(super) fn put(poly: &mut [i32; N], n: usize, v: Eight) {
 }
 
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn get_at(values: &[i32; 8]) -> Eight {
     // SAFETY: 32 bytes.
     unsafe {
@@ -159,7 +158,7 @@ pub(super) fn get_at(values: &[i32; 8]) -> Eight {
 
 /// Eight numbers of one byte, signed.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn widened(values: &[i8; 8]) -> Eight {
     // SAFETY: eight bytes.
     let words = vmovl_s8(unsafe { vld1_s8(values.as_ptr()) });
@@ -167,14 +166,14 @@ pub(super) fn widened(values: &[i8; 8]) -> Eight {
 }
 
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn put_four(out: &mut [i32; 4], v: int32x4_t) {
     // SAFETY: 16 bytes.
     unsafe { vst1q_s32(out.as_mut_ptr(), v) };
 }
 
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn bytes(bytes: &[u8; 16]) -> uint8x16_t {
     // SAFETY: 16 bytes.
     unsafe { vld1q_u8(bytes.as_ptr()) }
@@ -182,7 +181,7 @@ pub(super) fn bytes(bytes: &[u8; 16]) -> uint8x16_t {
 
 /// The 16 bytes from `at` on. Panics if they are not there.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn bytes_at(slice: &[u8], at: usize) -> uint8x16_t {
     let slice = &slice[at..at + 16];
     // SAFETY: 16 bytes, which the slice checks.
@@ -191,7 +190,7 @@ pub(super) fn bytes_at(slice: &[u8], at: usize) -> uint8x16_t {
 
 /// Writes 16 bytes from `at` on. Panics if they have no room.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn put_bytes_at(slice: &mut [u8], at: usize, v: uint8x16_t) {
     let slice = &mut slice[at..at + 16];
     // SAFETY: 16 bytes, which the slice checks.
@@ -199,14 +198,14 @@ pub(super) fn put_bytes_at(slice: &mut [u8], at: usize, v: uint8x16_t) {
 }
 
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn dwords(values: &[i32; 4]) -> int32x4_t {
     // SAFETY: 16 bytes.
     unsafe { vld1q_s32(values.as_ptr()) }
 }
 
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn qwords(values: &[i64; 2]) -> int64x2_t {
     // SAFETY: 16 bytes.
     unsafe { vld1q_s64(values.as_ptr()) }
@@ -214,7 +213,7 @@ pub(super) fn qwords(values: &[i64; 2]) -> int64x2_t {
 
 /// Of sixteen coefficients the lowest bytes.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn low_bytes(a: Eight, b: Eight) -> uint8x16_t {
     let words = |v: Eight| vuzp1q_s16(vreinterpretq_s16_s32(v.0), vreinterpretq_s16_s32(v.1));
     vuzp1q_u8(
@@ -225,7 +224,7 @@ pub(super) fn low_bytes(a: Eight, b: Eight) -> uint8x16_t {
 
 /// Eight numbers of three bytes, each in the lower bytes of a lane.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn spread(three: &[u8; 24]) -> Eight {
     const LOW: [u8; 16] = [0, 1, 2, 255, 3, 4, 5, 255, 6, 7, 8, 255, 9, 10, 11, 255];
     const HIGH: [u8; 16] = [4, 5, 6, 255, 7, 8, 9, 255, 10, 11, 12, 255, 13, 14, 15, 255];
@@ -236,28 +235,28 @@ pub(super) fn spread(three: &[u8; 24]) -> Eight {
 
 /// `a 2^-BITS`, rounded down.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn shift_right<const BITS: i32>(a: Eight) -> Eight {
     Eight(vshrq_n_s32::<BITS>(a.0), vshrq_n_s32::<BITS>(a.1))
 }
 
 /// `a 2^BITS`.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn shift_left<const BITS: i32>(a: Eight) -> Eight {
     Eight(vshlq_n_s32::<BITS>(a.0), vshlq_n_s32::<BITS>(a.1))
 }
 
 /// |a|.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn magnitude(a: Eight) -> Eight {
     Eight(vabsq_s32(a.0), vabsq_s32(a.1))
 }
 
 /// Canonical form of a coefficient of an inverse transform.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn positive(a: Eight) -> Eight {
     Eight(positive_four(a.0), positive_four(a.1))
 }
@@ -267,43 +266,21 @@ pub(super) struct Largest(int32x4_t);
 
 impl Largest {
     #[inline]
-    #[target_feature(enable = "neon")]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     pub(super) fn none() -> Self {
         Self(vdupq_n_s32(0))
     }
 
     #[inline]
-    #[target_feature(enable = "neon")]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     pub(super) fn of(&mut self, a: Eight) {
         self.0 = vmaxq_s32(self.0, vmaxq_s32(a.0, a.1));
     }
 
     /// The verdict, passed through the value barrier: the caller declassifies it.
     #[inline]
-    #[target_feature(enable = "neon")]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     pub(super) fn within(self, limit: i32) -> bool {
         !is_negative(limit - vmaxvq_s32(self.0))
     }
-}
-
-/// Zeros to all 32 registers: what a kernel leaves in them, a later call may spill.
-#[target_feature(enable = "neon")]
-pub(super) fn clear_registers() {
-    macro_rules! clear {
-        ($($name:tt)*) => {
-            // SAFETY: each instruction zeroes the register that is named as overwritten.
-            unsafe {
-                core::arch::asm!(
-                    $(concat!("movi ", $name, ".2d, #0"),)*
-                    $(out($name) _,)*
-                    options(nomem, nostack, preserves_flags),
-                );
-            }
-        };
-    }
-    clear!(
-        "v0" "v1" "v2" "v3" "v4" "v5" "v6" "v7" "v8" "v9" "v10" "v11" "v12" "v13" "v14" "v15"
-        "v16" "v17" "v18" "v19" "v20" "v21" "v22" "v23" "v24" "v25" "v26" "v27" "v28" "v29"
-        "v30" "v31"
-    );
 }

@@ -1,6 +1,6 @@
 //! High bits of w, with and without hints, and their packed form.
 
-use core::arch::aarch64::*;
+use super::registers::*;
 
 use super::ntt::{get_pair, inv_ntt};
 use super::pack::{pack_fours, pack_sixes};
@@ -18,7 +18,7 @@ use crate::ring::rounding::use_hint_vartime;
 ///
 /// Bounds: `|w_hat| <= q`, carrying the factor `2^-32`. Panics if `out` is short.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, O: Order>(
     w_hat: &NttPoly,
     hint: &[u8],
@@ -46,7 +46,7 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, O: Order>(
 /// HighBits (algorithm 37) and w1Encode of a canonical row, as [`inv_ntt_use_hint`].
 /// Constant time.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn high_bits<const SIX_BITS: bool>(w: &Poly, out: &mut [u8]) {
     let mut w1 = Secret::<[u8; N]>::zeroed();
     round::<SIX_BITS>(w, w1.expose_mut());
@@ -55,7 +55,7 @@ pub(super) fn high_bits<const SIX_BITS: bool>(w: &Poly, out: &mut [u8]) {
 
 /// HighBits of a canonical row.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn round<const SIX_BITS: bool>(w: &Poly, w1: &mut [u8; N]) {
     for n in 0..N / 16 {
         let a = rounded::<SIX_BITS>(get(&w.0, 2 * n));
@@ -65,7 +65,7 @@ fn round<const SIX_BITS: bool>(w: &Poly, w1: &mut [u8; N]) {
 }
 
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn encode<const SIX_BITS: bool>(w1: &[u8; N], out: &mut [u8]) {
     if SIX_BITS {
         pack_sixes(w1, out);
@@ -81,7 +81,7 @@ fn encode<const SIX_BITS: bool>(w1: &[u8; N], out: &mut [u8]) {
 /// factor is too small by less than `2^-30` of it, so that a half is rounded down and a
 /// half and `1 / (2 gamma2)` is rounded up.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn rounded<const SIX_BITS: bool>(r: Eight) -> Eight {
     r.map(
         #[inline(always)]
@@ -99,7 +99,7 @@ fn rounded<const SIX_BITS: bool>(r: Eight) -> Eight {
 
 /// The wrap of algorithm 37 on bytes: 44 or 16 becomes 0.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn wrapped<const SIX_BITS: bool>(r1: uint8x16_t) -> uint8x16_t {
     if SIX_BITS {
         vbicq_u8(r1, vcgtq_u8(r1, vdupq_n_u8(43)))
@@ -110,7 +110,7 @@ fn wrapped<const SIX_BITS: bool>(r1: uint8x16_t) -> uint8x16_t {
 
 /// One bit for each of 32 coefficients: whether the high bits of the two differ.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn changed_high_bits<const SIX_BITS: bool>(pairs: [(Eight, Eight); 4]) -> [u8; 4] {
     let high = |a: Eight, b: Eight| {
         wrapped::<SIX_BITS>(low_bytes(rounded::<SIX_BITS>(a), rounded::<SIX_BITS>(b)))
@@ -129,7 +129,7 @@ pub(super) fn changed_high_bits<const SIX_BITS: bool>(pairs: [(Eight, Eight); 4]
 
 /// Algorithm 38 on canonical coefficients.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn low_bits<const SIX_BITS: bool>(gamma2: i32, r: Eight) -> Eight {
     let r1 = rounded::<SIX_BITS>(r);
     let four = |r: int32x4_t, r1: int32x4_t| {

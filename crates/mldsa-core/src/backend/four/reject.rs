@@ -1,6 +1,6 @@
 //! ExpandA, two polynomials at a time to four. Variable time: A is public.
 
-use core::arch::aarch64::*;
+use super::registers::*;
 
 use super::keccak::{Cpu, Pair};
 use super::tuning::scalar_interleaved;
@@ -24,7 +24,7 @@ pub(super) const GROUP: usize = 8;
 /// Algorithm 32, as [`crate::backend::kernels::Kernels::expand_a`]. `interleaved` gets one
 /// permutation with each of these. Bounds: `0 <= out < q`.
 #[inline(never)]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn expand_a<C: Cpu>(
     cpu: C,
     rho: &[u8; SEED_LEN],
@@ -54,7 +54,7 @@ pub(super) fn expand_a<C: Cpu>(
 /// At most two entries; on cores that interleave scalar states three, or four if `interleaved`
 /// has nothing to hash.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn expand_group<C: Cpu>(
     cpu: C,
     rho: &[u8; SEED_LEN],
@@ -91,7 +91,7 @@ fn expand_group<C: Cpu>(
 /// Algorithm 30 from states that are ready to be squeezed: two in vectors, the others of `out`
 /// in `scalar`.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn fill<C: Cpu>(
     state: &mut [Pair<C>; 25],
     scalar: &mut [[u64; 25]; 2],
@@ -120,7 +120,7 @@ pub(super) fn fill<C: Cpu>(
 
 /// The states of `count` entries, and on cores that interleave scalar states the hash.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn permute<C: Cpu>(
     state: &mut [Pair<C>; 25],
     [first, second]: &mut [[u64; 25]; 2],
@@ -144,7 +144,7 @@ fn permute<C: Cpu>(
 
 /// Writes the 168 bytes of every state (followed by 8 of no meaning).
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn squeeze<C>(
     state: &[Pair<C>; 25],
     scalar: &[[u64; 25]; 2],
@@ -172,7 +172,7 @@ fn squeeze<C>(
 /// Algorithm 14 on 280 candidates: the accepted ones to the front of `out`. Returns how
 /// many of `out` are filled.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn accept(stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {
     let mut rest = &stream[..RATE * BLOCKS];
     let mut filled = 0;

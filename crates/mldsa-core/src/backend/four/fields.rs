@@ -1,6 +1,6 @@
 //! Eight bit fields in the lanes of two registers. Constant time.
 
-use core::arch::aarch64::*;
+use super::registers::*;
 
 use super::vector::{Eight, bytes, bytes_at, dwords};
 
@@ -8,7 +8,7 @@ use super::vector::{Eight, bytes, bytes_at, dwords};
 ///
 /// Panics if `fields` is too short.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn field<const BITS: usize>(fields: &[u8], n: usize) -> Eight {
     let chunk = &fields[BITS * n..BITS * (n + 1)];
     let [low, high] = const { &field_bytes(BITS, BITS - 16) };
@@ -22,7 +22,7 @@ pub(super) fn field<const BITS: usize>(fields: &[u8], n: usize) -> Eight {
 ///
 /// Panics if `fields` is too short.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn short_field<const BITS: usize>(fields: &[u8], n: usize) -> Eight {
     // The last ones are read with what is before them.
     let first = (BITS * n).min(32 * BITS - 16);
@@ -36,7 +36,7 @@ pub(super) fn short_field<const BITS: usize>(fields: &[u8], n: usize) -> Eight {
 
 /// Eight code words of a packed row of s1 or s2, of 3 or 4 bits.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn eta_field(eta: i32, fields: &[u8], n: usize) -> Eight {
     let bits = if eta == 2 { 3 } else { 4 };
     // The last ones are read with what is before them.
@@ -56,7 +56,7 @@ pub(super) fn eta_field(eta: i32, fields: &[u8], n: usize) -> Eight {
 
 /// The fields from the double words that contain them.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn cut<const BITS: usize>(low: uint8x16_t, high: uint8x16_t) -> Eight {
     let mask = vdupq_n_u32((1 << BITS) - 1);
     let [down_low, down_high] = const { &field_shifts(BITS) };

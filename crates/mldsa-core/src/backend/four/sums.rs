@@ -2,7 +2,7 @@
 //!
 //! Bounds: a sum `s` with `|s| < 2^31 q = 256 q^2` gives `|out| < q`.
 
-use core::arch::aarch64::*;
+use super::registers::*;
 
 use super::vector::Eight;
 use crate::params::Q;
@@ -14,7 +14,7 @@ pub(super) struct Term(Eight);
 
 impl Term {
     #[inline]
-    #[target_feature(enable = "neon")]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     pub(super) fn of(b: Eight) -> Self {
         Self(b)
     }
@@ -32,7 +32,7 @@ pub(super) struct Sums([int64x2_t; 4]);
 impl Sums {
     /// `a b`.
     #[inline]
-    #[target_feature(enable = "neon")]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     pub(super) fn of(a: Eight, Term(b): Term) -> Self {
         Self([
             vmull_s32(vget_low_s32(a.0), vget_low_s32(b.0)),
@@ -44,7 +44,7 @@ impl Sums {
 
     /// Adds `a b`.
     #[inline]
-    #[target_feature(enable = "neon")]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     pub(super) fn add(self, a: Eight, Term(b): Term) -> Self {
         let [s0, s1, s2, s3] = self.0;
         Self([
@@ -57,7 +57,7 @@ impl Sums {
 
     /// Adds `a`.
     #[inline]
-    #[target_feature(enable = "neon")]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     pub(super) fn add_one(self, a: Eight) -> Self {
         let [s0, s1, s2, s3] = self.0;
         Self([
@@ -70,7 +70,7 @@ impl Sums {
 
     /// The sums times `2^-32`: algorithm 49.
     #[inline]
-    #[target_feature(enable = "neon")]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     pub(super) fn reduce(self) -> Eight {
         let [s0, s1, s2, s3] = self.0;
         Eight(reduced(s0, s1), reduced(s2, s3))
@@ -79,7 +79,7 @@ impl Sums {
 
 /// Algorithm 49 on four sums.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn reduced(low: int64x2_t, high: int64x2_t) -> int32x4_t {
     let q = vdupq_n_s32(Q);
     let words = vuzp1q_s32(vreinterpretq_s32_s64(low), vreinterpretq_s32_s64(high));

@@ -1,6 +1,6 @@
 //! SHAKE256 of secrets on two states, and the half-bytes that ExpandS accepts.
 
-use core::arch::aarch64::*;
+use super::registers::*;
 
 use super::keccak::{Cpu, Pair};
 use super::vector::bytes_at;
@@ -19,7 +19,7 @@ pub(super) const ROOM: usize = 0;
 /// One or two streams of SHAKE256, each on its seed and counter, to rows of `len` bytes, a
 /// multiple of 16: `blocks` blocks, of which the last may be cut. Needs one seed or more.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn squeeze<C: Cpu>(
     cpu: C,
     seeds: &[MaskSeed<'_>],
@@ -78,7 +78,7 @@ pub(super) fn squeeze<C: Cpu>(
 /// a register.
 // Not inlined: what follows the rejections is in one function.
 #[inline(never)]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn accept(eta: i32, stream: &[u8], out: &mut [i32; N]) -> usize {
     const TWO: [i8; 16] = [2, 1, 0, -1, -2, 2, 1, 0, -1, -2, 2, 1, 0, -1, -2, 0];
     const FOUR: [i8; 16] = [4, 3, 2, 1, 0, -1, -2, -3, -4, 0, 0, 0, 0, 0, 0, 0];

@@ -1,0 +1,80 @@
+//! simd128, WebAssembly's vectors of 128 bits: transforms and products of eight coefficients in two
+//! registers, Keccak in two lanes. A module has them or not: a host that lacks them refuses it as
+//! a whole. Derivations: `backend/ARITHMETIC.md`.
+#![allow(unsafe_code)]
+#![allow(
+    unused_unsafe,
+    clippy::redundant_closure,
+    reason = "where features belong to the module, their instructions are safe"
+)]
+
+use super::cpu::Simd128;
+use super::kernels::{Kernels, counter, eight_kernels, entry, secret_entry};
+use crate::lanes::interleaved::InterleavedHash;
+
+mod registers;
+mod tuning;
+#[path = "four/vector.rs"]
+mod vector;
+#[path = "four/keccak.rs"]
+mod keccak;
+mod permutations;
+#[path = "eight/ntt.rs"]
+mod ntt;
+#[path = "four/sums.rs"]
+mod sums;
+#[path = "eight/product.rs"]
+mod product;
+#[path = "four/fields.rs"]
+mod fields;
+#[path = "eight/unpack.rs"]
+mod unpack;
+#[path = "four/pack.rs"]
+mod pack;
+#[path = "four/w1.rs"]
+mod w1;
+#[path = "eight/rows.rs"]
+mod rows;
+#[path = "four/reject.rs"]
+mod reject;
+#[path = "eight/secret_rows.rs"]
+mod secret_rows;
+#[path = "eight/hint_row.rs"]
+mod hint_row;
+#[path = "four/streams.rs"]
+mod streams;
+#[path = "eight/secret_streams.rs"]
+mod secret_streams;
+#[path = "eight/verify.rs"]
+mod verify;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+#[path = "eight/kernel_tests.rs"]
+mod kernel_tests;
+
+/// The table; a module that runs can use it.
+pub(super) fn detect() -> Option<&'static Kernels> {
+    Simd128::is_detected().then_some(&KERNELS)
+}
+
+impl Simd128 {
+    fn kernels(self) -> &'static Kernels {
+        &KERNELS
+    }
+}
+
+mod lanes {
+    use crate::backend::cpu::Simd128;
+
+    crate::backend::kernels::lane_entries!(Simd128, "simd128");
+}
+
+static KERNELS: Kernels = eight_kernels!(
+    "simd128",
+    Simd128,
+    lanes,
+    secret_entry!(|state| permutations::permute(state)),
+    2,
+    None
+);
