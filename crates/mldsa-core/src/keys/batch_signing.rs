@@ -272,7 +272,7 @@ mod tests {
     use crate::params::{MlDsa44, MlDsa65, MlDsa87, Q};
     use crate::random::Random;
     use crate::ring::poly::NttPoly;
-    use crate::scheme::sign::T0;
+    use crate::scheme::sign::Rows;
     use std::vec;
 
     /// Signatures that do not verify are withheld, wherever they are in a batch and
@@ -325,7 +325,7 @@ mod tests {
         t0_hat: &'a [NttPoly],
     ) -> SignJob<'a, P> {
         let mut key = key.as_prepared_ref();
-        key.material.t0 = T0::Transformed(t0_hat);
+        key.material.t0 = Rows::Transformed(t0_hat);
         SignJob::mu(key, Mu::from_bytes([0; 64]), Randomness::Deterministic)
     }
 

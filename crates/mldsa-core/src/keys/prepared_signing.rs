@@ -26,7 +26,7 @@ use crate::params::SEED_LEN;
 use crate::params::{ParameterSet, T0_POLY_LEN};
 use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::unpack_ntt;
-use crate::scheme::sign::{Rejection, SigningMaterial, T0, sign_internal};
+use crate::scheme::sign::{Rejection, Rows, SigningMaterial, sign_internal};
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Memory for [`SigningKey::prepare_in`]: 28, 47 or 79 KiB. Holds secrets from then on;
@@ -160,9 +160,9 @@ impl<P: ParameterSet> SigningKey<P> {
             material: SigningMaterial {
                 k_seed: SecretKeyParts::of::<P>(self.expanded()).k_seed,
                 a_hat: memory.a_hat.as_ref(),
-                s1_hat,
+                s1: Rows::Transformed(s1_hat),
                 s2_hat,
-                t0: T0::Transformed(memory.t0_hat.expose().as_ref()),
+                t0: Rows::Transformed(memory.t0_hat.expose().as_ref()),
             },
             verifying_key: self.verifying_key(),
             self_verification: self.self_verification(),
@@ -202,9 +202,9 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
             material: SigningMaterial {
                 k_seed: self.k_seed.expose(),
                 a_hat: &self.a_hat,
-                s1_hat,
+                s1: Rows::Transformed(s1_hat),
                 s2_hat,
-                t0: T0::Transformed(t0_hat),
+                t0: Rows::Transformed(t0_hat),
             },
             verifying_key: &self.verifying_key,
             self_verification: self.self_verification,

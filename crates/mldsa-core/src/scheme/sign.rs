@@ -2,6 +2,7 @@
 //! one is accepted.
 
 use crate::backend::Backend;
+use crate::backend::kernels::MaskSeed;
 use crate::coding::encode::{SecretKeyParts, signature_parts_mut};
 use crate::coding::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
 use crate::error::SignError;
@@ -36,18 +37,20 @@ pub(crate) struct SigningMaterial<'a> {
     pub k_seed: &'a [u8; SEED_LEN],
     /// k l entries, row after row.
     pub a_hat: &'a [NttPoly],
-    pub s1_hat: &'a [NttPoly],
+    /// l rows.
+    pub s1: Rows<'a>,
     pub s2_hat: &'a [NttPoly],
-    pub t0: T0<'a>,
+    /// k rows.
+    pub t0: Rows<'a>,
 }
 
-/// t0 is needed only for attempts that pass the first two checks, so a key that
-/// is used once transforms it on demand.
+/// Rows of s1 or t0. Few attempts pass the checks before those that need them, so a key that is
+/// used once transforms each row on demand, which saves memory.
 #[derive(Clone, Copy)]
-pub(crate) enum T0<'a> {
-    /// k rows of 416 bytes.
+pub(crate) enum Rows<'a> {
+    /// As they are encoded.
     Packed(&'a [u8]),
-    /// k transformed rows.
+    /// Transformed.
     Transformed(&'a [NttPoly]),
 }
 
@@ -89,10 +92,14 @@ pub(crate) fn sign_expanded_in<P: ParameterSet>(
         return Err(SignError::BufferLength);
     }
     let parts = SecretKeyParts::parse(p, sk).map_err(|_| SignError::Key)?;
-    let mut s1_hat = Secret::<P::Cols<NttPoly>>::zeroed();
-    let mut in_range = unpack_ntt(backend, p, parts.s1, s1_hat.expose_mut().as_mut());
     let mut s2_hat = Secret::<P::Rows<NttPoly>>::zeroed();
-    in_range &= unpack_ntt(backend, p, parts.s2, s2_hat.expose_mut().as_mut());
+    let s2_hat = s2_hat.expose_mut().as_mut();
+    // The rows of s1 are checked in the memory for s2, and transformed again when they are needed.
+    let mut in_range = true;
+    for row in parts.s1.chunks_exact(p.eta_poly_len()) {
+        in_range &= unpack_ntt(backend, p, row, &mut s2_hat[..1]);
+    }
+    in_range &= unpack_ntt(backend, p, parts.s2, s2_hat);
     if !declassify(in_range, "verdict of a key import") {
         drop(ZeroizeKernelState::<3_072>(backend));
         return Err(SignError::Key);
@@ -101,9 +108,9 @@ pub(crate) fn sign_expanded_in<P: ParameterSet>(
     let material = SigningMaterial {
         k_seed: parts.k_seed,
         a_hat,
-        s1_hat: s1_hat.expose().as_ref(),
-        s2_hat: s2_hat.expose().as_ref(),
-        t0: T0::Packed(parts.t0),
+        s1: Rows::Packed(parts.s1),
+        s2_hat,
+        t0: Rows::Packed(parts.t0),
     };
     sign_internal::<P>(backend, &material, (mu, rnd), check_masks, out, observe)
 }
@@ -172,10 +179,6 @@ pub(crate) fn sign_internal<P: ParameterSet>(
 
 /// Lines 11 and 12: the masks of an attempt, transformed. `rows` has memory for packed rows, of
 /// which the first l may be overwritten when this returns: by z.
-///
-/// Mask n of a signature has counter n in all attempts, because kappa grows by l. So a group of
-/// Keccak lanes may belong to several attempts, and no lane is empty. Where `rows` is too short for
-/// that, a group has the masks of one attempt.
 #[inline(never)]
 fn next_masks(
     backend: Backend,
@@ -186,30 +189,58 @@ fn next_masks(
     y_hat: &mut [NttPoly],
 ) {
     let (kernels, len) = (backend.kernels(), p.z_poly_len());
-    let lanes = kernels.mask_lanes;
-    debug_assert!(lanes.is_power_of_two());
-    // The greatest common divisor of l and `lanes`, a power of two. After every attempt so many
-    // rows of the last group, or a multiple, are used: they may overlap with z.
-    let used = (p.l & p.l.wrapping_neg()).min(lanes);
-    let (first, count, in_stream) = if (p.l - used + lanes) * len <= rows.len() {
-        (p.l - used, lanes, true)
-    } else {
-        (0, p.l, false)
-    };
-    let group = &mut rows[first * len..][..count * len];
+    let groups = MaskGroups::choose(p.l, kernels.mask_lanes, |count| count * len <= rows.len());
+    let group = &mut rows[groups.first_row * len..][..groups.masks * len];
     let kappa = attempt * p.l as u16;
     for (y_hat, n) in y_hat.iter_mut().zip(kappa..) {
-        let row = usize::from(if in_stream {
-            n & (lanes as u16 - 1)
-        } else {
-            n - kappa
-        });
-        if row == 0 {
-            let seeds = [0, 1, 2, 3, 4, 5, 6, 7].map(|lane| (rho_pp, n + lane));
-            (kernels.expand_masks)(&seeds[..count], len, group);
+        let place = groups.place(n, kappa);
+        if place == 0 {
+            (kernels.expand_masks)(&mask_seeds(rho_pp, n)[..groups.masks], len, group);
         }
-        (kernels.unpack_mask_ntt)(p.gamma1_bits, &group[row * len..][..len], y_hat);
+        (kernels.unpack_mask_ntt)(p.gamma1_bits, &group[place * len..][..len], y_hat);
     }
+}
+
+/// The masks that one call of the kernel makes.
+///
+/// Mask n of a signature has counter n in all attempts, because kappa grows by l. So a group of
+/// as many masks as there are Keccak lanes may belong to several attempts, and no lane is empty.
+struct MaskGroups {
+    masks: usize,
+    /// Row of the memory at which a group begins.
+    first_row: usize,
+    /// Whether a group continues after the end of an attempt.
+    spans_attempts: bool,
+}
+
+impl MaskGroups {
+    /// Chooses groups that span attempts where the memory has the rows for it (`fits`).
+    fn choose(l: usize, lanes: usize, fits: impl FnOnce(usize) -> bool) -> Self {
+        debug_assert!(lanes.is_power_of_two());
+        // Every attempt uses a multiple of this number of rows of its last group, the greatest
+        // common divisor of l and `lanes`. These rows may overlap with z.
+        let used = (l & l.wrapping_neg()).min(lanes);
+        let spans_attempts = fits(l - used + lanes);
+        Self {
+            masks: if spans_attempts { lanes } else { l },
+            first_row: if spans_attempts { l - used } else { 0 },
+            spans_attempts,
+        }
+    }
+
+    /// Returns the place of mask `n` in its group; `kappa` is the first mask of the attempt.
+    fn place(&self, n: u16, kappa: u16) -> usize {
+        if self.spans_attempts {
+            usize::from(n) & (self.masks - 1)
+        } else {
+            usize::from(n - kappa)
+        }
+    }
+}
+
+/// The seeds of masks `n` to `n + 7`.
+fn mask_seeds(rho_pp: &[u8; CRH_LEN], n: u16) -> [MaskSeed<'_>; 8] {
+    [0, 1, 2, 3, 4, 5, 6, 7].map(|lane| (rho_pp, n + lane))
 }
 
 /// Lines 12 to 15: w = A y and the hash of its high bits.
@@ -297,19 +328,54 @@ fn respond_z(
     y_hat: &[NttPoly],
     out: &mut [u8],
 ) -> Result<(), Rejection> {
-    let kernels = backend.kernels();
-    for ((y_hat, s1_hat), out) in y_hat
-        .iter()
-        .zip(key.s1_hat)
-        .zip(out.chunks_exact_mut(p.z_poly_len()))
-    {
-        let bound = p.gamma1() - p.beta();
-        let within = (kernels.respond_row)(p.gamma1_bits, bound, c_hat, s1_hat, y_hat, out);
+    let rows = out.chunks_exact_mut(p.z_poly_len());
+    for (i, (y_hat, out)) in y_hat.iter().zip(rows).enumerate() {
+        let within = respond_row(backend, p, (key.s1, i), c_hat, y_hat, out);
         if declassify(!within, "z verdict of a row") {
             return Err(Rejection::Z);
         }
     }
     Ok(())
+}
+
+/// Row `i` of z = y + c s1, packed. Returns whether it is within its bound, which is secret.
+#[inline(always)]
+fn respond_row(
+    backend: Backend,
+    p: &Params,
+    (s1, i): (Rows<'_>, usize),
+    c_hat: &NttPoly,
+    y_hat: &NttPoly,
+    out: &mut [u8],
+) -> bool {
+    match s1 {
+        Rows::Transformed(rows) => {
+            let bound = p.gamma1() - p.beta();
+            let kernel = backend.kernels().respond_row;
+            kernel(p.gamma1_bits, bound, c_hat, &rows[i], y_hat, out)
+        }
+        Rows::Packed(rows) => {
+            let len = p.eta_poly_len();
+            respond_packed_row(backend, p, &rows[i * len..][..len], c_hat, y_hat, out)
+        }
+    }
+}
+
+/// [`respond_row`] with a packed row of s1. Not inlined: only a key that is used once needs this
+/// frame.
+#[inline(never)]
+fn respond_packed_row(
+    backend: Backend,
+    p: &Params,
+    s1: &[u8],
+    c_hat: &NttPoly,
+    y_hat: &NttPoly,
+    out: &mut [u8],
+) -> bool {
+    let mut s1_hat = Secret::<[NttPoly; 1]>::zeroed();
+    unpack_ntt(backend, p, s1, s1_hat.expose_mut());
+    let rows = Rows::Transformed(s1_hat.expose());
+    respond_row(backend, p, (rows, 0), c_hat, y_hat, out)
 }
 
 /// Line 22 and the second half of 23: w - c s2 in the place of w, or its rejection.
@@ -347,8 +413,8 @@ fn respond_hints(
     let (bitmaps, _) = hints.as_chunks_mut::<HINT_ROW_LEN>();
     for (i, (w_minus_cs2, bitmap)) in w_minus_cs2.iter().zip(bitmaps).enumerate() {
         let t0_hat: &NttPoly = match key.t0 {
-            T0::Transformed(rows) => &rows[i],
-            T0::Packed(rows) => {
+            Rows::Transformed(rows) => &rows[i],
+            Rows::Packed(rows) => {
                 (kernels.unpack_t0_ntt)(&rows[i * T0_POLY_LEN..][..T0_POLY_LEN], t0_hat);
                 &*t0_hat
             }
@@ -392,17 +458,16 @@ pub(super) fn is_response_of_masks(
         mu,
         rho_pp.expose_mut(),
     );
-    let kappa = attempt * p.l as u16;
-    let seeds = [0, 1, 2, 3, 4, 5, 6, 7].map(|n| (rho_pp.expose(), kappa + n));
+    let seeds = mask_seeds(rho_pp.expose(), attempt * p.l as u16);
     (kernels.expand_masks)(&seeds[..p.l], len, again);
     let mut y_hat = Secret::<NttPoly>::zeroed();
-    let (y_hat, bound) = (y_hat.expose_mut(), p.gamma1() - p.beta());
+    let y_hat = y_hat.expose_mut();
     let mut bits = 0;
     let rows = again.chunks_exact_mut(len).zip(z.chunks_exact(len));
-    for ((again, z), s1_hat) in rows.zip(key.s1_hat) {
+    for (i, (again, z)) in rows.enumerate() {
         (kernels.unpack_mask_ntt)(p.gamma1_bits, again, y_hat);
         // A row out of bounds differs from z.
-        let _ = (kernels.respond_row)(p.gamma1_bits, bound, c_hat, s1_hat, y_hat, again);
+        let _ = respond_row(backend, p, (key.s1, i), c_hat, y_hat, again);
         bits |= difference(again, z);
     }
     declassify(is_zero(bits), "verdict of a self-verification")
@@ -421,56 +486,4 @@ pub(super) fn encode(p: &Params, c_tilde: &[u8], z: &mut [u8], hints: &mut [u8],
 
 #[cfg(test)]
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-mod tests {
-    use super::*;
-    use crate::hash::transcript::Randomness;
-    use crate::keys::SigningKey;
-    use crate::keys::no_alloc::{PreparedSigningKeyStorage, SignInto};
-    use crate::params::{MlDsa44, MlDsa65, MlDsa87};
-    use std::boxed::Box;
-
-    /// Masks of zeros give a z within the bounds, c s1, which the masks of the attempt do not.
-    /// So do the masks of another attempt, and z with one row of zero masks.
-    fn response_of_other_masks_is_recognised<P: ParameterSet>() {
-        let p = &P::PARAMS;
-        for backend in Backend::available() {
-            let key = SigningKey::<P>::from_seed(&[3; 32]).with_backend(backend);
-            let mut memory = Box::new(PreparedSigningKeyStorage::new());
-            let material = &key.prepare_in(&mut memory).material;
-            let (mu, rnd) = (&Mu::from_bytes([1; 64]), &[0; SEED_LEN]);
-            let (mut attempt, mut out) = (0, P::SignatureBytes::zeroed());
-            let observe = &mut |_| attempt += 1;
-            let signed = key.sign_mu_observed(mu, Randomness::Deterministic, out.as_mut(), observe);
-            assert_eq!(signed, Ok(()));
-            let mut c_tilde = [0; CRH_LEN];
-            let c_tilde = &mut c_tilde[..p.c_tilde_len];
-            c_tilde.copy_from_slice(&out.as_ref()[..p.c_tilde_len]);
-            let mut c_hat = NttPoly::zeroed();
-            challenge(backend, p, c_tilde, &mut c_hat);
-            let rows = p.c_tilde_len..p.c_tilde_len + p.l * p.z_poly_len();
-            let mut again = P::SignatureBytes::zeroed();
-            let mut check = |attempt, z: &[u8]| {
-                let inputs = (mu, rnd, attempt);
-                is_response_of_masks(backend, p, material, inputs, &c_hat, z, again.as_mut())
-            };
-            let z = &mut out.as_mut()[rows];
-            assert!(check(attempt, z));
-            assert!(!check(attempt + 1, z));
-            for row in (0..p.l).rev() {
-                let z_row = &mut z[row * p.z_poly_len()..][..p.z_poly_len()];
-                let (s1_hat, zero) = (&material.s1_hat[row], NttPoly::zeroed());
-                let bound = p.gamma1() - p.beta();
-                let respond = backend.kernels().respond_row;
-                assert!(respond(p.gamma1_bits, bound, &c_hat, s1_hat, &zero, z_row));
-                assert!(!check(attempt, z), "{backend:?} {row}");
-            }
-        }
-    }
-
-    #[test]
-    fn response_of_other_masks_is_recognised_in_every_set() {
-        response_of_other_masks_is_recognised::<MlDsa44>();
-        response_of_other_masks_is_recognised::<MlDsa65>();
-        response_of_other_masks_is_recognised::<MlDsa87>();
-    }
-}
+mod tests;
