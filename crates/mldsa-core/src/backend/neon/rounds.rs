@@ -13,77 +13,91 @@ use core::arch::asm;
 use super::scalar::constant;
 use crate::hash::keccak::ROUND_CONSTANTS;
 
-/// The texts of a round's parts, in their order, for another macro: other instructions
-/// may be placed between two of them. Iota is not among them. Four steps of rho have a form of
-/// their own.
-macro_rules! parts {
-    (
-        $each:ident; $parity:ident, $effect:ident, $rho:ident, $four:ident, $chi:ident;
-        $($rest:tt)*
-    ) => {
-        $each!($($rest)*
-            [$parity!(25, 0 5 10 15 20)]
-            [$parity!(26, 1 6 11 16 21)]
-            [$parity!(27, 2 7 12 17 22)]
-            [$parity!(28, 3 8 13 18 23)]
-            [concat!(
-                $parity!(29, 4 9 14 19 24),
-                // Of the columns 1, 3, 0, 2 and 4.
-                $effect!(30, 25 27),
-                $effect!(31, 27 29),
-                $effect!(27, 29 26),
-                $effect!(29, 26 28),
-                $effect!(26, 28 25),
-            )]
-            // To, from, effect; left and right rotation.
-            [concat!(
-                $rho!(25 21 30, 2 62),
-                $rho!(28 2 29, 62 2),
-                $rho!(21 8 31, 55 9),
-                $rho!(2 12 29, 43 21),
-                $rho!(8 16 30, 45 19),
-            )]
-            [concat!(
-                $four!(12 10 27, 3 61),
-                $rho!(16 5 27, 36 28),
-                $rho!(10 1 30, 1 63),
-                $rho!(5 3 31, 28 36),
-                $rho!(1 6 30, 44 20),
-            )]
-            [concat!(
-                $rho!(3 18 31, 21 43),
-                $four!(6 24 26, 14 50),
-                $rho!(18 17 29, 15 49),
-                $rho!(24 23 31, 56 8),
-                $rho!(17 11 30, 10 54),
-            )]
-            [concat!(
-                $rho!(23 15 27, 41 23),
-                $rho!(11 9 26, 20 44),
-                $four!(15 13 31, 25 39),
-                $rho!(9 22 29, 61 3),
-                $rho!(13 19 26, 8 56),
-            )]
-            [concat!(
-                $rho!(22 14 26, 39 25),
-                $rho!(19 7 29, 6 58),
-                $rho!(14 20 27, 18 46),
-                "eor v7.16b, v0.16b, v27.16b\n",
-                $four!(20 4 26, 27 37),
-            )]
-            // To, to; the row from the first of these words on.
-            [$chi!(4 0, 6 7 1 2 3)]
-            [$chi!(6 7, 11 12 8 9 5)]
-            [$chi!(11 12, 19 15 13 14 10)]
-            [$chi!(19 15, 24 20 16 17 18)]
-            [$chi!(24 20, 25 28 21 22 23)]
+/// The text of part 0 to 14 of a round, with the instructions of a set: `plain`; `sha3`, those for
+/// SHA-3; `one_unit`, for cores that have these on one vector unit, of which the others take what
+/// is no rotation. Iota is not among the parts.
+///
+/// `rho` takes: to, from, effect; left and right rotation. `chi` takes: to, to; the row from the
+/// first of these words on.
+macro_rules! vector_part {
+    ($set:ident 0) => { parity!($set 25, 0 5 10 15 20) };
+    ($set:ident 1) => { parity!($set 26, 1 6 11 16 21) };
+    ($set:ident 2) => { parity!($set 27, 2 7 12 17 22) };
+    ($set:ident 3) => { parity!($set 28, 3 8 13 18 23) };
+    ($set:ident 4) => {
+        concat!(
+            parity!($set 29, 4 9 14 19 24),
+            // Of the columns 1, 3, 0, 2 and 4.
+            effect!($set 30, 25 27),
+            effect!($set 31, 27 29),
+            effect!($set 27, 29 26),
+            effect!($set 29, 26 28),
+            effect!($set 26, 28 25),
         )
     };
+    ($set:ident 5) => {
+        concat!(
+            rho!($set 25 21 30, 2 62),
+            rho!($set 28 2 29, 62 2),
+            rho!($set 21 8 31, 55 9),
+            rho!($set 2 12 29, 43 21),
+            rho!($set 8 16 30, 45 19),
+        )
+    };
+    ($set:ident 6) => {
+        concat!(
+            free_rho!($set 12 10 27, 3 61),
+            rho!($set 16 5 27, 36 28),
+            rho!($set 10 1 30, 1 63),
+            rho!($set 5 3 31, 28 36),
+            rho!($set 1 6 30, 44 20),
+        )
+    };
+    ($set:ident 7) => {
+        concat!(
+            rho!($set 3 18 31, 21 43),
+            free_rho!($set 6 24 26, 14 50),
+            rho!($set 18 17 29, 15 49),
+            rho!($set 24 23 31, 56 8),
+            rho!($set 17 11 30, 10 54),
+        )
+    };
+    ($set:ident 8) => {
+        concat!(
+            rho!($set 23 15 27, 41 23),
+            rho!($set 11 9 26, 20 44),
+            free_rho!($set 15 13 31, 25 39),
+            rho!($set 9 22 29, 61 3),
+            rho!($set 13 19 26, 8 56),
+        )
+    };
+    ($set:ident 9) => {
+        concat!(
+            rho!($set 22 14 26, 39 25),
+            rho!($set 19 7 29, 6 58),
+            rho!($set 14 20 27, 18 46),
+            "eor v7.16b, v0.16b, v27.16b\n",
+            free_rho!($set 20 4 26, 27 37),
+        )
+    };
+    ($set:ident 10) => { chi!($set 4 0, 6 7 1 2 3) };
+    ($set:ident 11) => { chi!($set 6 7, 11 12 8 9 5) };
+    ($set:ident 12) => { chi!($set 11 12, 19 15 13 14 10) };
+    ($set:ident 13) => { chi!($set 19 15, 24 20 16 17 18) };
+    ($set:ident 14) => { chi!($set 24 20, 25 28 21 22 23) };
 }
 
-/// The text of a round but for iota.
+/// The text of a round except for iota.
 macro_rules! round {
-    ($($form:ident),*) => { parts!(joined; $($form),*;) };
+    ($set:ident) => {
+        concat!(
+            vector_part!($set 0), vector_part!($set 1), vector_part!($set 2),
+            vector_part!($set 3), vector_part!($set 4), vector_part!($set 5),
+            vector_part!($set 6), vector_part!($set 7), vector_part!($set 8),
+            vector_part!($set 9), vector_part!($set 10), vector_part!($set 11),
+            vector_part!($set 12), vector_part!($set 13), vector_part!($set 14),
+        )
+    };
 }
 
 /// `op to, a, b` on whole registers.
@@ -113,7 +127,13 @@ macro_rules! rotate {
 }
 
 macro_rules! parity {
-    ($to:literal, $a:literal $b:literal $c:literal $d:literal $e:literal) => {
+    (sha3 $to:literal, $a:literal $b:literal $c:literal $d:literal $e:literal) => {
+        concat!(
+            four!("eor3", $to $a $b $c),
+            four!("eor3", $to $to $d $e),
+        )
+    };
+    ($set:ident $to:literal, $a:literal $b:literal $c:literal $d:literal $e:literal) => {
         concat!(
             three!("eor", $to $a $b),
             three!("eor", $to $to $c),
@@ -123,49 +143,49 @@ macro_rules! parity {
     };
 }
 
-macro_rules! parity_sha3 {
-    ($to:literal, $a:literal $b:literal $c:literal $d:literal $e:literal) => {
-        concat!(
-            four!("eor3", $to $a $b $c),
-            four!("eor3", $to $to $d $e),
-        )
-    };
-}
-
 macro_rules! effect {
-    ($to:literal, $left:literal $right:literal) => {
+    (plain $to:literal, $left:literal $right:literal) => {
         concat!(
             rotate!($to $right, 1 63),
             three!("eor", $to $to $left),
         )
     };
-}
-
-macro_rules! effect_sha3 {
-    ($to:literal, $left:literal $right:literal) => {
+    ($set:ident $to:literal, $left:literal $right:literal) => {
         concat!("rax1 v", $to, ".2d, v", $left, ".2d, v", $right, ".2d\n")
     };
 }
 
 macro_rules! rho {
-    ($to:literal $from:literal $effect:literal, $left:literal $right:literal) => {
+    (plain $to:literal $from:literal $effect:literal, $left:literal $right:literal) => {
         concat!(
             three!("eor", $from $from $effect),
             rotate!($to $from, $left $right),
         )
     };
-}
-
-macro_rules! rho_sha3 {
-    ($to:literal $from:literal $effect:literal, $left:literal $right:literal) => {
+    ($set:ident $to:literal $from:literal $effect:literal, $left:literal $right:literal) => {
         concat!(
             "xar v", $to, ".2d, v", $from, ".2d, v", $effect, ".2d, #", $right, "\n"
         )
     };
 }
 
+/// One of the four steps of rho that a core with one unit for SHA-3 makes on the others.
+macro_rules! free_rho {
+    (sha3 $($step:tt)*) => { rho!(sha3 $($step)*) };
+    ($set:ident $($step:tt)*) => { rho!(plain $($step)*) };
+}
+
 macro_rules! chi {
-    ($d:literal $e:literal, $v:literal $w:literal $x:literal $y:literal $z:literal) => {
+    (sha3 $d:literal $e:literal, $v:literal $w:literal $x:literal $y:literal $z:literal) => {
+        concat!(
+            four!("bcax", $d $v $x $w),
+            four!("bcax", $e $w $y $x),
+            four!("bcax", $x $x $z $y),
+            four!("bcax", $y $y $v $z),
+            four!("bcax", $z $z $w $v),
+        )
+    };
+    ($set:ident $d:literal $e:literal, $v:literal $w:literal $x:literal $y:literal $z:literal) => {
         concat!(
             three!("bic", $d $x $w),
             three!("bic", $e $y $x),
@@ -177,18 +197,6 @@ macro_rules! chi {
             three!("eor", $x $x 29),
             three!("eor", $y $y 30),
             three!("eor", $z $z 31),
-        )
-    };
-}
-
-macro_rules! chi_sha3 {
-    ($d:literal $e:literal, $v:literal $w:literal $x:literal $y:literal $z:literal) => {
-        concat!(
-            four!("bcax", $d $v $x $w),
-            four!("bcax", $e $w $y $x),
-            four!("bcax", $x $x $z $y),
-            four!("bcax", $y $y $v $z),
-            four!("bcax", $z $z $w $v),
         )
     };
 }
@@ -233,17 +241,14 @@ macro_rules! permute {
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn permute(state: &mut [uint64x2_t; 25]) {
-    permute!(state, round!(parity, effect, rho, rho, chi));
+    permute!(state, round!(plain));
 }
 
 /// The same with the instructions for SHA-3. Constant time.
 #[inline]
 #[target_feature(enable = "neon,sha3")]
 pub(super) fn permute_sha3(state: &mut [uint64x2_t; 25]) {
-    permute!(
-        state,
-        round!(parity_sha3, effect_sha3, rho_sha3, rho_sha3, chi_sha3)
-    );
+    permute!(state, round!(sha3));
 }
 
 /// The same for cores that have these instructions on one vector unit: the others take what is
@@ -251,7 +256,7 @@ pub(super) fn permute_sha3(state: &mut [uint64x2_t; 25]) {
 #[inline]
 #[target_feature(enable = "neon,sha3")]
 pub(super) fn permute_on_one_unit(state: &mut [uint64x2_t; 25]) {
-    permute!(state, round!(parity, effect_sha3, rho_sha3, rho, chi));
+    permute!(state, round!(one_unit));
 }
 
 /// Iota of all rounds: of the second scalar round, of the first, and of the vectors, which take
@@ -267,27 +272,28 @@ static CONSTANTS: [[u64; 3]; 24] = {
     constants
 };
 
-/// A round on vectors in parallel with two on words: the parts of both, in turns.
+/// A round on vectors in parallel with two on words: the parts in turns, and iota of the first of
+/// the two.
 macro_rules! round_with_words {
-    ($($form:ident),*) => { parts!(with_words_of_rounds; $($form),*;) };
-}
-
-macro_rules! with_words_of_rounds {
-    ($($vectors:tt)*) => { word_parts!(woven; $($vectors)*;) };
-}
-
-macro_rules! woven {
-    (
-        $a:tt $b:tt $c:tt $d:tt $e:tt $f:tt $g:tt
-        [$h:expr] $i:tt $j:tt $k:tt $l:tt $m:tt $n:tt $o:tt;
-        $p0:tt $p1:tt $p2:tt $p3:tt $p4:tt $p5:tt $p6:tt $p7:tt $p8:tt $p9:tt
-        $p10:tt $p11:tt $p12:tt $p13:tt $p14:tt
-    ) => {
-        joined!(
-            $a $p0 $p1 $b $p2 $p3 $c $p4 $p5 $d $p6 $p7 $e $p8 $p9 $f $p10 $p11 $g $p12 $p13
-            [$h] $p14
-            ["ldr x25, [sp, #16]\nldr x27, [x25, #8]\neor x0, x0, x27\n"]
-            $p0 $i $p1 $p2 $j $p3 $p4 $k $p5 $p6 $l $p7 $p8 $m $p9 $p10 $n $p11 $p12 $o $p13 $p14
+    ($set:ident) => {
+        concat!(
+            vector_part!($set 0), word_part!(0), word_part!(1),
+            vector_part!($set 1), word_part!(2), word_part!(3),
+            vector_part!($set 2), word_part!(4), word_part!(5),
+            vector_part!($set 3), word_part!(6), word_part!(7),
+            vector_part!($set 4), word_part!(8), word_part!(9),
+            vector_part!($set 5), word_part!(10), word_part!(11),
+            vector_part!($set 6), word_part!(12), word_part!(13),
+            vector_part!($set 7), word_part!(14),
+            "ldr x25, [sp, #16]\nldr x27, [x25, #8]\neor x0, x0, x27\n",
+            word_part!(0),
+            vector_part!($set 8), word_part!(1), word_part!(2),
+            vector_part!($set 9), word_part!(3), word_part!(4),
+            vector_part!($set 10), word_part!(5), word_part!(6),
+            vector_part!($set 11), word_part!(7), word_part!(8),
+            vector_part!($set 12), word_part!(9), word_part!(10),
+            vector_part!($set 13), word_part!(11), word_part!(12),
+            vector_part!($set 14), word_part!(13), word_part!(14),
         )
     };
 }
@@ -350,12 +356,7 @@ pub(super) fn permute_with_words(
     first: &mut [u64; 25],
     second: &mut [u64; 25],
 ) {
-    permute_with_words!(
-        state,
-        first,
-        second,
-        round_with_words!(parity, effect, rho, rho, chi)
-    );
+    permute_with_words!(state, first, second, round_with_words!(plain));
 }
 
 /// The same as [`permute_on_one_unit`], and on two more states in scalar registers, one after
@@ -367,10 +368,5 @@ pub(super) fn permute_with_words_sha3(
     first: &mut [u64; 25],
     second: &mut [u64; 25],
 ) {
-    permute_with_words!(
-        state,
-        first,
-        second,
-        round_with_words!(parity, effect_sha3, rho_sha3, rho, chi)
-    );
+    permute_with_words!(state, first, second, round_with_words!(one_unit));
 }

@@ -62,72 +62,81 @@ macro_rules! word_chi {
     };
 }
 
-/// The texts of a round's parts, in their order, for another macro: other instructions
-/// may be placed between two of them. Iota is not among them.
-macro_rules! word_parts {
-    ($each:ident; $($rest:tt)*) => {
-        $each!($($rest)*
-            [word_parity!(25, 21; 1 6, 6 40, 11 33, 16 49)]
-            [word_parity!(26, 4; 9 44, 14 17, 19 28, 24 59)]
-            [word_parity!(27, 0; 5 17, 10 45, 15 54, 20 45)]
-            [word_parity!(28, 2; 7 40, 12 60, 17 8, 22 56)]
-            [concat!(
-                word_parity!(21, 3; 8 22, 13 43, 30 37, 23 25),
-                // Effects on the columns 2, 0, 3, 1 and 4.
-                word_xor!(24 25 21 40),
-                word_xor!(25 26 25 22),
-                word_xor!(26 28 26 13),
-                word_xor!(28 27 28 5),
-                word_xor!(21 21 27 43),
-            )]
-            // To, effect, from; rotation of the word.
-            [concat!(
-                word_xor!(27 26 8 36),
-                word_xor!(8 28 16 28),
-                word_xor!(16 25 5 61),
-                word_xor!(5 26 3 14),
-                word_xor!(3 26 30 51),
-            )]
-            [concat!(
-                word_xor!(30 24 17 35),
-                word_xor!(17 28 11 12),
-                word_xor!(11 24 7 3),
-                word_xor!(7 25 10 25),
-                word_xor!(10 28 1 49),
-            )]
-            [concat!(
-                word_xor!(0 25 0 44),
-                word_xor!(1 28 6 19),
-                word_xor!(6 21 9 44),
-                word_xor!(9 24 22 19),
-                word_xor!(22 21 14 17),
-            )]
-            [concat!(
-                word_xor!(14 25 20 25),
-                word_xor!(20 24 2 27),
-                word_xor!(2 24 12 23),
-                word_xor!(12 26 13 57),
-                word_xor!(13 21 19 28),
-            )]
-            [concat!(
-                word_xor!(19 26 23 39),
-                word_xor!(23 25 15 34),
-                word_xor!(15 21 4 0),
-                "ldr x4, [sp]\n",
-                word_xor!(4 21 4 59),
-                "ldr x24, [sp, #8]\n",
-                word_xor!(24 28 24 43),
-            )]
-            [concat!(
-                word_chi!(25 26 28; 21 from 27 2 36, 22 45 47, 23 17 62, 24 30 47, 20 34 0),
-                "stp x24, x21, [sp]\n",
-            )]
-            [word_chi!(25 26 28; 15 from 15 58 3, 16 26 20, 17 14 40, 30 21 35, 19 9 30)]
-            [word_chi!(27 25 26; 10 from 10 56 18, 11 33 25, 12 10 43, 13 3 13, 14 26 29)]
-            [word_chi!(28 27 25; 5 from 5 47 25, 6 62 45, 7 37 35, 8 4 41, 9 42 46)]
-            [word_chi!(26 28 27; 0 from 0 20 20, 1 15 35, 2 43 58, 3 50 29, 4 0 50)]
+/// The text of part 0 to 14 of a round. Iota is not among them. Of `word_xor` in rho: to, effect,
+/// from; rotation of the word.
+macro_rules! word_part {
+    (0) => { word_parity!(25, 21; 1 6, 6 40, 11 33, 16 49) };
+    (1) => { word_parity!(26, 4; 9 44, 14 17, 19 28, 24 59) };
+    (2) => { word_parity!(27, 0; 5 17, 10 45, 15 54, 20 45) };
+    (3) => { word_parity!(28, 2; 7 40, 12 60, 17 8, 22 56) };
+    (4) => {
+        concat!(
+            word_parity!(21, 3; 8 22, 13 43, 30 37, 23 25),
+            // Effects on the columns 2, 0, 3, 1 and 4.
+            word_xor!(24 25 21 40),
+            word_xor!(25 26 25 22),
+            word_xor!(26 28 26 13),
+            word_xor!(28 27 28 5),
+            word_xor!(21 21 27 43),
         )
     };
+    (5) => {
+        concat!(
+            word_xor!(27 26 8 36),
+            word_xor!(8 28 16 28),
+            word_xor!(16 25 5 61),
+            word_xor!(5 26 3 14),
+            word_xor!(3 26 30 51),
+        )
+    };
+    (6) => {
+        concat!(
+            word_xor!(30 24 17 35),
+            word_xor!(17 28 11 12),
+            word_xor!(11 24 7 3),
+            word_xor!(7 25 10 25),
+            word_xor!(10 28 1 49),
+        )
+    };
+    (7) => {
+        concat!(
+            word_xor!(0 25 0 44),
+            word_xor!(1 28 6 19),
+            word_xor!(6 21 9 44),
+            word_xor!(9 24 22 19),
+            word_xor!(22 21 14 17),
+        )
+    };
+    (8) => {
+        concat!(
+            word_xor!(14 25 20 25),
+            word_xor!(20 24 2 27),
+            word_xor!(2 24 12 23),
+            word_xor!(12 26 13 57),
+            word_xor!(13 21 19 28),
+        )
+    };
+    (9) => {
+        concat!(
+            word_xor!(19 26 23 39),
+            word_xor!(23 25 15 34),
+            word_xor!(15 21 4 0),
+            "ldr x4, [sp]\n",
+            word_xor!(4 21 4 59),
+            "ldr x24, [sp, #8]\n",
+            word_xor!(24 28 24 43),
+        )
+    };
+    (10) => {
+        concat!(
+            word_chi!(25 26 28; 21 from 27 2 36, 22 45 47, 23 17 62, 24 30 47, 20 34 0),
+            "stp x24, x21, [sp]\n",
+        )
+    };
+    (11) => { word_chi!(25 26 28; 15 from 15 58 3, 16 26 20, 17 14 40, 30 21 35, 19 9 30) };
+    (12) => { word_chi!(27 25 26; 10 from 10 56 18, 11 33 25, 12 10 43, 13 3 13, 14 26 29) };
+    (13) => { word_chi!(28 27 25; 5 from 5 47 25, 6 62 45, 7 37 35, 8 4 41, 9 42 46) };
+    (14) => { word_chi!(26 28 27; 0 from 0 20 20, 1 15 35, 2 43 58, 3 50 29, 4 0 50) };
 }
 
 /// By how much each word is kept rotated right, and left to be what it was, for another macro.
@@ -159,58 +168,29 @@ macro_rules! from_kept {
     };
 }
 
-/// `op` on all words at an address, pair by pair.
+/// `op` on two words at an address.
+macro_rules! word_pair {
+    ($op:literal $at:literal, $a:literal $b:literal $offset:literal) => {
+        concat!($op, " x", $a, ", x", $b, ", [", $at, ", #", $offset, "]\n")
+    };
+}
+
+/// `op` on all words at an address except word 18.
 macro_rules! word_pairs {
     ($op:literal, $at:literal) => {
         concat!(
-            $op,
-            " x0, x1, [",
-            $at,
-            "]\n",
-            $op,
-            " x2, x3, [",
-            $at,
-            ", #16]\n",
-            $op,
-            " x4, x5, [",
-            $at,
-            ", #32]\n",
-            $op,
-            " x6, x7, [",
-            $at,
-            ", #48]\n",
-            $op,
-            " x8, x9, [",
-            $at,
-            ", #64]\n",
-            $op,
-            " x10, x11, [",
-            $at,
-            ", #80]\n",
-            $op,
-            " x12, x13, [",
-            $at,
-            ", #96]\n",
-            $op,
-            " x14, x15, [",
-            $at,
-            ", #112]\n",
-            $op,
-            " x16, x17, [",
-            $at,
-            ", #128]\n",
-            $op,
-            " x19, x20, [",
-            $at,
-            ", #152]\n",
-            $op,
-            " x21, x22, [",
-            $at,
-            ", #168]\n",
-            $op,
-            " x23, x24, [",
-            $at,
-            ", #184]\n",
+            word_pair!($op $at, 0 1 0),
+            word_pair!($op $at, 2 3 16),
+            word_pair!($op $at, 4 5 32),
+            word_pair!($op $at, 6 7 48),
+            word_pair!($op $at, 8 9 64),
+            word_pair!($op $at, 10 11 80),
+            word_pair!($op $at, 12 13 96),
+            word_pair!($op $at, 14 15 112),
+            word_pair!($op $at, 16 17 128),
+            word_pair!($op $at, 19 20 152),
+            word_pair!($op $at, 21 22 168),
+            word_pair!($op $at, 23 24 184),
         )
     };
 }
@@ -256,11 +236,6 @@ macro_rules! store_words {
     };
 }
 
-/// Texts one after the other.
-macro_rules! joined {
-    ($([$text:expr])*) => { concat!($($text),*) };
-}
-
 /// The constant of iota in every round.
 static CONSTANTS: [u64; 24] = {
     let mut constants = ROUND_CONSTANTS;
@@ -288,7 +263,21 @@ pub(super) fn permute(state: &mut [u64; 25]) {
             word_frame!(),
             load_words!(),
             "2:",
-            word_parts!(joined;),
+            word_part!(0),
+            word_part!(1),
+            word_part!(2),
+            word_part!(3),
+            word_part!(4),
+            word_part!(5),
+            word_part!(6),
+            word_part!(7),
+            word_part!(8),
+            word_part!(9),
+            word_part!(10),
+            word_part!(11),
+            word_part!(12),
+            word_part!(13),
+            word_part!(14),
             "ldr x25, [sp, #16]",
             "ldr x26, [sp, #24]",
             "ldr x27, [x25], #8",
