@@ -314,8 +314,8 @@ step_gpu() {
     finish
 }
 
-# Columns of Apache Arrow: every encoding against the verdicts of its rows.
-step_arrow() { run cargo test --locked -p mldsa-arrow; }
+# Columns of Apache Arrow: every encoding against the verdicts of its rows; the program for archives.
+step_arrow() { run cargo test --locked -p mldsa-arrow --features archive; }
 
 # The C interface: header, examples, misuse under sanitizers and Valgrind, known answers, wiping.
 step_c() {

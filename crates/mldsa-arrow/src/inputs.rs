@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 use batch_verify::{Context, Item, Mu, RejectReason};
 
 use crate::bytes::{Bytes, Column, Kind};
-use crate::keys::{Ids, KeyTable, column};
+use crate::keys::{Id, KeyTable, column};
 use crate::{ColumnError, Reason, Set};
 
 /// Source of the parameter set of a row.
@@ -101,7 +101,7 @@ pub(crate) struct Rows<'a> {
 
 enum Keys<'a> {
     Encoded(Bytes<'a>),
-    Named(Ids<'a>, &'a KeyTable),
+    Named(Vec<Option<Id<'a>>>, &'a KeyTable),
 }
 
 impl<'a> Rows<'a> {
@@ -121,7 +121,7 @@ impl<'a> Rows<'a> {
             },
             key: match inputs.key {
                 KeyOf::Column(column) => Keys::Encoded(bytes(column, Kind::Binary)?),
-                KeyOf::Table(column, table) => Keys::Named(Ids::new(column)?, table),
+                KeyOf::Table(column, table) => Keys::Named(column.ids()?, table),
             },
             message: match inputs.message {
                 MessageOf::Mu(column) => MessageOf::Mu(bytes(column, Kind::Binary)?),
@@ -165,7 +165,7 @@ impl<'a> Rows<'a> {
         let key = match &self.key {
             Keys::Encoded(column) => column.get(row).ok_or(Reason::MissingKey)?,
             Keys::Named(ids, table) => {
-                let id = ids.get(row).ok_or(Reason::MissingKey)?;
+                let id = ids[row].ok_or(Reason::MissingKey)?;
                 table.get(id).ok_or(Reason::UnknownKey)?
             }
         };

@@ -30,10 +30,10 @@ impl KeyTable {
     /// [`ColumnError`] if a column is missing or has another type, or a row is incomplete or
     /// contradicts another one. The rows before it are in the table then.
     pub fn add(&mut self, batch: &RecordBatch, id: &str, key: &str) -> Result<(), ColumnError> {
-        let ids = Ids::new(column(batch, id)?)?;
+        let ids = column(batch, id)?.ids()?;
         let keys = Bytes::new(column(batch, key)?, Kind::Binary)?;
-        for row in 0..batch.num_rows() {
-            let (Some(id), Some(key)) = (ids.get(row), keys.get(row)) else {
+        for (row, id) in ids.into_iter().enumerate() {
+            let (Some(id), Some(key)) = (id, keys.get(row)) else {
                 return Err(ColumnError::IncompleteKey { row });
             };
             let known = match id {
@@ -88,25 +88,30 @@ pub(crate) fn column<'a>(batch: &'a RecordBatch, name: &'a str) -> Result<Column
     }
 }
 
-/// An id of a key.
-pub(crate) enum Id<'a> {
+/// An id of a key: an integer, or the bytes of a text or of a byte string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Id<'a> {
+    /// Bytes.
     Bytes(&'a [u8]),
+    /// An integer of any width.
     Integer(i128),
 }
 
-/// A column of ids.
-pub(crate) enum Ids<'a> {
-    Bytes(Bytes<'a>),
-    Integer(Vec<Option<i128>>),
-}
-
-impl<'a> Ids<'a> {
-    pub(crate) fn new(column: Column<'a>) -> Result<Self, ColumnError> {
-        fn integers<'a, T: ArrowPrimitiveType<Native: Into<i128>>>(array: &dyn Array) -> Ids<'a> {
+impl<'a> Column<'a> {
+    /// Returns the value of each row of a column of integers, bytes or text; `None` for null.
+    ///
+    /// # Errors
+    /// [`ColumnError::Type`] if the column has another type.
+    pub fn ids(&self) -> Result<Vec<Option<Id<'a>>>, ColumnError> {
+        fn integers<T: ArrowPrimitiveType<Native: Into<i128>>>(
+            array: &dyn Array,
+        ) -> Vec<Option<Id<'_>>> {
             let values = array.as_primitive::<T>().iter();
-            Ids::Integer(values.map(|value| value.map(Into::into)).collect())
+            values
+                .map(|value| Some(Id::Integer(value?.into())))
+                .collect()
         }
-        let array = column.array;
+        let array = self.array;
         Ok(match array.data_type() {
             DataType::Int8 => integers::<Int8Type>(array),
             DataType::Int16 => integers::<Int16Type>(array),
@@ -116,19 +121,17 @@ impl<'a> Ids<'a> {
             DataType::UInt16 => integers::<UInt16Type>(array),
             DataType::UInt32 => integers::<UInt32Type>(array),
             DataType::UInt64 => integers::<UInt64Type>(array),
-            _ => Self::Bytes(Bytes::new(column, Kind::BinaryOrText).map_err(|_| {
-                column.type_error(
-                    "an integer type, Binary, LargeBinary, BinaryView, FixedSizeBinary, Utf8, \
+            _ => {
+                let bytes = Bytes::new(*self, Kind::BinaryOrText).map_err(|_| {
+                    self.type_error(
+                        "an integer type, Binary, LargeBinary, BinaryView, FixedSizeBinary, Utf8, \
                          LargeUtf8 or Utf8View, or a Dictionary of bytes or text",
-                )
-            })?),
+                    )
+                })?;
+                (0..array.len())
+                    .map(|row| bytes.get(row).map(Id::Bytes))
+                    .collect()
+            }
         })
-    }
-
-    pub(crate) fn get(&self, row: usize) -> Option<Id<'a>> {
-        match self {
-            Self::Bytes(bytes) => bytes.get(row).map(Id::Bytes),
-            Self::Integer(integers) => integers[row].map(Id::Integer),
-        }
     }
 }

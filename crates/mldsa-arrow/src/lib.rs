@@ -14,7 +14,7 @@ pub use batch_verify;
 pub use bytes::Column;
 pub use error::ColumnError;
 pub use inputs::{ContextOf, Inputs, KeyOf, MessageOf, SetOf};
-pub use keys::KeyTable;
+pub use keys::{Id, KeyTable};
 pub use reason::Reason;
 pub use set::{Set, UnknownSet};
 pub use verifier::{Options, Verdicts, Verifier};

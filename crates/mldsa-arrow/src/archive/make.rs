@@ -1,0 +1,219 @@
+//! `mldsa-archive make`.
+
+use core::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+use arrow_array::{ArrayRef, BinaryArray, RecordBatch, StringArray};
+use indicatif::ProgressBar;
+use mldsa_arrow::Set;
+use mldsa_arrow::batch_verify::mldsa_core::{
+    BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedSigningKey, Randomness,
+    SignError, SignJob, SigningKey,
+};
+use sha2::{Digest, Sha256};
+
+use crate::classes::{CLASSES, Row};
+use crate::output::Output;
+use crate::{Failure, Status};
+
+/// Write test data: signed rows, of which some are bad. The keys are known to everybody
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The Parquet file, with columns set, key, message, context, signature, and expected: the reason
+    /// of a bad row
+    out: PathBuf,
+
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    rows: usize,
+
+    #[arg(long, value_name = "N", default_value = "500")]
+    keys: NonZeroUsize,
+
+    /// Parameter sets, in turn
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "ML-DSA-44,ML-DSA-65"
+    )]
+    sets: Vec<Set>,
+
+    /// Bad rows in a thousand, of each class in turn
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(..=1000))]
+    bad: u32,
+
+    /// Rows of a row group
+    #[arg(long, value_name = "N", default_value = "65536")]
+    group_rows: NonZeroUsize,
+
+    /// Other rows for another number
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+/// Rows that a thread signs at once.
+const CHUNK: usize = 512;
+
+const CONTEXT: &[u8] = b"archive/v1";
+
+enum Key {
+    MlDsa44(Box<PreparedSigningKey<MlDsa44>>),
+    MlDsa65(Box<PreparedSigningKey<MlDsa65>>),
+    MlDsa87(Box<PreparedSigningKey<MlDsa87>>),
+}
+
+impl Key {
+    fn new(set: Set, seed: &[u8; 32]) -> Self {
+        fn prepared<P: ParameterSet>(seed: &[u8; 32]) -> Box<PreparedSigningKey<P>> {
+            Box::new(SigningKey::<P>::from_seed(seed).prepare())
+        }
+        match set {
+            Set::MlDsa44 => Self::MlDsa44(prepared(seed)),
+            Set::MlDsa65 => Self::MlDsa65(prepared(seed)),
+            Set::MlDsa87 => Self::MlDsa87(prepared(seed)),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    let digest = |what: &str, n: usize| -> [u8; 32] {
+        let text = format!("mldsa-archive {what} {} {n}", args.seed);
+        Sha256::digest(text).into()
+    };
+    let keys: Vec<_> = (0..args.keys.get())
+        .map(|n| Key::new(args.sets[n % args.sets.len()], &digest("key", n)))
+        .collect();
+    let plans: Vec<usize> = (0..args.rows).step_by(CHUNK).collect();
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let progress = ProgressBar::new(args.rows as u64);
+    let mut output = Output::create(&args.out);
+    let mut written = 0;
+    for chunks in plans.chunks(threads) {
+        let sign = |start: usize| {
+            let rows = start..args.rows.min(start + CHUNK);
+            let drawn = rows.map(|row| Drawn::new(args, &keys, digest("row", row)));
+            chunk(&keys, &drawn.collect::<Vec<_>>())
+        };
+        let signed = thread::scope(|scope| {
+            let running: Vec<_> = chunks
+                .iter()
+                .map(|start| scope.spawn(|| sign(*start)))
+                .collect();
+            let results = running.into_iter();
+            results
+                .map(|one| one.join().map_err(|_| "a thread panicked"))
+                .collect::<Vec<_>>()
+        });
+        for batch in signed {
+            let batch = batch??;
+            output.write(&batch)?;
+            written += batch.num_rows();
+            progress.inc(batch.num_rows() as u64);
+            if written % args.group_rows < CHUNK {
+                output.flush()?;
+            }
+        }
+    }
+    progress.finish_and_clear();
+    output.finish()?;
+    Ok(Status::Good)
+}
+
+/// What a row is to be.
+struct Drawn {
+    key: usize,
+    message: Vec<u8>,
+    class: Option<usize>,
+}
+
+impl Drawn {
+    fn new(args: &Args, keys: &[Key], digest: [u8; 32]) -> Self {
+        let number = |n: usize| u32::from_le_bytes([0, 1, 2, 3].map(|at| digest[4 * n + at]));
+        let bad = number(1) % 1000 < args.bad;
+        let length = 32 + number(3) as usize % 100;
+        Self {
+            key: number(0) as usize % keys.len(),
+            message: digest.iter().cycle().take(length).copied().collect(),
+            class: bad.then(|| number(2) as usize % CLASSES.len()),
+        }
+    }
+}
+
+/// Signs rows, and spoils the bad ones.
+fn chunk(keys: &[Key], drawn: &[Drawn]) -> Result<RecordBatch, Failure> {
+    let mut rows: Vec<Option<Row>> = drawn.iter().map(|_| None).collect();
+    sign(drawn, &mut rows, Set::MlDsa44, |n| match &keys[n] {
+        Key::MlDsa44(key) => Some(key),
+        _ => None,
+    })?;
+    sign(drawn, &mut rows, Set::MlDsa65, |n| match &keys[n] {
+        Key::MlDsa65(key) => Some(key),
+        _ => None,
+    })?;
+    sign(drawn, &mut rows, Set::MlDsa87, |n| match &keys[n] {
+        Key::MlDsa87(key) => Some(key),
+        _ => None,
+    })?;
+    let rows: Vec<Row> = rows.into_iter().flatten().collect();
+    let text = |of: fn(&Row) -> Option<&str>| -> ArrayRef {
+        Arc::new(rows.iter().map(of).collect::<StringArray>())
+    };
+    let bytes = |of: fn(&Row) -> Option<&[u8]>| -> ArrayRef {
+        Arc::new(rows.iter().map(of).collect::<BinaryArray>())
+    };
+    Ok(RecordBatch::try_from_iter_with_nullable([
+        ("set", text(|row| row.set.as_deref()), true),
+        ("key", bytes(|row| row.key.as_deref()), true),
+        ("message", bytes(|row| row.message.as_deref()), true),
+        ("context", bytes(|row| row.context.as_deref()), true),
+        ("signature", bytes(|row| row.signature.as_deref()), true),
+        ("expected", text(|row| row.expected), true),
+    ])?)
+}
+
+/// Signs the rows under the keys of one set.
+fn sign<'k, P: ParameterSet>(
+    drawn: &[Drawn],
+    rows: &mut [Option<Row>],
+    set: Set,
+    key: impl Fn(usize) -> Option<&'k PreparedSigningKey<P>>,
+) -> Result<(), Failure> {
+    let of_set = || {
+        let drawn = drawn.iter().enumerate();
+        drawn.filter_map(|(n, row)| Some((n, row, key(row.key)?)))
+    };
+    let context = Context::new(CONTEXT)?;
+    let jobs = of_set().map(|(_, row, key)| {
+        SignJob::new(
+            key.as_prepared_ref(),
+            &row.message,
+            context,
+            Randomness::Deterministic,
+        )
+    });
+    let positions: Vec<_> = of_set().collect();
+    let mut failed: Option<SignError> = None;
+    BatchSigner::<P>::new().sign(jobs, |n, result| {
+        let (at, row, key) = &positions[n];
+        let signature = match result {
+            Ok(signature) => signature,
+            Err(error) => return failed = Some(error),
+        };
+        let mut signed = Row {
+            set: Some(set.name().to_owned()),
+            key: Some(key.verifying_key().as_ref().to_vec()),
+            message: Some(row.message.clone()),
+            context: Some(CONTEXT.to_vec()),
+            signature: Some(signature.as_ref().to_vec()),
+            expected: None,
+        };
+        if let Some((reason, change)) = row.class.map(|class| CLASSES[class]) {
+            change(&mut signed, set);
+            signed.expected = Some(reason);
+        }
+        rows[*at] = Some(signed);
+    });
+    failed.map_or(Ok(()), |error| Err(error.into()))
+}

@@ -1,0 +1,58 @@
+//! Damaged files.
+
+use std::fs;
+
+use crate::tool::{Folder, VERIFY, count, errors};
+
+/// A truncated file is named, and the others are verified.
+#[test]
+fn a_truncated_file_does_not_stop_the_others() {
+    let folder = Folder::new(1100, &["--bad", "0"]);
+    let bytes = fs::read(folder.path("data.parquet")).unwrap();
+    fs::write(folder.path("cut.parquet"), &bytes[..bytes.len() / 2]).unwrap();
+    // The pages of the first row group are wiped, the footer is there.
+    let mut wiped = bytes.clone();
+    wiped[4..1_000_000].fill(0xff);
+    fs::write(folder.path("wiped.parquet"), wiped).unwrap();
+    fs::create_dir(folder.path("folder.parquet")).unwrap();
+    let run = folder.run(&[&VERIFY[..], &["--out", "out/verdicts", "*.parquet"]].concat());
+    assert!(errors(&run).contains("out/verdicts.parts"), "{run:?}");
+    let run = folder.run(&[&VERIFY[..], &["--out", "verdicts", "*.parquet"]].concat());
+    assert_eq!(run.status.code(), Some(2), "{run:?}");
+    let text = errors(&run);
+    for name in [
+        "cut.parquet: ",
+        "wiped.parquet, row group 0: ",
+        "folder.parquet: ",
+    ] {
+        assert!(text.contains(name), "{name} is not in {text}");
+    }
+    assert!(!text.contains(" data.parquet"), "{text}");
+    // All of the whole file, and the other row groups of the wiped one.
+    let rows = count(&run, "rows");
+    assert!((1100 + 500..2200).contains(&rows), "{run:?}");
+    assert_eq!(count(&run, "valid"), rows);
+}
+
+/// Whatever the bytes of a file are, the run ends with an exit code, and never with "all valid" by an
+/// accident in a file that lacks rows.
+#[test]
+fn damaged_bytes_never_end_the_process() {
+    let folder = Folder::new(64, &["--bad", "0"]);
+    let bytes = fs::read(folder.path("data.parquet")).unwrap();
+    let footer = bytes.len() - 2000..bytes.len();
+    for n in 0..60 {
+        let mut damaged = bytes.clone();
+        match n % 3 {
+            0 => damaged.truncate(bytes.len() * n / 60),
+            // Spread over the footer, which has lengths and types.
+            1 => damaged[footer.start + n * 33] ^= 1 << (n % 8),
+            _ => damaged[n * bytes.len() / 60] ^= 0x55,
+        }
+        fs::write(folder.path("damaged.parquet"), &damaged).unwrap();
+        let run = folder.run(&[&VERIFY[..], &["damaged.parquet"]].concat());
+        let code = run.status.code();
+        assert!(matches!(code, Some(0..=2)), "{n}: {run:?}");
+        assert!(code != Some(0) || count(&run, "rows") == 64, "{n}: {run:?}");
+    }
+}

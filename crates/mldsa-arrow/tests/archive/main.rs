@@ -1,0 +1,6 @@
+//! Tests of the program `mldsa-archive`.
+
+mod damage;
+mod inputs;
+mod resume;
+mod tool;
