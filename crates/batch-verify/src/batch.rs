@@ -13,7 +13,7 @@ pub(crate) use lanes::Lanes;
 pub use options::Mode;
 pub(crate) use options::Options;
 pub(crate) use resolve::Resolved;
-pub(crate) use scheduler::{Request, Scheduler};
+pub(crate) use scheduler::{RunOptions, Scheduler};
 pub use verifier::{BatchVerifier, CommitteeVerifier};
 
 /// Items whose hashes share permutations: the width of the widest lanes.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use mldsa_core::ParameterSet;
 
-use crate::batch::{Mode, Request};
+use crate::batch::{Mode, RunOptions};
 use crate::executor::catch;
 use crate::{CommitteeVerifier, Report, Vote};
 
@@ -54,7 +54,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         vote: impl Fn(&V) -> Vote<'_>,
         cancel: Option<&AtomicBool>,
     ) -> Report {
-        let request = Request {
+        let request = RunOptions {
             cancel,
             ..Mode::Full.into()
         };

@@ -10,7 +10,7 @@ use super::resolve::Resolved;
 /// Position of an item in the order of verification, in which signatures of one signer are
 /// neighbours and meet the prepared key in the CPU's cache, and so are duplicates.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedItem {
     /// See [`Resolved::order`].
     pub(crate) order: u64,
     pub(crate) index: usize,
@@ -31,13 +31,13 @@ pub(crate) struct Segment {
 /// flood of near-duplicates costs one hash for each.
 pub(crate) fn take_duplicates<'a, P: ParameterSet>(
     hasher: &impl BuildHasher,
-    plan: &mut Vec<Planned>,
+    plan: &mut Vec<PlannedItem>,
     duplicates: &mut Vec<(usize, usize)>,
     item: impl Fn(usize) -> Option<&'a Resolved<'a, P>>,
 ) {
     sort(plan);
     let before = duplicates.len();
-    let look_alike = |a: &Planned, b: &Planned| a.order == b.order;
+    let look_alike = |a: &PlannedItem, b: &PlannedItem| a.order == b.order;
     for run in plan.chunk_by_mut(look_alike) {
         if run.len() == 1 {
             continue;
@@ -71,6 +71,6 @@ pub(crate) fn take_duplicates<'a, P: ParameterSet>(
 }
 
 /// Sorts in place. Not generic, so that a program has one copy.
-pub(crate) fn sort(plan: &mut [Planned]) {
+pub(crate) fn sort(plan: &mut [PlannedItem]) {
     plan.sort_unstable_by_key(|planned| (planned.order, planned.index));
 }

@@ -87,7 +87,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
     }
 
     /// Everything that makes the item, for comparison.
-    pub(crate) fn content(&self) -> Content<'a> {
+    pub(crate) fn content(&self) -> ItemBytes<'a> {
         let (context, form, head, parts): (_, u8, &[u8], &[&[u8]]) = match self.signed {
             Signed::Mu(mu) => (None, 2, mu.as_bytes(), &[]),
             Signed::Message(context, message) => {
@@ -99,7 +99,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
                 }
             }
         };
-        Content {
+        ItemBytes {
             key: match self.key {
                 Key::Member(committee, index) => committee.table().key(index).as_bytes().as_ref(),
                 Key::Encoded(key) => key.as_ref(),
@@ -143,9 +143,9 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
     }
 }
 
-/// Content of an item; equal for duplicates only.
+/// ItemBytes of an item; equal for duplicates only.
 #[derive(PartialEq, Eq, Hash)]
-pub(crate) struct Content<'a> {
+pub(crate) struct ItemBytes<'a> {
     key: &'a [u8],
     signature: &'a [u8],
     context: Option<&'a [u8]>,

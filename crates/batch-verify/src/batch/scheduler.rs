@@ -10,7 +10,7 @@ use mldsa_core::ParameterSet;
 use super::LANES;
 use super::lanes::{Lanes, MAX_CALL};
 use super::options::{Mode, Options};
-use super::plan::{Planned, Segment, take_duplicates};
+use super::plan::{PlannedItem, Segment, take_duplicates};
 use super::resolve::Resolved;
 use crate::executor::{Pool, Team, WakeHandle, catch};
 use crate::reason::{self, Verdict};
@@ -49,7 +49,7 @@ pub(crate) struct Scratch<P: ParameterSet> {
     items: Vec<Option<Resolved<'static, P>>>,
     /// [`reason::code`] of every verdict.
     codes: Vec<AtomicU8>,
-    plan: Vec<Planned>,
+    plan: Vec<PlannedItem>,
     segments: Vec<Segment>,
 }
 
@@ -75,7 +75,7 @@ fn recycle<'b, P: ParameterSet>(
 
 /// Options of one run.
 #[derive(Clone, Copy)]
-pub(crate) struct Request<'r> {
+pub(crate) struct RunOptions<'r> {
     pub(crate) mode: Mode,
     /// On the calling thread, without the pool.
     pub(crate) alone: bool,
@@ -83,7 +83,7 @@ pub(crate) struct Request<'r> {
     pub(crate) cancel: Option<&'r AtomicBool>,
 }
 
-impl From<Mode> for Request<'static> {
+impl From<Mode> for RunOptions<'static> {
     fn from(mode: Mode) -> Self {
         Self {
             mode,
@@ -108,7 +108,7 @@ impl<P: ParameterSet> Scheduler<P> {
     /// Verifies a batch. Items that are skipped are not resolved.
     pub(crate) fn report<'a, 'r, T>(
         &self,
-        request: impl Into<Request<'r>>,
+        request: impl Into<RunOptions<'r>>,
         items: impl IntoIterator<Item = T>,
         resolve: impl FnMut(T) -> Result<Resolved<'a, P>, RejectReason>,
     ) -> Report {
@@ -164,7 +164,7 @@ impl<P: ParameterSet> Scheduler<P> {
 /// A batch in progress.
 struct Run<'a, 'r, P: ParameterSet> {
     scheduler: &'r Scheduler<P>,
-    request: Request<'r>,
+    request: RunOptions<'r>,
     /// Lowest failure found so far. `Relaxed` suffices: a worker that reads an old value does
     /// work it could have left out, and the last read follows the join of the workers.
     lowest: AtomicUsize,
@@ -241,7 +241,7 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         plan.clear();
         for index in range {
             match &self.items[index] {
-                Some(item) => plan.push(Planned {
+                Some(item) => plan.push(PlannedItem {
                     order: item.order(),
                     index,
                 }),
@@ -266,7 +266,7 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
             return;
         }
         let (mut jobs, mut indices) = (Vec::new(), Vec::new());
-        for &Planned { index, .. } in &self.scratch.plan {
+        for &PlannedItem { index, .. } in &self.scratch.plan {
             let item = self.items[index].as_ref();
             if let Some(job) = item.and_then(Resolved::accelerator_job) {
                 jobs.push(job);
@@ -282,7 +282,7 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         for (index, _) in indices.into_iter().zip(valid).filter(|(_, valid)| *valid) {
             *codes[index].get_mut() = reason::code(Ok(()));
         }
-        let is_left = |planned: &Planned| {
+        let is_left = |planned: &PlannedItem| {
             let code = codes[planned.index].load(Ordering::Relaxed);
             code != reason::code(Ok(()))
         };
@@ -358,7 +358,7 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         true
     }
 
-    fn verify_chunk(&self, plan: &[Planned]) {
+    fn verify_chunk(&self, plan: &[PlannedItem]) {
         let call = match self.request.mode {
             Mode::Full => MAX_CALL,
             Mode::FirstInvalid | Mode::AnyInvalid => LANES,

@@ -8,7 +8,7 @@ use mldsa_core::ParameterSet;
 use super::lanes::Lanes;
 use super::options::Options;
 use super::resolve::Resolved;
-use super::scheduler::{Request, Scheduler};
+use super::scheduler::{RunOptions, Scheduler};
 use crate::committee::KeyTable;
 use crate::executor::Pool;
 use crate::{Committee, Item, RejectReason, Report, Threshold, Vote};
@@ -196,7 +196,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
 
     pub(crate) fn report<'a, 'r>(
         &self,
-        request: impl Into<Request<'r>>,
+        request: impl Into<RunOptions<'r>>,
         votes: impl IntoIterator<Item = Vote<'a>>,
     ) -> Report {
         let weak = self.scheduler.options.allow_weak_prehash;

@@ -33,7 +33,7 @@ impl Arena {
 
 /// A key and the place of its expansion, if it has one.
 #[derive(Clone)]
-pub(super) struct Member<P: ParameterSet> {
+pub(super) struct TableKey<P: ParameterSet> {
     pub(super) key: VerifyingKey<P>,
     pub(super) place: Option<Place>,
 }
@@ -52,7 +52,7 @@ pub(super) const MAX_ARENAS: usize = 8;
 /// Gives every member a place in an arena: new members in a new one, and all members in a
 /// new one when the old ones are many or mostly unused.
 pub(super) fn settle<P: ParameterSet>(
-    members: &mut [Member<P>],
+    members: &mut [TableKey<P>],
     arenas: &mut Vec<Arc<Arena>>,
     storage: KeyStorage,
     pool: &Pool,
@@ -69,7 +69,7 @@ pub(super) fn settle<P: ParameterSet>(
         Vec::new()
     };
     let packed = storage.packs(members.len(), len * size_of::<NttPoly>(), pool.workers());
-    let mut moving: Vec<&mut Member<P>> = members
+    let mut moving: Vec<&mut TableKey<P>> = members
         .iter_mut()
         .filter(|member| !old.is_empty() || member.place.is_none())
         .collect();
@@ -105,7 +105,7 @@ fn widen(to: &mut [NttPoly], expansion: Expansion<'_>) {
 
 /// The expansions of `members`; those in `old` are copied, the others computed.
 fn fill<P: ParameterSet, T: Element + Send>(
-    members: &[&mut Member<P>],
+    members: &[&mut TableKey<P>],
     old: &[Arc<Arena>],
     pool: &Pool,
     store: impl Fn(&mut [T], Expansion<'_>) + Sync,

@@ -7,7 +7,7 @@ use mldsa_core::no_alloc::PreparedVerifyingKeyRef;
 use mldsa_core::{Backend, ParameterSet, VerifyingKey};
 
 use super::KeyStorage;
-use super::arena::{Arena, Member, expansion, settle};
+use super::arena::{Arena, TableKey, expansion, settle};
 use super::cache::KeyCache;
 use crate::BuildError;
 use crate::executor::Pool;
@@ -16,7 +16,7 @@ use crate::executor::Pool;
 pub(crate) struct KeyTable<P: ParameterSet>(Arc<Inner<P>>);
 
 struct Inner<P: ParameterSet> {
-    members: Vec<Member<P>>,
+    members: Vec<TableKey<P>>,
     /// Indices ordered by encoded key: look-up on full bytes without a second copy of them.
     by_bytes: Vec<u32>,
     /// Those of an earlier table are shared with it.
@@ -65,13 +65,13 @@ impl<P: ParameterSet> KeyTable<P> {
             let old = old?;
             Some(old.0.members[old.index_of(key)? as usize].clone())
         };
-        let mut members: Vec<Option<Member<P>>> = keys.iter().map(|key| known(key)).collect();
+        let mut members: Vec<Option<TableKey<P>>> = keys.iter().map(|key| known(key)).collect();
         let slots = members.iter_mut().zip(keys);
         // `tr` is hashed in parallel.
         choices.pool.for_each(keys.len(), slots, |next| {
             while let Some((slot, key)) = next() {
                 if slot.is_none() {
-                    *slot = VerifyingKey::from_bytes(key).ok().map(|key| Member {
+                    *slot = VerifyingKey::from_bytes(key).ok().map(|key| TableKey {
                         key: key.with_backend(choices.backend),
                         place: None,
                     });
@@ -81,7 +81,7 @@ impl<P: ParameterSet> KeyTable<P> {
         if let Some(index) = members.iter().position(Option::is_none) {
             return Err(BuildError::KeyLength { index });
         }
-        let mut members: Vec<Member<P>> = members.into_iter().flatten().collect();
+        let mut members: Vec<TableKey<P>> = members.into_iter().flatten().collect();
         let mut arenas = old.map_or_else(Vec::new, |old| old.0.arenas.clone());
         if choices.storage.is_expanded() {
             settle(&mut members, &mut arenas, choices.storage, &choices.pool);
@@ -138,7 +138,7 @@ impl<P: ParameterSet> KeyTable<P> {
         let inner = &*self.0;
         let arenas = inner.arenas.iter().map(|arena| arena.memory_bytes());
         size_of::<Inner<P>>()
-            + inner.members.capacity() * size_of::<Member<P>>()
+            + inner.members.capacity() * size_of::<TableKey<P>>()
             + inner.by_bytes.capacity() * size_of::<u32>()
             + arenas.sum::<usize>()
             + inner.cache.as_ref().map_or(0, KeyCache::memory_bytes)

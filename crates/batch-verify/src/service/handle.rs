@@ -7,8 +7,7 @@ use std::time::Instant;
 
 use mldsa_core::ParameterSet;
 
-use super::queue::Push;
-use super::state::{Entry, QueuedVote};
+use super::state::{OwnedVote, QueuedVote};
 use super::stats::Origin;
 use super::sync::AtomicBool;
 use super::worker::{Shared, Worker};
@@ -176,11 +175,11 @@ impl<P: ParameterSet> VerificationService<P> {
             let _ = reply.send(Ok(()));
             return Ok(pending);
         }
-        let vote = QueuedVote::new(vote);
+        let vote = OwnedVote::new(vote);
         let bytes = vote.queued_bytes();
         shared.acquire(peer, bytes)?;
         let cancelled = Arc::new(AtomicBool::new(false));
-        let mut entry = Box::new(Entry {
+        let mut entry = Box::new(QueuedVote {
             vote,
             committee: committee.clone(),
             source,
@@ -191,22 +190,18 @@ impl<P: ParameterSet> VerificationService<P> {
         });
         let mut state = shared.lock();
         entry.generation = state.accept();
-        let (error, ended) = match state.open() {
-            Err(error) => (Some(error), vec![entry]),
-            Ok(()) => match state.push(bytes, entry) {
-                Push::Queued(evicted) => (None, evicted),
-                Push::Full(entry) => (Some(ServiceError::QueueFull), vec![entry]),
-            },
-        };
-        let reason = error.unwrap_or(ServiceError::Evicted);
-        ended.iter().for_each(|_| state.stats.count(reason));
+        let admitted = state.admit(entry, |state, entry| state.push(bytes, entry));
         drop(state);
-        if !ended.is_empty() {
-            shared.answer(ended.into_iter().map(|entry| (entry, Err(reason))));
-        }
-        match error {
-            Some(error) => Err(error),
-            None => Ok(pending.with_flag(cancelled)),
+        match admitted {
+            Ok(evicted) => {
+                let evicted = evicted.into_iter();
+                shared.answer(evicted.map(|entry| (entry, Err(ServiceError::Evicted))));
+                Ok(pending.with_flag(cancelled))
+            }
+            Err((error, entry)) => {
+                shared.answer([(entry, Err(error))]);
+                Err(error)
+            }
         }
     }
 

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use mldsa_core::ParameterSet;
 
-use super::queue::Push;
 use super::queued_quorum::QueuedQuorum;
-use super::state::BATCH_MESSAGE_BYTES;
+use super::state::{BATCH_MESSAGE_BYTES, ServiceState};
 use super::stats::Origin;
 use super::sync::AtomicBool;
 use super::worker::Shared;
 use super::{Pending, ServiceError, Source, VerificationService};
-use crate::batch::{LANES, Request, Resolved};
+use crate::batch::{LANES, Resolved, RunOptions};
 use crate::executor::catch;
 use crate::quorum::Count;
 use crate::{
@@ -112,22 +111,17 @@ impl<P: ParameterSet> VerificationService<P> {
         });
         let mut state = shared.lock();
         quorum.generation = state.accept();
-        let (error, ended) = match state.open() {
-            Err(error) => (Some(error), vec![quorum]),
-            Ok(()) => match state.push_quorum(quorum) {
-                Push::Queued(evicted) => (None, evicted),
-                Push::Full(quorum) => (Some(ServiceError::QueueFull), vec![quorum]),
-            },
-        };
-        let reason = error.unwrap_or(ServiceError::Evicted);
-        ended.iter().for_each(|_| state.stats.count(reason));
+        let admitted = state.admit(quorum, ServiceState::push_quorum);
         drop(state);
-        shared.abandon_quorums(ended);
-        match error {
-            Some(error) => Err(error),
-            None => {
+        match admitted {
+            Ok(evicted) => {
+                shared.abandon_quorums(evicted);
                 shared.notify();
                 Ok(pending.with_flag(cancelled))
+            }
+            Err((error, quorum)) => {
+                shared.abandon_quorums([quorum]);
+                Err(error)
             }
         }
     }
@@ -179,7 +173,7 @@ impl<P: ParameterSet> Shared<P> {
         self.limit(peer, |limiter, peer| limiter.release(peer, bytes));
         // A waker is the caller's code.
         catch(|| drop(quorum.reply.send(quorum.count.answer())));
-        self.complete([generation]);
+        self.complete(vec![generation]);
     }
 
     /// Verifies the next votes of a quorum that are not cached: as many as fill the lanes, or
@@ -202,7 +196,7 @@ impl<P: ParameterSet> Shared<P> {
             }
             verdicts.push(Ok(()));
         }
-        let request = Request {
+        let request = RunOptions {
             alone: true,
             ..quorum.count.mode().into()
         };

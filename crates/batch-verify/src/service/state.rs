@@ -15,9 +15,9 @@ use super::{ServiceError, ServiceStats, Source};
 use crate::batch::LANES;
 use crate::{Committee, MemberId, Message, Vote};
 
-pub(super) struct State<P: ParameterSet> {
+pub(super) struct ServiceState<P: ParameterSet> {
     /// By priority.
-    pub(super) queues: [FairQueue<Box<Entry<P>>>; 3],
+    pub(super) queues: [FairQueue<Box<QueuedVote<P>>>; 3],
     pub(super) quorums: FairQueue<Box<QueuedQuorum<P>>>,
     /// Whether the last task was of a quorum: a batch of votes is next, if there are any.
     pub(super) is_turn_of_votes: bool,
@@ -35,8 +35,8 @@ pub(super) struct State<P: ParameterSet> {
 }
 
 /// A queued vote.
-pub(super) struct Entry<P: ParameterSet> {
-    pub(super) vote: QueuedVote,
+pub(super) struct QueuedVote<P: ParameterSet> {
+    pub(super) vote: OwnedVote,
     /// One committee: the one of the member id.
     pub(super) committee: Committee<P>,
     pub(super) source: Source,
@@ -52,7 +52,7 @@ pub(super) const ENTRY_BYTES: usize = 640;
 /// Bytes of messages after which a batch takes no more votes.
 pub(super) const BATCH_MESSAGE_BYTES: usize = 64 << 10;
 
-impl<P: ParameterSet> State<P> {
+impl<P: ParameterSet> ServiceState<P> {
     pub(super) fn new(queue_bytes: usize, max_message_bytes: usize, workers: usize) -> Self {
         let largest = (P::SIG_LEN + ENTRY_BYTES).saturating_add(max_message_bytes);
         // Votes with short messages are served one in a turn, the longest one in eight turns.
@@ -80,7 +80,11 @@ impl<P: ParameterSet> State<P> {
     }
 
     /// Queues a vote.
-    pub(super) fn push(&mut self, bytes: usize, entry: Box<Entry<P>>) -> Push<Box<Entry<P>>> {
+    pub(super) fn push(
+        &mut self,
+        bytes: usize,
+        entry: Box<QueuedVote<P>>,
+    ) -> Push<Box<QueuedVote<P>>> {
         let Self {
             queues, suspects, ..
         } = self;
@@ -110,8 +114,31 @@ impl<P: ParameterSet> State<P> {
         Some(quorum)
     }
 
+    /// Queues work by `push`, and counts what is refused or evicted for it.
+    ///
+    /// # Errors
+    /// The reason for which it is not queued, and the work itself.
+    pub(super) fn admit<T>(
+        &mut self,
+        work: T,
+        push: impl FnOnce(&mut Self, T) -> Push<T>,
+    ) -> Result<Vec<T>, (ServiceError, T)> {
+        let admitted = match self.open() {
+            Err(error) => Err((error, work)),
+            Ok(()) => match push(self, work) {
+                Push::Queued(evicted) => Ok(evicted),
+                Push::Full(work) => Err((ServiceError::QueueFull, work)),
+            },
+        };
+        match &admitted {
+            Ok(evicted) => (evicted.iter()).for_each(|_| self.stats.count(ServiceError::Evicted)),
+            Err((error, _)) => self.stats.count(*error),
+        }
+        admitted
+    }
+
     /// Whether anything may be queued.
-    pub(super) fn open(&self) -> Result<(), ServiceError> {
+    fn open(&self) -> Result<(), ServiceError> {
         match (self.closed, self.workers) {
             (true, _) => Err(ServiceError::ShuttingDown),
             (false, 0) => Err(ServiceError::Abandoned),
@@ -164,7 +191,7 @@ impl<P: ParameterSet> State<P> {
     /// A batch has at most eight votes for each peer that waits, and once it has votes of other
     /// peers it takes none of suspects beyond their turns: a vote that arrives waits for few of
     /// the votes of a peer that floods the queue.
-    pub(super) fn next_batch(&mut self, limit: usize) -> VecDeque<Box<Entry<P>>> {
+    pub(super) fn next_batch(&mut self, limit: usize) -> VecDeque<Box<QueuedVote<P>>> {
         let mut batch = VecDeque::new();
         let (mut bytes, mut has_trusted) = (0, false);
         let waiting: usize = self.queues.iter().map(FairQueue::waiting).sum();
@@ -234,7 +261,7 @@ impl Suspects {
 }
 
 /// Copy of a vote, in one allocation.
-pub(super) struct QueuedVote {
+pub(super) struct OwnedVote {
     member: MemberId,
     prehash: Option<PreHash>,
     /// Message, then signature.
@@ -243,7 +270,7 @@ pub(super) struct QueuedVote {
     message: usize,
 }
 
-impl QueuedVote {
+impl OwnedVote {
     pub(super) fn new(vote: &Vote<'_>) -> Self {
         let message = vote.message.len();
         let mut bytes = Vec::with_capacity(message + vote.signature.len());
@@ -286,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_drain_waits_for_earlier_work_only() {
-        let mut state = State::<MlDsa44>::new(1, 1, 1);
+        let mut state = ServiceState::<MlDsa44>::new(1, 1, 1);
         let (done, _drained) = oneshot::channel();
         let earlier = state.accept();
         state.drain(done);
@@ -299,7 +326,7 @@ mod tests {
     /// Dropped drains take no memory.
     #[test]
     fn dropped_drains_are_forgotten() {
-        let mut state = State::<MlDsa44>::new(1, 1, 1);
+        let mut state = ServiceState::<MlDsa44>::new(1, 1, 1);
         let _ = state.accept();
         for _ in 0..1000 {
             state.drain(oneshot::channel().0);

@@ -11,11 +11,11 @@ use mldsa_core::ParameterSet;
 use super::cache::VerdictCache;
 use super::queue::Peer;
 use super::queued_quorum::QueuedQuorum;
-use super::state::{Entry, State};
+use super::state::{QueuedVote, ServiceState};
 use super::stats::{Origin, Rejections};
 use super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, RwLock};
 use super::{RateLimiter, ServiceBuilder, ServiceError, ServiceStats};
-use crate::batch::{Mode, Request, Resolved, Scheduler};
+use crate::batch::{Mode, Resolved, RunOptions, Scheduler};
 use crate::executor::catch;
 use crate::{Committee, RejectReason};
 
@@ -42,7 +42,7 @@ pub(super) struct Shared<P: ParameterSet> {
     pub(super) closed: AtomicBool,
     #[cfg(test)]
     pub(super) panics: core::sync::atomic::AtomicBool,
-    state: Mutex<State<P>>,
+    state: Mutex<ServiceState<P>>,
     work: Condvar,
 }
 
@@ -55,7 +55,7 @@ enum Treatment {
 }
 
 /// A vote of a batch with its treatment and answer.
-type Answered<P> = (Box<Entry<P>>, (Treatment, Result<(), ServiceError>));
+type Answered<P> = (Box<QueuedVote<P>>, (Treatment, Result<(), ServiceError>));
 
 impl<P: ParameterSet> Shared<P> {
     pub(super) fn new(
@@ -65,7 +65,7 @@ impl<P: ParameterSet> Shared<P> {
         workers: usize,
     ) -> Self {
         let committees: Arc<[_]> = Arc::new([committee]);
-        let state = State::new(builder.queue_bytes, builder.max_message_bytes, workers);
+        let state = ServiceState::new(builder.queue_bytes, builder.max_message_bytes, workers);
         Self {
             scheduler,
             cache: VerdictCache::new(builder.cache_bytes, Arc::clone(&committees)),
@@ -92,7 +92,7 @@ impl<P: ParameterSet> Shared<P> {
         Arc::clone(&committees.unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State<P>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ServiceState<P>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -190,9 +190,9 @@ impl<P: ParameterSet> Shared<P> {
     /// Sends answers to votes that were accepted.
     pub(super) fn answer(
         &self,
-        answers: impl IntoIterator<Item = (Box<Entry<P>>, Result<(), ServiceError>)>,
+        answers: impl IntoIterator<Item = (Box<QueuedVote<P>>, Result<(), ServiceError>)>,
     ) {
-        let send = |(entry, answer): (Box<Entry<P>>, _)| {
+        let send = |(entry, answer): (Box<QueuedVote<P>>, _)| {
             let (bytes, generation) = (entry.vote.queued_bytes(), entry.generation);
             self.limit(entry.source.peer, |limiter, peer| {
                 limiter.release(peer, bytes);
@@ -206,7 +206,10 @@ impl<P: ParameterSet> Shared<P> {
     }
 
     /// Ends work of these generations, and the drains that waited for it.
-    pub(super) fn complete(&self, generations: impl IntoIterator<Item = u64>) {
+    pub(super) fn complete(&self, generations: Vec<u64>) {
+        if generations.is_empty() {
+            return;
+        }
         let ended = self.lock().complete(generations);
         for drain in ended {
             // A waker is the caller's code.
@@ -236,7 +239,7 @@ impl<P: ParameterSet> Shared<P> {
     }
 
     /// Verifies a batch and answers its votes.
-    fn verify_batch(&self, entries: VecDeque<Box<Entry<P>>>) {
+    fn verify_batch(&self, entries: VecDeque<Box<QueuedVote<P>>>) {
         let plan: Vec<Treatment> = entries.iter().map(|entry| self.treatment(entry)).collect();
         // None if verification panicked.
         let report = catch(|| self.verify_fresh(&entries, &plan));
@@ -273,7 +276,7 @@ impl<P: ParameterSet> Shared<P> {
         self.answer(answers.map(|(entry, (_, answer))| (entry, answer)));
     }
 
-    fn treatment(&self, entry: &Entry<P>) -> Treatment {
+    fn treatment(&self, entry: &QueuedVote<P>) -> Treatment {
         if entry.cancelled.load(Ordering::Relaxed) {
             return Treatment::Cancelled;
         }
@@ -291,7 +294,7 @@ impl<P: ParameterSet> Shared<P> {
     /// The verdicts on the fresh votes of a batch.
     fn verify_fresh(
         &self,
-        entries: &VecDeque<Box<Entry<P>>>,
+        entries: &VecDeque<Box<QueuedVote<P>>>,
         plan: &[Treatment],
     ) -> Vec<Result<(), RejectReason>> {
         #[cfg(feature = "tracing")]
@@ -301,7 +304,7 @@ impl<P: ParameterSet> Shared<P> {
             !self.panics.swap(false, Ordering::Relaxed),
             "a planted fault"
         );
-        let request = Request {
+        let request = RunOptions {
             alone: true,
             ..Mode::Full.into()
         };
@@ -342,7 +345,7 @@ pub(super) struct Worker<P: ParameterSet>(pub(super) Arc<Shared<P>>);
 /// Work that a worker does without the lock.
 enum Task<P: ParameterSet> {
     Quorum(Box<QueuedQuorum<P>>),
-    Batch(VecDeque<Box<Entry<P>>>),
+    Batch(VecDeque<Box<QueuedVote<P>>>),
 }
 
 impl<P: ParameterSet> Worker<P> {
