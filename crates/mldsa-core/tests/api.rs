@@ -407,7 +407,7 @@ mod generic {
 
         let keys = [1, 2, 1].map(|n| SigningKey::<P>::from_seed(&[n; 32]));
         let public = keys.each_ref().map(|key| key.verifying_key().clone());
-        let signatures = keys.each_ref().map(|key| signed(&key, b"m"));
+        let signatures = keys.each_ref().map(|key| signed(key, b"m"));
         check(public.clone());
         check(signatures.clone());
 

@@ -6,8 +6,7 @@
 #![allow(unsafe_code)]
 
 use super::cpu::Avx2;
-use super::kernels::{Kernels, counter, eight_kernels, entry, secret_entry};
-use crate::lanes::interleaved::InterleavedHash;
+use super::kernels::{Kernels, counter, entry};
 
 pub(super) mod keccak;
 mod registers;
@@ -34,6 +33,8 @@ mod streams;
 mod secret_streams;
 #[path = "eight/verify.rs"]
 mod verify;
+#[path = "eight/table.rs"]
+mod table;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -66,14 +67,17 @@ static KERNELS: Kernels = unsafe { kernels() };
 /// # Safety
 /// Only CPUs that have the features of [`Avx2`] may run what is in it.
 pub(super) const unsafe fn kernels() -> Kernels {
-    eight_kernels!(
-        "avx2",
-        Avx2,
-        lanes,
-        entry!(|state| keccak::permute_x1(state)),
-        4,
-        Some(entry!(|rho, l, first, out, interleaved| {
+    let own = table::Own {
+        name: "avx2",
+        dispatched: counter!(),
+        keccak_f1600: entry!(|state| keccak::permute_x1(state)),
+        expand_a_interleaved: Some(entry!(|rho, l, first, out, interleaved| {
             reject::expand_a(Avx2::here(), rho, l, first, out, interleaved)
-        }))
-    )
+        })),
+        mask_lanes: 4,
+        shake256: entry!(|hashes| lanes::shake256(hashes)),
+        verify: entry!(|p, job, results| lanes::verify(p, job, results)),
+    };
+    // SAFETY: the caller's.
+    unsafe { table::kernels::<Avx2>(own) }
 }

@@ -7,8 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::cpu::{Neon, NeonSha3};
-use super::kernels::{Kernels, counter, eight_kernels, entry, secret_entry};
-use crate::lanes::interleaved::InterleavedHash;
+use super::kernels::{Kernels, counter, entry, secret_entry};
 
 mod registers;
 #[path = "four/vector.rs"]
@@ -48,6 +47,8 @@ mod streams;
 mod secret_streams;
 #[path = "eight/verify.rs"]
 mod verify;
+#[path = "eight/table.rs"]
+mod table;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -90,21 +91,30 @@ mod sha3_lanes {
 
 // No table has an entry that interleaves: a third entry of A takes the scalar state.
 
-static NEON: Kernels = eight_kernels!(
-    "neon",
-    Neon,
-    plain_lanes,
-    secret_entry!(|state| permutations::permute(state)),
-    2,
-    None
-);
+static NEON: Kernels = {
+    let own = table::Own {
+        name: "neon",
+        dispatched: counter!(),
+        keccak_f1600: secret_entry!(|state| permutations::permute(state)),
+        expand_a_interleaved: None,
+        mask_lanes: 2,
+        shake256: entry!(|hashes| plain_lanes::shake256(hashes)),
+        verify: entry!(|p, job, results| plain_lanes::verify(p, job, results)),
+    };
+    // SAFETY: this file returns the table after detection only, or for a proof.
+    unsafe { table::kernels::<Neon>(own) }
+};
 
-// This file returns it after detection only, or for a proof.
-static NEON_SHA3: Kernels = eight_kernels!(
-    "neon-sha3",
-    NeonSha3,
-    sha3_lanes,
-    secret_entry!(|state| permutations::permute_sha3(state)),
-    2,
-    None
-);
+static NEON_SHA3: Kernels = {
+    let own = table::Own {
+        name: "neon-sha3",
+        dispatched: counter!(),
+        keccak_f1600: secret_entry!(|state| permutations::permute_sha3(state)),
+        expand_a_interleaved: None,
+        mask_lanes: 2,
+        shake256: entry!(|hashes| sha3_lanes::shake256(hashes)),
+        verify: entry!(|p, job, results| sha3_lanes::verify(p, job, results)),
+    };
+    // SAFETY: this file returns the table after detection only, or for a proof.
+    unsafe { table::kernels::<NeonSha3>(own) }
+};

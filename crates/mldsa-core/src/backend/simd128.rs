@@ -9,8 +9,7 @@
 )]
 
 use super::cpu::Simd128;
-use super::kernels::{Kernels, counter, eight_kernels, entry, secret_entry};
-use crate::lanes::interleaved::InterleavedHash;
+use super::kernels::{Kernels, counter, entry, secret_entry};
 
 mod registers;
 mod tuning;
@@ -47,6 +46,8 @@ mod streams;
 mod secret_streams;
 #[path = "eight/verify.rs"]
 mod verify;
+#[path = "eight/table.rs"]
+mod table;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -70,11 +71,16 @@ mod lanes {
     crate::backend::kernels::lane_entries!(Simd128, "simd128");
 }
 
-static KERNELS: Kernels = eight_kernels!(
-    "simd128",
-    Simd128,
-    lanes,
-    secret_entry!(|state| permutations::permute(state)),
-    2,
-    None
-);
+static KERNELS: Kernels = {
+    let own = table::Own {
+        name: "simd128",
+        dispatched: counter!(),
+        keccak_f1600: secret_entry!(|state| permutations::permute(state)),
+        expand_a_interleaved: None,
+        mask_lanes: 2,
+        shake256: entry!(|hashes| lanes::shake256(hashes)),
+        verify: entry!(|p, job, results| lanes::verify(p, job, results)),
+    };
+    // SAFETY: a module that runs has the features.
+    unsafe { table::kernels::<Simd128>(own) }
+};

@@ -167,11 +167,21 @@ pub(super) fn permute_x1(state: &mut [u64; 25]) {
 
 /// CPU features of the kernels of this folder. A value is the proof that this CPU has them.
 pub(super) trait Cpu: Widths<Wide = States<X4>> {
+    /// The proof.
+    ///
+    /// # Safety
+    /// This CPU has the features.
+    unsafe fn here() -> Self;
     /// The table of this backend.
     fn kernels(self) -> &'static Kernels;
 }
 
 impl Cpu for Avx2 {
+    unsafe fn here() -> Self {
+        // SAFETY: the caller's.
+        unsafe { Self::here() }
+    }
+
     fn kernels(self) -> &'static Kernels {
         self.kernels()
     }

@@ -10,6 +10,11 @@ use crate::lanes::sponge::{Block, MAX_LANES, RATE, Widths};
 
 /// CPU features of the kernels of this folder. A value is the proof that this CPU has them.
 pub(super) trait Cpu: Copy {
+    /// The proof.
+    ///
+    /// # Safety
+    /// This CPU has the features.
+    unsafe fn here() -> Self;
     /// The table of this backend.
     fn kernels(self) -> &'static Kernels;
     /// Two permutations. A state is the proof of the features.

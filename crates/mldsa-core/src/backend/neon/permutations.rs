@@ -11,6 +11,11 @@ use crate::backend::kernels::Kernels;
 use crate::hash::keccak;
 
 impl Cpu for Neon {
+    unsafe fn here() -> Self {
+        // SAFETY: the caller's.
+        unsafe { Self::here() }
+    }
+
     fn kernels(self) -> &'static Kernels {
         self.kernels()
     }
@@ -31,6 +36,11 @@ impl Cpu for Neon {
 }
 
 impl Cpu for NeonSha3 {
+    unsafe fn here() -> Self {
+        // SAFETY: the caller's.
+        unsafe { Self::here() }
+    }
+
     fn kernels(self) -> &'static Kernels {
         self.kernels()
     }

@@ -9,6 +9,7 @@ use super::reject::fill;
 use super::*;
 use crate::backend::states::States;
 use crate::hash::keccak::keccak_f1600;
+use crate::lanes::interleaved::InterleavedHash;
 use crate::lanes::sponge::{LaneSponge, Widths};
 use crate::random::Random;
 use crate::ring::poly::NttPoly;

@@ -9,6 +9,11 @@ use crate::backend::kernels::Kernels;
 use crate::hash::keccak::{Word, keccak_f1600};
 
 impl Cpu for Simd128 {
+    unsafe fn here() -> Self {
+        // SAFETY: the caller's.
+        unsafe { Self::here() }
+    }
+
     fn kernels(self) -> &'static Kernels {
         self.kernels()
     }

@@ -4,6 +4,7 @@ use super::keccak::Cpu;
 use super::reject::fill;
 use super::*;
 use crate::hash::keccak::keccak_f1600_compact;
+use crate::lanes::interleaved::InterleavedHash;
 use crate::lanes::sponge::{LaneSponge, Widths};
 use crate::random::Random;
 use crate::ring::poly::NttPoly;
