@@ -29,6 +29,8 @@ pub enum GpuError {
     Threads,
     /// The device did not answer in time.
     Deadline,
+    /// The device belongs to the parent process: open one here.
+    Forked,
     /// The device gave a wrong verdict. No device of this name is used again by this process.
     WrongVerdict,
     /// All batches are in use: submit or drop one.
@@ -49,6 +51,7 @@ impl fmt::Display for GpuError {
             Self::Options => f.write_str("a size in the options is 0 or too large"),
             Self::Threads => f.write_str("the threads of the device could not be started"),
             Self::Deadline => f.write_str("the device did not answer in time"),
+            Self::Forked => f.write_str("the device belongs to the parent process"),
             Self::WrongVerdict => f.write_str("the device gave a wrong verdict"),
             Self::Busy => f.write_str("all batches are in use"),
             Self::TableFull => f.write_str("the table of keys is full"),

@@ -5,8 +5,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread;
 use std::time::Instant;
+use std::{process, thread};
 
 use batch_verify::{BatchVerifier, Item};
 use mldsa_core::{Context, ParameterSet, VerifyingKey};
@@ -134,6 +134,7 @@ impl<P: ParameterSet> Gpu<P> {
             probe_keys: OnceLock::new(),
             members: Mutex::default(),
             fault: OnceLock::new(),
+            process: process::id(),
             counts: Mutex::default(),
             threshold: AtomicUsize::new(options.threshold.unwrap_or(usize::MAX)),
             options,
@@ -161,7 +162,7 @@ impl<P: ParameterSet> Gpu<P> {
     /// Reason why the device is not used any more. The CPU verifies then.
     #[must_use]
     pub fn fault(&self) -> Option<&GpuError> {
-        self.shared.fault.get()
+        self.shared.fault()
     }
 
     /// Counters since the device was opened, with those of its self-test.
@@ -183,7 +184,7 @@ impl<P: ParameterSet> Gpu<P> {
     /// [`GpuError::TableFull`], or the device fails.
     pub fn register(&self, table: Table, keys: &[VerifyingKey<P>]) -> Result<Vec<KeyId>, GpuError> {
         let shared = &self.shared;
-        if let Some(error) = shared.fault.get() {
+        if let Some(error) = shared.fault() {
             return Err(error.clone());
         }
         let places = lock(&shared.registry).take(table, keys.len())?;
@@ -355,7 +356,7 @@ impl<P: ParameterSet> fmt::Debug for Gpu<P> {
         f.debug_struct("Gpu")
             .field("set", &P::NAME)
             .field("device", &self.shared.device)
-            .field("fault", &self.shared.fault.get())
+            .field("fault", &self.shared.fault())
             .finish_non_exhaustive()
     }
 }

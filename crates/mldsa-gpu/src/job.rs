@@ -96,7 +96,7 @@ pub(crate) struct Job<P: ParameterSet> {
 impl<P: ParameterSet> Job<P> {
     pub(crate) fn submit(loan: Loan<P>, order: Order) -> Pending<P> {
         let shared = loan.shared.clone();
-        let state = match (shared.fault.get(), order.owners.is_empty()) {
+        let state = match (shared.fault(), order.owners.is_empty()) {
             (Some(_), _) => State::Ended(Outcome::NoDevice),
             (None, true) => State::Ended(Outcome::Returned),
             (None, false) => State::Device,
@@ -120,6 +120,11 @@ impl<P: ParameterSet> Job<P> {
             changed: Condvar::new(),
             drawn_verdicts: OnceLock::new(),
         });
+        if shared.fault() == Some(&GpuError::Forked) {
+            // The thread that settles batches is not here.
+            job.settle_as(Outcome::NoDevice);
+            return Pending(job);
+        }
         if is_for_device && shared.commands.send(Command::Run(job.clone())).is_err() {
             job.ended(Err(GpuError::Threads));
         }
@@ -140,7 +145,7 @@ impl<P: ParameterSet> Job<P> {
     }
 
     fn settle_as(&self, outcome: Outcome) {
-        let is_late = outcome == Outcome::Lost && self.shared.fault.get().is_none();
+        let is_late = outcome == Outcome::Lost && self.shared.fault().is_none();
         if is_late {
             self.shared.give_up(&GpuError::Deadline);
         }
@@ -164,7 +169,7 @@ impl<P: ParameterSet> Job<P> {
     /// One verdict for each item.
     fn verdicts(&self, outcome: Outcome) -> Vec<Verdict> {
         let order = &self.order;
-        let is_right = outcome == Outcome::Returned && self.shared.fault.get().is_none();
+        let is_right = outcome == Outcome::Returned && self.shared.fault().is_none();
         let checked = if is_right { self.check() } else { Ok(None) };
         if let Err(error) = &checked {
             self.shared.give_up(error);
@@ -326,7 +331,7 @@ impl<P: ParameterSet> Launched for Job<P> {
     }
 
     fn is_wanted(&self) -> bool {
-        self.shared.fault.get().is_none()
+        self.shared.fault().is_none()
     }
 
     fn ended(&self, result: Result<(), GpuError>) {

@@ -44,3 +44,34 @@ macro_rules! functions {
     };
 }
 pub(crate) use functions;
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    functions! {
+        /// A library without one of the functions, as an old driver is.
+        Old {
+            present = "getpid" () -> i32;
+            missing = "cuNewFunction" (i32) -> i32;
+        }
+    }
+
+    functions! {
+        Good {
+            present = "getpid" () -> i32;
+        }
+    }
+
+    #[test]
+    fn a_missing_library_or_function_is_an_error() {
+        const LIBC: &str = "libc.so.6";
+        let good = Good::open(LIBC).expect("the C library");
+        // SAFETY: `getpid` takes nothing.
+        assert_eq!(unsafe { (good.present)() }, std::process::id() as i32);
+        let old = Old::open(LIBC).map(|old| (old.present as usize, old.missing as usize));
+        assert_eq!(old, Err(GpuError::NoDriver("cuNewFunction")));
+        let none = Good::open("libcuda.so.0").map(|_| ());
+        assert_eq!(none, Err(GpuError::NoDriver("libcuda.so.0")));
+    }
+}

@@ -40,8 +40,7 @@ impl Default for CrossCheck {
 }
 
 /// Options of [`Gpu::open`](crate::Gpu::open). Memory of the device: the tables of keys, and for each
-/// batch its items, about 1 kB more for each item, and up to 55, 103 or 193 MB for matrices of encoded
-/// keys.
+/// batch its items, about 1 kB more for each item, and up to 227 MB for matrices of encoded keys.
 #[derive(Clone, Debug)]
 pub struct GpuOptions {
     /// The device.

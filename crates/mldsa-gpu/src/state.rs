@@ -5,6 +5,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::collections::{BTreeSet, HashMap};
 use std::panic::catch_unwind;
+use std::process;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -64,11 +65,21 @@ pub(crate) struct Shared<P: ParameterSet> {
     /// Members' keys on the device.
     pub(crate) members: Mutex<HashMap<MemberId, KeyId>>,
     pub(crate) fault: OnceLock<GpuError>,
+    /// A child made by `fork` has neither the threads nor the device.
+    pub(crate) process: u32,
     pub(crate) counts: Mutex<Counts>,
     pub(crate) threshold: AtomicUsize,
 }
 
 impl<P: ParameterSet> Shared<P> {
+    /// Reason why the device is not used any more.
+    pub(crate) fn fault(&self) -> Option<&GpuError> {
+        match self.process == process::id() {
+            true => self.fault.get(),
+            false => Some(&GpuError::Forked),
+        }
+    }
+
     /// Gives the device up. What is in flight and what comes goes to the CPU.
     pub(crate) fn give_up(&self, error: &GpuError) {
         if *error == GpuError::WrongVerdict {
@@ -85,7 +96,9 @@ impl<P: ParameterSet> Shared<P> {
 
 impl<P: ParameterSet> Drop for Shared<P> {
     fn drop(&mut self) {
-        self.watch.close();
+        if self.process == process::id() {
+            self.watch.close();
+        }
     }
 }
 

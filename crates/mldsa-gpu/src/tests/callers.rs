@@ -316,3 +316,41 @@ fn a_thread_with_a_small_stack() {
     let thread = thread::Builder::new().stack_size(128 << 10).spawn(open);
     thread.expect("a thread").join().expect("enough stack");
 }
+
+#[cfg(unix)]
+#[test]
+#[allow(unsafe_code, reason = "a child process")]
+fn a_child_process_verifies_on_the_cpu() {
+    unsafe extern "C" {
+        fn fork() -> i32;
+        fn waitpid(child: i32, status: *mut i32, options: i32) -> i32;
+        fn _exit(code: i32) -> !;
+    }
+    let Some(gpu) = usable(Gpu::<MlDsa44>::open(small())) else {
+        return;
+    };
+    let (key, good) = (key(1), signature(1));
+    let ids = gpu.register(Table::Prepared, &[key]).expect("room");
+    let mut batch = gpu.batch(Table::Prepared).expect("a batch");
+    for signature in [&good[..], &[0; 2420]] {
+        batch.push(ids[0], MESSAGE, signature).expect("room");
+    }
+    let in_child = move || {
+        let is_cuda = options().device == Choice::Cuda(0);
+        batch.submit().wait() == [Ok(()), Err(RejectReason::ResponseNorm)]
+            && gpu.fault() == Some(&GpuError::Forked)
+            && gpu.register(Table::Encoded, &[]) == Err(GpuError::Forked)
+            && !(is_cuda && Gpu::<MlDsa44>::open(small()).is_ok())
+    };
+    // SAFETY: the child calls nothing that waits for another thread, and ends without unwinding.
+    let child = unsafe { fork() };
+    if child == 0 {
+        let is_right = std::panic::catch_unwind(core::panic::AssertUnwindSafe(in_child));
+        // SAFETY: ends the child at once.
+        unsafe { _exit(if matches!(is_right, Ok(true)) { 0 } else { 1 }) }
+    }
+    let mut status = -1;
+    // SAFETY: a child of this process and a place for its status.
+    assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
+    assert_eq!(status, 0);
+}
