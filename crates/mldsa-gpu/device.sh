@@ -22,4 +22,4 @@ for tool in memcheck racecheck; do
         echo "$tool: NOT RUN: no compute-sanitizer"
     fi
 done
-timeout 120 target/gpu/rates cuda 8192 300
+timeout 120 target/gpu/rates cuda 8192 32 300

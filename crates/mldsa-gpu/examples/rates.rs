@@ -14,7 +14,7 @@ use batch_verify::{BatchVerifier, Committee, CommitteeVerifier, Item, Report, Th
 use mldsa_core::{
     Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey, VerifyingKey,
 };
-use mldsa_gpu::{Batch, Choice, Gpu, GpuError, GpuOptions, Key, KeyId, Signed, Table};
+use mldsa_gpu::{Batch, Choice, CrossCheck, Gpu, GpuError, GpuOptions, Key, KeyId, Signed, Table};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -192,6 +192,15 @@ impl<'a, P: ParameterSet> Run<'a, P> {
         );
     }
 
+    fn one_batch(&self, who: &str, items: usize) {
+        self.time(who, items, || {
+            let batch = self.fill(items);
+            let start = Instant::now();
+            assert!(batch.submit().wait().iter().all(Result::is_ok));
+            start.elapsed()
+        });
+    }
+
     fn cpu(&self, who: &str, threads: Threads) -> Outcome<()> {
         let verify: Box<dyn Fn() -> usize> = match &self.ids {
             None => {
@@ -240,12 +249,7 @@ impl<'a, P: ParameterSet> Run<'a, P> {
             .into_iter()
             .filter(|size| *size <= self.settings.items)
         {
-            self.time("device, one batch", items, || {
-                let batch = self.fill(items);
-                let start = Instant::now();
-                assert!(batch.submit().wait().iter().all(Result::is_ok));
-                start.elapsed()
-            });
+            self.one_batch("device, one batch", items);
         }
         self.gpu.evict(self.ids.as_deref().unwrap_or_default());
         Ok(())
@@ -254,12 +258,13 @@ impl<'a, P: ParameterSet> Run<'a, P> {
 
 fn set<P: ParameterSet>(settings: &Settings) -> Outcome<()> {
     let start = Instant::now();
-    let gpu = Gpu::<P>::open(GpuOptions {
+    let options = GpuOptions {
         device: settings.device,
         batch_items: settings.items,
         batches: settings.batches,
         ..GpuOptions::default()
-    })?;
+    };
+    let gpu = Gpu::<P>::open(options.clone())?;
     let first = start.elapsed().as_secs_f64();
     println!(
         "# {}: {:?}, opened in {first:.2} s, threshold {} items",
@@ -269,6 +274,12 @@ fn set<P: ParameterSet>(settings: &Settings) -> Outcome<()> {
     );
     Run::new(settings, &gpu, 1000.min(settings.items), true)?.measure()?;
     Run::new(settings, &gpu, settings.items, false)?.measure()?;
+    let unchecked = Gpu::<P>::open(GpuOptions {
+        cross_check: CrossCheck::Off,
+        ..options
+    })?;
+    let items = 1024.min(settings.items);
+    Run::new(settings, &unchecked, items, true)?.one_batch("device, CrossCheck::Off", items);
     println!("# {:?}, fault: {:?}", gpu.counts(), gpu.fault());
     Ok(())
 }
@@ -285,8 +296,8 @@ fn main() -> Outcome<()> {
     };
     let settings = Settings {
         device,
-        items: number(1, 16_384)?,
-        batches: number(2, 16)?,
+        items: number(1, 8_192)?,
+        batches: number(2, 32)?,
         time: Duration::from_millis(number(3, 500)? as u64),
         cores: available_parallelism()?.get(),
     };
