@@ -63,7 +63,7 @@ fn sign<P: ParameterSet, T: Tier<P>>(inputs: &Rc<Inputs>, tier: &'static str) ->
         let mut workspace = Workspace::<P, T>::new();
         let out: &mut [u8] = out.as_mut().as_mut();
         let signed = MlDsaSigner::new(&key, &mut workspace)
-            .with_self_verification(false)
+            .set_self_verification(false)
             .sign_into(
                 &case.message,
                 Context::EMPTY,

@@ -89,7 +89,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
 
     /// Enables or disables self-verification, which is enabled by default. Without it nothing
     /// is covered: a key with a damaged `tr` gives signatures that do not verify.
-    pub fn with_self_verification(mut self, enabled: bool) -> Self {
+    pub fn set_self_verification(&mut self, enabled: bool) -> &mut Self {
         self.self_verification = enabled;
         self
     }
@@ -100,10 +100,10 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
     ///
     /// All working memory is wiped if `progress` unwinds; a panic that halts or resets
     /// the device wipes nothing.
-    pub fn with_progress(
-        mut self,
+    pub fn set_progress(
+        &mut self,
         progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Self {
+    ) -> &mut Self {
         self.progress = Some(progress);
         self
     }

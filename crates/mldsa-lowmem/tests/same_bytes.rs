@@ -61,7 +61,7 @@ fn check_tier<P: ParameterSet, T: Tier<P>>(case: &Case<P>, counts: &mut [u32; 4]
         ControlFlow::Continue(())
     };
     MlDsaSigner::new(&key, &mut workspace)
-        .with_progress(&mut watch)
+        .set_progress(&mut watch)
         .sign_mu_into(&case.mu, hedge, &mut buffer)
         .expect("a signature");
     assert!(buffer == expected, "{} from an expanded key", P::NAME);

@@ -97,7 +97,7 @@ fn sign_disturbed<P: ParameterSet>(
     let key = key.with_public_key(bench.pk.as_ref()).expect("a key");
     let mut workspace = Workspace::<P, Minimal>::new();
     MlDsaSigner::new(&key, &mut workspace)
-        .with_self_verification(self_verification)
-        .with_progress(&mut watch)
+        .set_self_verification(self_verification)
+        .set_progress(&mut watch)
         .sign_mu_into(mu, Randomness::Deterministic, bench.signature.as_mut())
 }

@@ -241,7 +241,7 @@ impl<P: ParameterSet> Bench<P> {
                     let key = key.with_public_key(self.pk.as_ref()).expect("a key");
                     let hedge = Randomness::Hedged(&input.rnd);
                     MlDsaSigner::new(&key, &mut workspace)
-                        .with_self_verification(checked)
+                        .set_self_verification(checked)
                         .sign_into(
                             &input.message,
                             Context::EMPTY,
@@ -259,7 +259,7 @@ impl<P: ParameterSet> Bench<P> {
             let key = SigningKey::<P>::from_seed(&input.xi);
             let used = measure(|| {
                 MlDsaSigner::new(&key, &mut workspace)
-                    .with_self_verification(false)
+                    .set_self_verification(false)
                     .sign_into(
                         &input.message,
                         Context::EMPTY,

@@ -48,8 +48,8 @@ fn ends_early<P: ParameterSet, K: PrivateKey<P>, T: Tier<P>>(
     };
     let signed = catch_unwind(AssertUnwindSafe(|| {
         MlDsaSigner::new(key, workspace)
-            .with_self_verification(false)
-            .with_progress(&mut watch)
+            .set_self_verification(false)
+            .set_progress(&mut watch)
             .sign_mu_into(&Mu::from_bytes([4; 64]), Randomness::Deterministic, out)
     }));
     match signed {

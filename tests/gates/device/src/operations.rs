@@ -149,7 +149,7 @@ fn sign<P: ParameterSet, T: Tier<P>>(
     let mut workspace = Workspace::<P, T>::new();
     let mut signature = P::SignatureBytes::zeroed();
     MlDsaSigner::new(key, &mut workspace)
-        .with_self_verification(false)
+        .set_self_verification(false)
         .sign_mu_into(mu, Randomness::Deterministic, signature.as_mut())
         .expect("a signature");
     Shake256::digest(Permutation::PORTABLE, &[signature.as_ref()], digest);
