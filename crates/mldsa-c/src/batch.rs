@@ -75,11 +75,11 @@ pub(crate) fn part(data: &[u8], offset: u32, len: u32) -> Result<&[u8], Status> 
 
 /// Verifies batches of signatures of one parameter set. Keys that sign often are expanded once.
 /// Any number of threads at once.
-pub struct Batch(Box<dyn Verifier>);
+pub struct BatchHandle(Box<dyn Verifier>);
 
-impl fmt::Debug for Batch {
+impl fmt::Debug for BatchHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batch").finish_non_exhaustive()
+        f.debug_struct("BatchHandle").finish_non_exhaustive()
     }
 }
 
@@ -158,12 +158,14 @@ pub unsafe extern "C" fn mldsa_batch_new(
     set: u32,
     threads: u32,
     cache_bytes: usize,
-    batch: *mut *mut Batch,
+    batch: *mut *mut BatchHandle,
 ) -> Status {
-    fn build<P: Numbered>(threads: Threads, cache_bytes: usize) -> Result<Batch, Status> {
+    fn build<P: Numbered>(threads: Threads, cache_bytes: usize) -> Result<BatchHandle, Status> {
         let builder = BatchVerifier::<P>::builder().threads(threads);
         let verifier = builder.key_cache_bytes(cache_bytes).build();
-        Ok(Batch(Box::new(verifier.map_err(|_| Status::Internal)?)))
+        Ok(BatchHandle(Box::new(
+            verifier.map_err(|_| Status::Internal)?,
+        )))
     }
     let make = || {
         let threads = self::threads(threads)?;
@@ -175,7 +177,7 @@ pub unsafe extern "C" fn mldsa_batch_new(
 
 /// Frees a batch verifier. Null is allowed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mldsa_batch_free(batch: *mut Batch) {
+pub unsafe extern "C" fn mldsa_batch_free(batch: *mut BatchHandle) {
     // SAFETY: the contract of the crate.
     unsafe { free(batch) }
 }
@@ -186,7 +188,7 @@ pub unsafe extern "C" fn mldsa_batch_free(batch: *mut Batch) {
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_batch_verify(
-    batch: *const Batch,
+    batch: *const BatchHandle,
     context: *const u8,
     context_len: usize,
     items: *const Item,
@@ -224,7 +226,7 @@ pub unsafe extern "C" fn mldsa_batch_verify(
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_batch_verify_packed(
-    batch: *const Batch,
+    batch: *const BatchHandle,
     context: *const u8,
     context_len: usize,
     data: *const u8,

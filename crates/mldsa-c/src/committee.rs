@@ -65,11 +65,11 @@ pub struct Quorum {
 
 /// The members of an epoch with weights, threshold and context, expanded once. Immutable. Any
 /// number of threads at once.
-pub struct Committee(Box<dyn Members>);
+pub struct CommitteeHandle(Box<dyn Members>);
 
-impl fmt::Debug for Committee {
+impl fmt::Debug for CommitteeHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Committee").finish_non_exhaustive()
+        f.debug_struct("CommitteeHandle").finish_non_exhaustive()
     }
 }
 
@@ -80,7 +80,12 @@ type Signed<'a> = (u32, &'a [u8], &'a [u8]);
 trait Members: Send + Sync {
     fn len(&self) -> usize;
     fn index(&self, key: &[u8]) -> Option<u32>;
-    fn successor(&self, epoch: u64, keys: &[u8], weights: &[u64]) -> Result<Committee, Status>;
+    fn successor(
+        &self,
+        epoch: u64,
+        keys: &[u8],
+        weights: &[u64],
+    ) -> Result<CommitteeHandle, Status>;
     fn verify<'a>(
         &self,
         votes: &mut dyn Iterator<Item = Result<Signed<'a>, Status>>,
@@ -103,10 +108,15 @@ impl<P: Numbered> Members for CommitteeVerifier<P> {
         self.committee().member_of(key).map(MemberId::index)
     }
 
-    fn successor(&self, epoch: u64, keys: &[u8], weights: &[u64]) -> Result<Committee, Status> {
+    fn successor(
+        &self,
+        epoch: u64,
+        keys: &[u8],
+        weights: &[u64],
+    ) -> Result<CommitteeHandle, Status> {
         let changes = members::<P>(keys, weights)?;
         let committee = self.committee().successor(epoch, changes)?;
-        Ok(Committee(Box::new(self.for_committee(committee))))
+        Ok(CommitteeHandle(Box::new(self.for_committee(committee))))
     }
 
     fn verify<'a>(
@@ -216,7 +226,7 @@ pub unsafe extern "C" fn mldsa_committee_new(
     public_keys_len: usize,
     weights: *const u64,
     count: usize,
-    committee: *mut *mut Committee,
+    committee: *mut *mut CommitteeHandle,
 ) -> Status {
     fn build<P: Numbered>(
         threads: Threads,
@@ -225,7 +235,7 @@ pub unsafe extern "C" fn mldsa_committee_new(
         threshold: Threshold,
         keys: &[u8],
         weights: &[u64],
-    ) -> Result<Committee, Status> {
+    ) -> Result<CommitteeHandle, Status> {
         let builder = batch_verify::Committee::<P>::builder(context)
             .epoch(epoch)
             .threshold(threshold)
@@ -233,7 +243,9 @@ pub unsafe extern "C" fn mldsa_committee_new(
         let committee = builder.build(members::<P>(keys, weights)?)?;
         let verifier = CommitteeVerifier::<P>::builder().threads(threads);
         let verifier = verifier.build(committee);
-        Ok(Committee(Box::new(verifier.map_err(|_| Status::Internal)?)))
+        Ok(CommitteeHandle(Box::new(
+            verifier.map_err(|_| Status::Internal)?,
+        )))
     }
     let make = || {
         // SAFETY: the contract of the crate.
@@ -259,13 +271,13 @@ pub unsafe extern "C" fn mldsa_committee_new(
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_successor(
-    committee: *const Committee,
+    committee: *const CommitteeHandle,
     epoch: u64,
     public_keys: *const u8,
     public_keys_len: usize,
     weights: *const u64,
     count: usize,
-    successor: *mut *mut Committee,
+    successor: *mut *mut CommitteeHandle,
 ) -> Status {
     let make = || {
         // SAFETY: the contract of the crate.
@@ -284,14 +296,14 @@ pub unsafe extern "C" fn mldsa_committee_successor(
 
 /// Frees a committee. Null is allowed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mldsa_committee_free(committee: *mut Committee) {
+pub unsafe extern "C" fn mldsa_committee_free(committee: *mut CommitteeHandle) {
     // SAFETY: the contract of the crate.
     unsafe { free(committee) }
 }
 
 /// Returns the number of members; 0 for null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mldsa_committee_len(committee: *const Committee) -> usize {
+pub unsafe extern "C" fn mldsa_committee_len(committee: *const CommitteeHandle) -> usize {
     // SAFETY: the contract of the crate.
     unsafe { handle(committee) }.map_or(0, |committee| committee.0.len())
 }
@@ -300,7 +312,7 @@ pub unsafe extern "C" fn mldsa_committee_len(committee: *const Committee) -> usi
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_index(
-    committee: *const Committee,
+    committee: *const CommitteeHandle,
     public_key: *const u8,
     public_key_len: usize,
     index: *mut u32,
@@ -343,7 +355,7 @@ fn packed<'a>(data: &'a [u8], vote: &PackedVote) -> Result<Signed<'a>, Status> {
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_verify_batch(
-    committee: *const Committee,
+    committee: *const CommitteeHandle,
     votes: *const Vote,
     count: usize,
     verdicts: *mut u8,
@@ -364,7 +376,7 @@ pub unsafe extern "C" fn mldsa_committee_verify_batch(
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_verify_batch_packed(
-    committee: *const Committee,
+    committee: *const CommitteeHandle,
     data: *const u8,
     data_len: usize,
     votes: *const PackedVote,
@@ -401,7 +413,7 @@ fn rule(number: u32) -> Result<QuorumRule, Status> {
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_verify_quorum(
-    committee: *const Committee,
+    committee: *const CommitteeHandle,
     rule: u32,
     message: *const u8,
     message_len: usize,
@@ -434,7 +446,7 @@ pub unsafe extern "C" fn mldsa_committee_verify_quorum(
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_verify_quorum_packed(
-    committee: *const Committee,
+    committee: *const CommitteeHandle,
     rule: u32,
     message: *const u8,
     message_len: usize,
