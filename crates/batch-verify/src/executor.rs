@@ -60,6 +60,24 @@ impl ThreadPool {
     pub fn threads(&self) -> usize {
         self.0.workers
     }
+
+    /// Calls `work` with each number below `count`, and returns the results in order: for what a
+    /// program does before and after a batch, such as parsing, on the same threads.
+    pub fn map<T: Send>(&self, count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        let results = Mutex::new(Vec::with_capacity(count));
+        Pool::Own(self.clone()).for_each(count, 0..count, |next| {
+            let mut own = Vec::new();
+            while let Some(n) = next() {
+                own.push((n, work(n)));
+            }
+            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+            results.append(&mut own);
+        });
+        let results = results.into_inner();
+        let mut results = results.unwrap_or_else(PoisonError::into_inner);
+        results.sort_unstable_by_key(|(n, _)| *n);
+        results.into_iter().map(|(_, result)| result).collect()
+    }
 }
 
 impl fmt::Debug for ThreadPool {
@@ -333,6 +351,16 @@ mod tests {
                     }
                 });
                 assert!(seen.into_iter().all(|seen| seen.into_inner() == 1));
+            }
+        }
+        for threads in 1..4 {
+            let pool = ThreadPool::new(threads).unwrap();
+            for count in [0, 1, 7, 1000] {
+                assert!(
+                    pool.map(count, |n| 3 * n)
+                        .into_iter()
+                        .eq((0..count).map(|n| 3 * n))
+                );
             }
         }
         let none = Pool::new(Threads::Dedicated(0));

@@ -3,13 +3,11 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use batch_verify::ThreadPool;
 use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
-use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::input;
 use crate::jsonl::{Fields, LineError, LineReader};
@@ -47,7 +45,7 @@ pub(crate) enum Style {
 
 /// A run over the lines of one input.
 pub(crate) struct Batch {
-    pub(crate) pool: Arc<ThreadPool>,
+    pub(crate) pool: ThreadPool,
     path: PathBuf,
     reader: LineReader<ProgressBarIter<File>>,
     output: BufWriter<File>,
@@ -67,14 +65,8 @@ impl BatchArgs {
         let output = output.map_err(|error| output_error(&error))?;
         let cpus = || thread::available_parallelism().map_or(1, usize::from);
         let threads = self.threads.map_or_else(cpus, usize::from);
-        let mut pool = ThreadPoolBuilder::new().num_threads(threads);
-        if threads == 1 {
-            // No thread is started.
-            pool = pool.use_current_thread();
-        }
-        let pool = pool.build().map_err(|error| {
-            io::Error::other(format!("{threads} threads could not be started: {error}"))
-        })?;
+        let pool = ThreadPool::new(threads)
+            .map_err(|_| io::Error::other(format!("{threads} threads could not be started")))?;
         let file = input::open(&self.file)?;
         // A chunk has all lines that have arrived: more than fit into a pipe of the default size.
         #[cfg(target_os = "linux")]
@@ -82,7 +74,7 @@ impl BatchArgs {
         let metadata = file.metadata().ok().filter(fs::Metadata::is_file);
         let progress = progress_bar(metadata.map(|metadata| metadata.len()));
         Ok(Batch {
-            pool: Arc::new(pool),
+            pool,
             path: self.file.clone(),
             reader: LineReader::new(progress.wrap_read(file), self.max_line as usize, max_lines),
             output: BufWriter::new(output),
@@ -111,8 +103,8 @@ impl Batch {
                 let id = fields.as_ref().ok().and_then(|fields| fields.text("id"));
                 (id.map(str::to_owned), parse(fields))
             };
-            let lines = (0..chunk.len()).into_par_iter().map(parse_line);
-            let (ids, parsed): (Vec<_>, _) = self.pool.install(|| lines.unzip());
+            let lines = self.pool.map(chunk.len(), parse_line);
+            let (ids, parsed): (Vec<_>, Vec<_>) = lines.into_iter().unzip();
             let answers = answer(parsed);
             let (output, lines) = (&mut self.output, &mut self.lines);
             let write = || {
@@ -164,7 +156,7 @@ impl Batch {
             if self.lines == 1 { "" } else { "s" },
             counts.join(", "),
             operations as f64 / seconds.max(1e-9),
-            self.pool.current_num_threads(),
+            self.pool.threads(),
         );
     }
 }

@@ -3,11 +3,9 @@
 use core::fmt::Write as _;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
 
+use batch_verify::ThreadPool;
 use mldsa_core::zeroize_stack;
-use rayon::ThreadPool;
-use rayon::prelude::*;
 
 use crate::Status;
 use crate::batch::{BatchArgs, Style, print_error};
@@ -87,7 +85,7 @@ impl Args {
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let mut batch = args.batch.open(MAX_LINES, result_output())?;
     let (mut signed, mut keys, mut unusable) = (0, 0, 0);
-    let pool = Arc::clone(&batch.pool);
+    let pool = batch.pool.clone();
     batch.for_each_line(
         Style::Json,
         FIELDS,
@@ -166,7 +164,7 @@ fn answers(
     pool: &ThreadPool,
     lines: Vec<Result<(Set, SignLine), LineError>>,
 ) -> Vec<Result<Answer, LineError>> {
-    let size = lines.len().div_ceil(pool.current_num_threads());
+    let size = lines.len().div_ceil(pool.threads());
     let size = size.clamp(1, MAX_GROUP);
     let mut groups = Vec::new();
     for set in Set::ALL {
@@ -177,13 +175,13 @@ fn answers(
         let of_set: Vec<(usize, &SignLine)> = of_set.collect();
         groups.extend(of_set.chunks(size).map(|group| (set, group.to_vec())));
     }
-    let sign = |(set, group): (Set, Vec<(usize, &SignLine)>)| {
-        let (numbers, jobs): (Vec<_>, Vec<_>) = group.into_iter().unzip();
-        let answers = zeroize_stack::<ANSWER_STACK, _>(|| with_set!(set, P => sign::<P>(&jobs)));
+    let signed = pool.map(groups.len(), |n| {
+        let (set, group) = &groups[n];
+        let (numbers, jobs): (Vec<_>, Vec<_>) = group.iter().copied().unzip();
+        let answers = zeroize_stack::<ANSWER_STACK, _>(|| with_set!(*set, P => sign::<P>(&jobs)));
         numbers.into_iter().zip(answers)
-    };
-    let groups = groups.into_par_iter();
-    let mut signed: BTreeMap<_, _> = pool.install(|| groups.flat_map_iter(sign).collect());
+    });
+    let mut signed: BTreeMap<_, _> = signed.into_iter().flatten().collect();
     let lines = lines.into_iter().enumerate();
     lines
         .map(|(n, line)| {

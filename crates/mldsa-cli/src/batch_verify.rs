@@ -284,12 +284,12 @@ impl Verifiers {
                 .build()
                 .map_err(io::Error::other)
         }
-        let pool = ThreadPool::new(batch.pool.current_num_threads()).map_err(io::Error::other)?;
+        let pool = &batch.pool;
         Ok(Self {
             mode: args.mode,
-            ml_dsa_44: build(args, &pool)?,
-            ml_dsa_65: build(args, &pool)?,
-            ml_dsa_87: build(args, &pool)?,
+            ml_dsa_44: build(args, pool)?,
+            ml_dsa_65: build(args, pool)?,
+            ml_dsa_87: build(args, pool)?,
         })
     }
 
