@@ -9,11 +9,12 @@ use std::process::{Command, ExitCode};
 use public_api::tokens::Token;
 use public_api::{PublicApi, PublicItem};
 
-const CRATES: [&str; 5] = [
+const CRATES: [&str; 6] = [
     "batch-verify",
     "mladsa-aggregate",
     "mldsa-core",
     "mldsa-evm-precompile",
+    "mldsa-gpu",
     "mldsa-lowmem",
 ];
 
