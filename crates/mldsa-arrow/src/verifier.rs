@@ -7,7 +7,7 @@ use arrow_array::{BooleanArray, DictionaryArray, Int8Array, RecordBatch};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use batch_verify::{
     Accelerator, Backend, BatchVerifier, BuildError, Item, MlDsa44, MlDsa65, MlDsa87, Mu,
-    ParameterSet, Report, Threads, VerifierBuilder,
+    ParameterSet, Threads, VerifierBuilder,
 };
 
 use crate::bytes::Column;
@@ -151,7 +151,6 @@ impl Verifier {
     pub fn verify(&self, inputs: &Inputs<'_, Column<'_>>) -> Result<Verdicts, ColumnError> {
         let rows = Rows::new(inputs)?;
         let mut reasons = Vec::with_capacity(rows.count);
-        let mut report = Report::default();
         for start in (0..rows.count).step_by(CHUNK) {
             let end = rows.count.min(start + CHUNK);
             let mus: Vec<Option<Mu>> = (start..end).map(|row| rows.mu(row)).collect();
@@ -160,9 +159,9 @@ impl Verifier {
             let items: Vec<Result<(Set, Item<'_>), Reason>> = items.collect();
             reasons.extend(items.iter().map(|item| item.as_ref().err().copied()));
             let reasons = &mut reasons[start..];
-            verify_set(&self.ml_dsa_44, Set::MlDsa44, &items, &mut report, reasons);
-            verify_set(&self.ml_dsa_65, Set::MlDsa65, &items, &mut report, reasons);
-            verify_set(&self.ml_dsa_87, Set::MlDsa87, &items, &mut report, reasons);
+            verify_set(&self.ml_dsa_44, Set::MlDsa44, &items, reasons);
+            verify_set(&self.ml_dsa_65, Set::MlDsa65, &items, reasons);
+            verify_set(&self.ml_dsa_87, Set::MlDsa87, &items, reasons);
         }
         Ok(Verdicts::new(&reasons))
     }
@@ -173,7 +172,6 @@ fn verify_set<P: ParameterSet>(
     verifier: &BatchVerifier<P>,
     set: Set,
     items: &[Result<(Set, Item<'_>), Reason>],
-    report: &mut Report,
     reasons: &mut [Option<Reason>],
 ) {
     let of_set = || {
@@ -183,7 +181,7 @@ fn verify_set<P: ParameterSet>(
             _ => None,
         })
     };
-    let report = verifier.verify_batch_into(of_set().map(|(_, item)| item), report);
+    let report = verifier.verify_batch(of_set().map(|(_, item)| item));
     for ((n, _), verdict) in of_set().zip(report.verdicts()) {
         reasons[n] = verdict.err().map(Reason::Rejected);
     }

@@ -5,7 +5,8 @@ use mldsa_arrow::batch_verify::Context;
 use mldsa_arrow::{Column, ContextOf, Id, Inputs, KeyOf, KeyTable, MessageOf, Set, SetOf};
 use sha2::{Digest, Sha256};
 
-use crate::source::{self, Wanted};
+use crate::reading::Wanted;
+use crate::source;
 use crate::{Failure, named};
 
 #[derive(clap::Args, Debug)]

@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use csv_core::ReadRecordResult;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 
-use crate::source::{Read as Rows, Wanted};
+use crate::reading::{Read as Rows, Wanted};
 use crate::{Failure, named};
 
 /// Upper bound on the bytes of a line; a longer one is a malformed row.

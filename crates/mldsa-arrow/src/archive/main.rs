@@ -2,10 +2,11 @@
 
 #![forbid(unsafe_code)]
 
-mod columns;
+mod reading;
 mod lines;
-mod output;
 mod source;
+mod columns;
+mod output;
 mod state;
 mod summary;
 mod classes;

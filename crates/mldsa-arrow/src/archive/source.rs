@@ -15,27 +15,8 @@ use parquet::arrow::arrow_reader::{
 };
 
 use crate::lines::{Format, Lines};
+use crate::reading::{Read, Wanted};
 use crate::{Failure, named};
-
-/// Names of the columns that are read.
-pub(crate) struct Wanted<'a> {
-    /// Hex in files of text.
-    pub(crate) bytes: Vec<&'a str>,
-    pub(crate) texts: Vec<&'a str>,
-}
-
-impl<'a> Wanted<'a> {
-    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
-        self.bytes.iter().chain(&self.texts).copied()
-    }
-}
-
-/// Rows of a unit.
-pub(crate) struct Read {
-    pub(crate) batch: RecordBatch,
-    /// Rows of which nothing could be read; all their values are null.
-    pub(crate) malformed: Vec<bool>,
-}
 
 /// A file that could be opened.
 pub(crate) enum Source {

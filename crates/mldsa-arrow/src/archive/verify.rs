@@ -15,7 +15,8 @@ use mldsa_arrow::{KeyTable, Options, Verifier};
 
 use crate::columns::ColumnArgs;
 use crate::output::{self, Output};
-use crate::source::{self, Batches, Read, Unit};
+use crate::reading::Read;
+use crate::source::{self, Batches, Unit};
 use crate::state::State;
 use crate::summary::Summary;
 use crate::{Failure, Status, named, say};
