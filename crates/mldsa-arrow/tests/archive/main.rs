@@ -3,4 +3,5 @@
 mod damage;
 mod inputs;
 mod resume;
+mod sample;
 mod tool;
