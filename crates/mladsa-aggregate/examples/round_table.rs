@@ -41,6 +41,6 @@ fn main() {
         println!("{}", row(n, &[Honest], 10));
         println!("{}", row(n, &[Silent], 0));
         println!("{}", row(n, &[LeaderOnly], 0));
-        println!("{}", row(n, &Fault::KINDS, 10));
+        println!("{}", row(n, Fault::KINDS, 10));
     }
 }

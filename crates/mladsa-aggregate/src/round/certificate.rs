@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::committee::opening::AuthenticatedKey;
 use crate::committee::view::{CommitteeView, MAX_MEMBERS};
 use crate::error::{EncodingError, VerifyError};
 use crate::round::aggregate::Aggregate;
@@ -39,29 +40,33 @@ impl Certificate {
         &self.aggregate
     }
 
-    /// Authenticates the openings against the committee, and verifies the aggregate with them: see
-    /// [`Aggregate::verify`].
+    /// Authenticates the openings against the committee: the keys with which [`Aggregate::verify`]
+    /// verifies the aggregate alone.
     ///
     /// # Errors
     /// [`VerifyError::Committee`] for an opening that does not lead to the root of its member,
-    /// [`VerifyError::MissingKey`] unless there is one for each signer, and those of
-    /// [`Aggregate::verify`].
+    /// [`VerifyError::MissingKey`] unless there is one for each signer.
+    pub fn keys(&self, committee: &CommitteeView) -> Result<Vec<AuthenticatedKey>, VerifyError> {
+        let signers = self.aggregate.positions(committee)?;
+        if signers.len() != self.openings.len() {
+            return Err(VerifyError::MissingKey);
+        }
+        let openings = signers.into_iter().zip(self.openings());
+        let keys = committee.authenticate_each(self.aggregate.attempt_id(), openings);
+        Ok(keys.into_iter().collect::<Result<_, _>>()?)
+    }
+
+    /// Verifies the aggregate with [`Self::keys`].
+    ///
+    /// # Errors
+    /// Those of [`Self::keys`] and [`Aggregate::verify`].
     pub fn verify(
         &self,
         committee: &CommitteeView,
         task: &SigningTask,
     ) -> Result<Arc<Round>, VerifyError> {
-        let signers = self.aggregate.positions(committee)?;
-        if signers.len() != self.openings.len() {
-            return Err(VerifyError::MissingKey);
-        }
-        let openings = signers
-            .iter()
-            .copied()
-            .zip(self.openings.iter().map(Vec::as_slice));
-        let keys = committee.authenticate_each(self.aggregate.attempt_id(), openings);
-        let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
-        self.aggregate.verify(committee, &keys, task)
+        self.aggregate
+            .verify(committee, &self.keys(committee)?, task)
     }
 
     /// The openings in the order of the signers.

@@ -78,9 +78,11 @@ pub enum SessionEvent {
 ///
 /// **Claim.** Let faulty members have less than a third of the weight, let the others reach the
 /// threshold, and let the messages between honest members, or their repetitions, arrive within a
-/// part of the timeout. Let d be the number of faulty members and m the number of attempts that
-/// miss. Then every honest member has the certificate at the end of the (d + 1 + m)-th attempt that
-/// an honest member leads. With equal weights this is attempt 2 d + 1 + m at the latest:
+/// part of the timeout. Let d be the number of faulty members, s the number of those that split the
+/// honest ones by time (a message comes to some in the first half of the timeout, and to others in
+/// the second), and m the number of attempts that miss. Then every honest member has the certificate
+/// at the end of the (d + s + 1 + m)-th attempt that an honest member leads. With equal weights this
+/// is attempt 2 d + s + 1 + m at the latest; compare
 /// [`Epoch::attempts_for`](crate::Epoch::attempts_for). After a crash, a new session for the same
 /// task continues, because the journal admits no other messages. Safety depends on none of this.
 pub struct Session {
@@ -106,7 +108,8 @@ pub struct Session {
     keys: BTreeMap<MemberId, AuthenticatedKey>,
     // messages that were rejected in this attempt
     rejected: BTreeSet<(MessageKind, MemberId)>,
-    // members whose message of this kind, the first with late ones, came in the second half of the timeout
+    // members whose message of this kind, of the first step with late ones, came in the second half of
+    // the timeout
     late: Option<(MessageKind, BTreeSet<MemberId>)>,
     // number of attempts in which each member was silent or late, and members that are provably faulty
     silent: BTreeMap<MemberId, u32>,

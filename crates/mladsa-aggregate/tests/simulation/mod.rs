@@ -11,78 +11,14 @@ use mladsa_aggregate::*;
 use crate::committee::*;
 use crate::hostile;
 
+mod fault;
+mod patterns;
+
+pub use fault::Fault;
+use fault::Fault::*;
+pub use patterns::Patterns;
+
 pub const TIMEOUT: u64 = 400;
-
-/// What a member does with its messages. A faulty member runs the honest code otherwise.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Fault {
-    Honest,
-    /// Honest; loses its session at the first time and starts another one at the second, with its
-    /// journal.
-    Crash(u64, u64),
-    /// Sends nothing.
-    Silent,
-    /// Sends its messages to the leader of the attempt only; as a leader it is silent.
-    LeaderOnly,
-    /// Sends every message to all but the leader.
-    NotLeader,
-    /// Sends every message to all but one member.
-    AllButOne,
-    /// Sends every message to a half that it draws for each.
-    RandomHalf,
-    /// Sends every message to one member that it draws for each.
-    RandomOne,
-    /// Shows its opening to the leader only, and everything else to nobody.
-    OpeningToLeader,
-    /// Signs another hash of its commitment for half of the members.
-    TwoHashes,
-    /// Announces other signers to half of the members.
-    TwoAnnouncements,
-    /// Every message takes more than an attempt.
-    Slow,
-    /// Does not commit, so that it could see the commitments of the others before.
-    Grinding,
-    /// Does not reveal its commitment.
-    Withholding,
-    /// Sends wrong responses.
-    WrongResponse,
-    /// Opens its keys of all attempts at once, and does nothing else.
-    Ahead,
-    /// Sends the hash of its commitment at the last moment.
-    LastHash,
-    /// The same with its commitment.
-    LastCommitment,
-    /// Sends the hash to half of the members at the last moment, and to the others just in time.
-    SplitHash,
-}
-
-use Fault::*;
-
-impl Fault {
-    pub const KINDS: [Self; 17] = [
-        Silent,
-        LeaderOnly,
-        NotLeader,
-        AllButOne,
-        RandomHalf,
-        RandomOne,
-        OpeningToLeader,
-        TwoHashes,
-        TwoAnnouncements,
-        Slow,
-        Grinding,
-        Withholding,
-        WrongResponse,
-        Ahead,
-        LastHash,
-        LastCommitment,
-        SplitHash,
-    ];
-
-    pub fn is_honest(self) -> bool {
-        matches!(self, Honest | Crash(..))
-    }
-}
 
 /// Receiver, sender and bytes of a message.
 pub type Packet = (usize, usize, Arc<[u8]>);
@@ -368,16 +304,22 @@ impl Simulation {
     }
 
     /// The number of attempts that the claim admits: up to the one that is led by an honest member for
-    /// the (d + 1 + m)-th time, for d faulty members and m attempts that have missed.
+    /// the (d + 1 + m + s)-th time, for d faulty members, of which s split the others by the time of
+    /// a message, and m attempts that have missed.
     pub fn bound(&self) -> u64 {
         let faulty = self.faults.iter().filter(|fault| **fault != Honest).count();
+        let split = self
+            .faults
+            .iter()
+            .filter(|fault| **fault == SplitHash)
+            .count();
         let attempts = self.group.committee.epoch().attempts();
         let honest = |attempt: &u8| {
             let leader = self.leader(*attempt);
             leader.is_none_or(|leader| self.faults[leader] == Honest)
         };
         let mut led = (0..attempts).filter(honest);
-        led.nth(faulty + self.missed.len())
+        led.nth(faulty + split + self.missed.len())
             .map_or(u64::from(attempts), |last| u64::from(last) + 1)
     }
 
@@ -469,74 +411,4 @@ pub fn row(n: usize, faults: &[Fault], loss: u64) -> String {
         mean(&simulation.sent),
         mean(&simulation.received),
     )
-}
-
-/// Committees of the random patterns, which are made once: number of members and weights.
-pub struct Patterns(Vec<(Vec<u64>, Group)>);
-
-impl Patterns {
-    pub fn new() -> Self {
-        let weights: [&[u64]; 8] = [
-            &[1; 4],
-            &[1; 4],
-            &[1; 4],
-            &[1; 5],
-            &[1; 7],
-            &[2, 1, 1, 1],
-            &[3, 2, 2, 1],
-            &[6, 5, 4, 1, 1],
-        ];
-        let groups = weights.into_iter().map(|weights| {
-            // Enough for the bound, also with misses.
-            let group = group(weights, 32);
-            (weights.to_vec(), group)
-        });
-        Self(groups.collect())
-    }
-
-    /// A random pattern of faults, loss, repetition and forged messages. Returns the attempts, the
-    /// bound, and a description.
-    pub fn run(&mut self, seed: u64) -> (u64, u64, String) {
-        let mut random = seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1 << 63;
-        let mut draw = |bound: u64| {
-            draw(&mut random, 1 << 20);
-            self::draw(&mut random, bound)
-        };
-        let which = draw(self.0.len() as u64) as usize;
-        let (weights, group) = &self.0[which];
-        let n = weights.len();
-        let total: u64 = weights.iter().sum();
-        let mut left = (total - 1) / 3;
-        let mut faults = vec![Honest; n];
-        // Of one kind, or of all.
-        let one = (draw(3) == 0).then(|| Fault::KINDS[draw(17) as usize]);
-        for _ in 0..1 + draw(2 * n as u64) {
-            let at = draw(n as u64) as usize;
-            if faults[at] == Honest && weights[at] <= left {
-                faults[at] = one.unwrap_or(Fault::KINDS[draw(17) as usize]);
-                left -= weights[at];
-            }
-        }
-        // A member that restarts counts among the faulty ones.
-        let at = draw(n as u64) as usize;
-        if draw(4) == 0 && faults[at] == Honest && weights[at] <= left {
-            let lost = 1 + draw(2 * TIMEOUT);
-            faults[at] = Crash(lost, lost + 1 + draw(2 * TIMEOUT));
-        }
-        // With more loss, a repetition does not arrive in every attempt within a part of the timeout.
-        let loss = [0, 0, 10, 10, 20, 50][draw(6) as usize];
-        let (repeated, forging) = (100 * draw(3), draw(4) == 0);
-        let state = draw(1 << 40) | 1;
-        let text = format!("seed {seed}: {weights:?} {faults:?}, loss {loss}, forging {forging}");
-        let group = Group {
-            members: group.members.clone(),
-            committee: Arc::clone(&group.committee),
-            journals: Vec::new(),
-        };
-        let mut simulation = Simulation::of(group, &faults, loss, &seed.to_be_bytes());
-        (simulation.random, simulation.forging) = (state, forging);
-        simulation.repeated = repeated;
-        let attempts = simulation.run();
-        (attempts, simulation.bound(), text)
-    }
 }

@@ -15,14 +15,14 @@ use crate::simulation::*;
 #[test]
 fn every_honest_member_completes() {
     println!("{HEADER}");
-    for kind in Fault::KINDS {
+    for &kind in Fault::KINDS {
         println!("{}", row(4, &[kind], 0));
     }
     for (n, faults, loss) in [
         (4, &[Honest][..], 200),
         (7, &[Honest], 10),
-        (7, &Fault::KINDS, 100),
-        (16, &Fault::KINDS, 50),
+        (7, Fault::KINDS, 100),
+        (16, Fault::KINDS, 50),
     ] {
         println!("{}", row(n, faults, loss));
     }
@@ -68,11 +68,12 @@ fn signer_that_opens_to_the_leader_only_is_attributed() {
 }
 
 /// 300 of the random patterns of the example `round_table`: receivers chosen for each message, loss,
-/// repetition, reordering, forged messages, unequal weights.
+/// repetition, reordering, forged messages, unequal weights. In the last two an honest member was left
+/// out: it was late because it lacked the opening of a faulty one, or it had seen a miss before the others.
 #[test]
 fn random_faults_keep_the_bound() {
     let mut patterns = Patterns::new();
-    for seed in 1..=300 {
+    for seed in (1..=300).chain([8236, 21067]) {
         let (attempts, bound, text) = patterns.run(seed);
         assert!(attempts <= bound, "{attempts} of {bound} attempts: {text}");
     }

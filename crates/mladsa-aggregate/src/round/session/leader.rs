@@ -98,6 +98,10 @@ impl Session {
             .filter_map(|id| self.keys.get(id).cloned())
             .collect();
         if keys.len() < signers.len() {
+            // The leader has them: their senders have shown them to it alone.
+            for id in self.lacking_openings() {
+                self.note_time(MessageKind::Opening, id, now);
+            }
             return Ok(false);
         }
         if !is_leader {

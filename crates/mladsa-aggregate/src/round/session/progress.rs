@@ -24,6 +24,19 @@ pub(super) enum Step {
     Ended,
 }
 
+impl Step {
+    /// The kind of the messages that the step waits for.
+    pub(super) fn awaited_kind(&self) -> Option<MessageKind> {
+        match self {
+            Self::Opening => Some(MessageKind::Signers),
+            Self::Committing(..) => Some(MessageKind::CommitmentHash),
+            Self::Revealing(..) => Some(MessageKind::Commitment),
+            Self::Responding(_) => Some(MessageKind::Response),
+            Self::Ended => None,
+        }
+    }
+}
+
 impl Session {
     pub(super) fn attempt_id(&self) -> AttemptId {
         AttemptId {
@@ -61,7 +74,11 @@ impl Session {
                 continue;
             }
             let present = self.attempt;
-            self.inbox.retain(|(of, ..), _| *of >= present);
+            // Members that wait for the responses of the last attempt learn from them that it missed.
+            self.inbox.retain(|(of, kind, _), _| {
+                let is_last = *kind == MessageKind::Response && *of + 1 == present;
+                *of >= present || is_last
+            });
             self.schedule_requests(now);
             self.waits = 0;
             let opening = self.member.open(&self.committee, attempt, journal)?;
@@ -127,20 +144,28 @@ impl Session {
     /// than can be faulty are no cause: they waited for messages themselves.
     fn causes(&mut self, missing: &[MemberId]) -> BTreeSet<MemberId> {
         let missing: BTreeSet<_> = missing.iter().copied().collect();
-        let late = self.late.take().map(|(_, late)| late).unwrap_or_default();
-        // Late ones can be the cause of missing ones.
-        let sets = [late, missing];
+        let (kind, late) = self.late.take().unzip();
+        let late = late.unwrap_or_default();
+        // Late messages can be the cause of missing ones of later steps.
+        let sets = if kind < self.step.awaited_kind() {
+            [late, missing]
+        } else {
+            [missing, late]
+        };
         let few = |set: &BTreeSet<_>| self.committee.weight(set) <= self.committee.max_faulty();
         let causes = sets.into_iter().find(|set| !set.is_empty() && few(set));
         causes.unwrap_or_default()
     }
 
-    /// Notes the sender of a message that came late. Later messages of others can be late because of it.
+    /// Notes the sender of a message that came late. Messages of later steps can be late because of it.
     pub(super) fn note_time(&mut self, kind: MessageKind, id: MemberId, now: u64) {
         let is_late = |started: u64| now >= started.saturating_add(self.timeout / 2);
         if self.started.is_some_and(is_late) && id != *self.member.id() {
             let (first, ids) = self.late.get_or_insert_with(|| (kind, BTreeSet::new()));
-            if *first == kind {
+            if kind < *first {
+                (*first, *ids) = (kind, BTreeSet::new());
+            }
+            if kind == *first {
                 ids.insert(id);
             }
         }

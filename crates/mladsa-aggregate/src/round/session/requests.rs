@@ -42,16 +42,13 @@ impl Session {
         }
         let leader = self.leader();
         let missing = self.missing();
-        let (kind, lacking) = match &self.step {
-            Step::Opening => match self.lacking_openings() {
-                // The leader announces; a follower may lack openings of announced signers.
-                lacking if !lacking.is_empty() => (MessageKind::Opening, lacking),
-                _ => (MessageKind::Signers, leader.into_iter().collect()),
-            },
-            Step::Committing(..) => (MessageKind::CommitmentHash, missing.clone()),
-            Step::Revealing(..) => (MessageKind::Commitment, missing.clone()),
-            Step::Responding(_) => (MessageKind::Response, missing.clone()),
-            Step::Ended => return Ok(()),
+        let Some(awaited) = self.step.awaited_kind() else {
+            return Ok(());
+        };
+        // The leader announces; a follower may lack openings of announced signers.
+        let (kind, lacking) = match (&self.step, self.lacking_openings()) {
+            (Step::Opening, lacking) if !lacking.is_empty() => (MessageKind::Opening, lacking),
+            _ => (awaited, missing.clone()),
         };
         let request = self.request(kind, &lacking)?;
         let per_interval = self.ids.len().div_ceil(self.intervals());
@@ -165,19 +162,19 @@ impl Session {
             return;
         }
         if attempt.number < self.attempt {
-            return self.send_opening(from, now, events);
+            self.send_opening(from, now, events);
         }
         let body = request.body().split_first();
         let decoded = body.and_then(|(code, set)| {
             let set = SignerSet::from_bytes(set, self.ids.len()).ok()?;
             Some((MessageKind::from_code(*code)?, set))
         });
-        let Some((kind, set)) = decoded.filter(|_| attempt.number == self.attempt) else {
+        let Some((kind, set)) = decoded.filter(|_| attempt.number <= self.attempt) else {
             return;
         };
         let positions: Vec<_> = set.positions(self.ids.len()).collect();
         let ids = positions.iter().filter_map(|at| self.ids.get(*at));
-        let known = ids.filter_map(|id| self.inbox.get(&(self.attempt, kind, *id)));
+        let known = ids.filter_map(|id| self.inbox.get(&(attempt.number, kind, *id)));
         let answers: Vec<_> = known.map(|known| to(*from, known)).collect();
         if !answers.is_empty() && self.may_answer(from, kind, now) {
             events.extend(answers);
