@@ -6,7 +6,7 @@ use mldsa_core::{
     Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
     PreparedVerifyingKey, Randomness, SignJob, SigningKey, VerifyError, VerifyingKey,
     internals::{
-        JobMessage, Rejection, Secret, Verification, Zeroed, keygen_internal, keygen_many,
+        AttemptRejection, JobMessage, Secret, Verification, Zeroed, keygen_internal, keygen_many,
         sign_mu_observed, verify_lanes,
     },
 };
@@ -42,7 +42,7 @@ pub fn mean_attempts(inputs: &Inputs) -> f64 {
 
 /// Rejected attempts of each case. One more attempt succeeded.
 #[must_use]
-pub fn rejections(inputs: &Inputs) -> Vec<Vec<Rejection>> {
+pub fn rejections(inputs: &Inputs) -> Vec<Vec<AttemptRejection>> {
     match inputs.set {
         Set::MlDsa44 => rejections_of::<MlDsa44>(inputs),
         Set::MlDsa65 => rejections_of::<MlDsa65>(inputs),
@@ -50,7 +50,7 @@ pub fn rejections(inputs: &Inputs) -> Vec<Vec<Rejection>> {
     }
 }
 
-fn rejections_of<P: ParameterSet>(inputs: &Inputs) -> Vec<Vec<Rejection>> {
+fn rejections_of<P: ParameterSet>(inputs: &Inputs) -> Vec<Vec<AttemptRejection>> {
     let keys: Vec<_> = inputs
         .keys
         .iter()

@@ -34,7 +34,7 @@ pub use crate::ring::poly::{NttPoly, Poly};
 pub use crate::scheme::keygen::{check_expanded, keygen_internal};
 pub use crate::scheme::keygen::{check_secret_range, keygen_from_rho_p};
 pub use crate::scheme::keygen_many::keygen_many;
-pub use crate::scheme::sign::Rejection;
+pub use crate::scheme::sign::AttemptRejection;
 
 use crate::backend::Backend;
 use crate::error::SignError;
@@ -132,7 +132,7 @@ pub fn sign_mu_observed<P: ParameterSet>(
     mu: &Mu,
     randomness: Randomness<'_>,
     out: &mut [u8],
-    observe: &mut dyn FnMut(Rejection),
+    observe: &mut dyn FnMut(AttemptRejection),
 ) -> Result<(), SignError> {
     key.sign_mu_observed(mu, randomness, out, observe)
 }
@@ -148,7 +148,7 @@ pub fn sign_mu_encoded<P: ParameterSet>(
     mu: &Mu,
     randomness: Randomness<'_>,
     out: &mut P::SignatureBytes,
-    observe: &mut dyn FnMut(Rejection),
+    observe: &mut dyn FnMut(AttemptRejection),
 ) -> Result<(), SignError> {
     sign_expanded::<P>(
         Backend::detect(),

@@ -114,7 +114,7 @@ fn every_byte_of_a_signature_counts() {
 #[cfg(feature = "hazmat")]
 mod rejections {
     use super::*;
-    use mldsa_core::internals::{Rejection, sign_mu_observed};
+    use mldsa_core::internals::{AttemptRejection, sign_mu_observed};
 
     /// Rejections by algorithm 7 line 23 (z or r0), and by line 28 for ct0 and for hints.
     fn counts<P: ParameterSet>(seed: &str, mu: &str) -> [u32; 3] {
@@ -132,7 +132,7 @@ mod rejections {
 
     #[test]
     fn every_reason_to_reject() {
-        assert_eq!(Rejection::HintWeight as usize, 3);
+        assert_eq!(AttemptRejection::HintWeight as usize, 3);
         assert_eq!(
             counts::<MlDsa44>(
                 "5c624fcc1862452452d0c665840d8237f43108e5499edcdc108fbc49d596e4b7",

@@ -45,13 +45,13 @@ pub enum Progress {
     /// pass.
     Row(usize),
     /// The attempt was rejected.
-    Rejected(Rejection),
+    Rejected(AttemptRejection),
 }
 
 /// Reason for the rejection of an attempt: algorithm 7 lines 23 and 28. Public, as the number of
 /// attempts is. The checks run in the order of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Rejection {
+pub enum AttemptRejection {
     /// A coefficient of z is at least gamma1 - beta.
     Z,
     /// A low part of w - c s2 is at least gamma2 - beta.
@@ -68,7 +68,7 @@ pub(crate) type Watch<'a> = dyn FnMut(Progress, [&mut [u8]; 4]) -> ControlFlow<(
 
 /// Reason why an attempt gave no signature.
 enum AttemptError {
-    Rejected(Rejection),
+    Rejected(AttemptRejection),
     Failed(SignError),
 }
 
@@ -78,8 +78,8 @@ impl From<SignError> for AttemptError {
     }
 }
 
-impl From<Rejection> for AttemptError {
-    fn from(rejection: Rejection) -> Self {
+impl From<AttemptRejection> for AttemptError {
+    fn from(rejection: AttemptRejection) -> Self {
         Self::Rejected(rejection)
     }
 }
@@ -305,7 +305,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         }
         let ones = weight(hints.as_flattened());
         if declassify(ones as usize > p.omega, "hint weight verdict") {
-            return Err(Rejection::HintWeight.into());
+            return Err(AttemptRejection::HintWeight.into());
         }
         self.write_z(&c)?;
         declassify_in_place(self.z, "the finished signature");
@@ -315,13 +315,13 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     }
 
     #[inline(never)]
-    fn check_z(&self, c: &SparseChallenge) -> Result<(), Rejection> {
+    fn check_z(&self, c: &SparseChallenge) -> Result<(), AttemptRejection> {
         let p = &P::PARAMS;
         let mut row = wiped::<S::Row>();
         for (j, y) in self.z.chunks_exact(p.z_poly_len()).enumerate() {
             let s1 = self.key.row(p, j, row.expose_mut());
             if z_row_reaches(p, c, s1, y) {
-                return Err(Rejection::Z);
+                return Err(AttemptRejection::Z);
             }
         }
         Ok(())
@@ -378,13 +378,13 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
             }
             low_row(p.gamma2, self.acc);
             if self.subtract_cs2(c, i) {
-                return Err(Rejection::R0.into());
+                return Err(AttemptRejection::R0.into());
             }
             if !S::COMPUTES_T0 {
                 let mut t0 = wiped::<S::T0>();
                 let t0 = self.key.t0(p, i, self.acc, t0.expose_mut());
                 if hint_row(p, c, t0, self.acc, hints) {
-                    return Err(Rejection::Ct0.into());
+                    return Err(AttemptRejection::Ct0.into());
                 }
             }
         }
@@ -400,7 +400,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         for i in 0..P::K {
             self.load_low(i);
             if self.subtract_cs2(c, i) {
-                return Err(Rejection::R0.into());
+                return Err(AttemptRejection::R0.into());
             }
             self.store_low(i);
         }
@@ -430,7 +430,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
                 self.subtract_cs2(c, i);
             }
             if hint_row(p, c, t0, self.acc, hints) {
-                return Err(Rejection::Ct0.into());
+                return Err(AttemptRejection::Ct0.into());
             }
         }
         Ok(())

@@ -45,7 +45,7 @@ mod remote;
 mod attempt;
 mod signer;
 
-pub use crate::attempt::{Progress, Rejection};
+pub use crate::attempt::{AttemptRejection, Progress};
 pub use crate::error::{ReaderError, SignError};
 pub use crate::io::{Reader, Writer};
 pub use crate::key::{ExpandedSigningKey, PrivateKey, SigningKey};

@@ -98,7 +98,7 @@ where
         check_tier::<P, Balanced>(&case, &mut counts);
         check_tier::<P, CacheMatrix>(&case, &mut counts);
     }
-    assert!(counts[Rejection::Z as usize] > 0 && counts[Rejection::R0 as usize] > 0);
+    assert!(counts[AttemptRejection::Z as usize] > 0 && counts[AttemptRejection::R0 as usize] > 0);
 }
 
 #[test]

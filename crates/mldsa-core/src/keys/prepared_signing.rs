@@ -26,7 +26,7 @@ use crate::params::SEED_LEN;
 use crate::params::{ParameterSet, T0_POLY_LEN};
 use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::unpack_ntt;
-use crate::scheme::sign::{Rejection, Rows, SigningMaterial, sign_internal};
+use crate::scheme::sign::{AttemptRejection, Rows, SigningMaterial, sign_internal};
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Memory for [`SigningKey::prepare_in`]: 28, 47 or 79 KiB. Holds secrets from then on;
@@ -94,7 +94,7 @@ impl<P: ParameterSet> SignInto<P> for PreparedSigningKeyRef<'_, P> {
         mu: &Mu,
         randomness: Randomness<'_>,
         out: &mut [u8],
-        observe: &mut dyn FnMut(Rejection),
+        observe: &mut dyn FnMut(AttemptRejection),
     ) -> Result<(), SignError> {
         let backend = self.verifying_key.backend();
         let (inputs, check) = ((mu, randomness.rnd()), self.self_verification);
@@ -278,7 +278,7 @@ impl<P: ParameterSet> SignInto<P> for PreparedSigningKey<P> {
         mu: &Mu,
         randomness: Randomness<'_>,
         out: &mut [u8],
-        observe: &mut dyn FnMut(Rejection),
+        observe: &mut dyn FnMut(AttemptRejection),
     ) -> Result<(), SignError> {
         let key = self.as_prepared_ref();
         key.sign_mu_observed(mu, randomness, out, observe)

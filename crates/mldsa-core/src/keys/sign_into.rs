@@ -8,7 +8,7 @@ use crate::keys::signature::Signature;
 use crate::keys::verifying::VerifyingKey;
 use crate::memory::array::{Zeroed, sealed};
 use crate::params::ParameterSet;
-use crate::scheme::sign::Rejection;
+use crate::scheme::sign::AttemptRejection;
 
 /// Signing into a buffer of exactly `SIG_LEN` bytes, on every kind of signing key. The
 /// buffer holds no part of a signature after an error.
@@ -28,7 +28,7 @@ pub trait SignInto<P: ParameterSet>: sealed::Sealed {
         mu: &Mu,
         randomness: Randomness<'_>,
         out: &mut [u8],
-        observe: &mut dyn FnMut(Rejection),
+        observe: &mut dyn FnMut(AttemptRejection),
     ) -> Result<(), SignError>;
 
     /// Signs an externally computed message representative.

@@ -20,7 +20,7 @@ use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
 use crate::scheme::keygen::{check_expanded, keygen_internal};
 #[cfg(feature = "alloc")]
 use crate::scheme::keygen_many::{MAX_KEYS, keygen_many};
-use crate::scheme::sign::{Rejection, sign_expanded};
+use crate::scheme::sign::{AttemptRejection, sign_expanded};
 
 /// The `rnd` of algorithm 2.
 #[cfg(all(
@@ -355,7 +355,7 @@ impl<P: ParameterSet> SignInto<P> for SigningKey<P> {
         mu: &Mu,
         randomness: Randomness<'_>,
         out: &mut [u8],
-        observe: &mut dyn FnMut(Rejection),
+        observe: &mut dyn FnMut(AttemptRejection),
     ) -> Result<(), SignError> {
         let backend = self.verifying_key.backend;
         sign_expanded::<P>(

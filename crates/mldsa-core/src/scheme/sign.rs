@@ -20,7 +20,7 @@ use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 /// number of attempts is. An attempt that line 23 rejects for both of its conditions counts as
 /// [`R0`](Self::R0), which is checked first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Rejection {
+pub enum AttemptRejection {
     /// ||z|| >= gamma1 - beta.
     Z,
     /// ||LowBits(w - c s2)|| >= gamma2 - beta.
@@ -66,7 +66,7 @@ pub(crate) fn sign_expanded<P: ParameterSet>(
     rnd: &[u8; SEED_LEN],
     check_masks: bool,
     out: &mut [u8],
-    observe: &mut dyn FnMut(Rejection),
+    observe: &mut dyn FnMut(AttemptRejection),
 ) -> Result<(), SignError> {
     let mut a_hat = <P::Matrix<NttPoly>>::zeroed();
     let a_hat = a_hat.as_mut();
@@ -84,7 +84,7 @@ pub(crate) fn sign_expanded_in<P: ParameterSet>(
     (mu, rnd): (&Mu, &[u8; SEED_LEN]),
     check_masks: bool,
     out: &mut [u8],
-    observe: &mut dyn FnMut(Rejection),
+    observe: &mut dyn FnMut(AttemptRejection),
     a_hat: &mut [NttPoly],
 ) -> Result<(), SignError> {
     let p = &P::PARAMS;
@@ -129,7 +129,7 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     (mu, rnd): (&Mu, &[u8; SEED_LEN]),
     check_masks: bool,
     out: &mut [u8],
-    observe: &mut dyn FnMut(Rejection),
+    observe: &mut dyn FnMut(AttemptRejection),
 ) -> Result<(), SignError> {
     let _zeroize = ZeroizeKernelState::<4_096>(backend);
     let p = &P::PARAMS;
@@ -311,7 +311,7 @@ pub(super) fn respond(
     w: &mut [Poly],
     z: &mut [u8],
     hints: &mut [u8],
-) -> Result<(), Rejection> {
+) -> Result<(), AttemptRejection> {
     respond_low_bits(backend, p, key, c_hat, w)?;
     respond_z(backend, p, key, c_hat, y_hat, z)?;
     respond_hints(backend, p, key, c_hat, w, &mut y_hat[0], hints)
@@ -327,12 +327,12 @@ fn respond_z(
     c_hat: &NttPoly,
     y_hat: &[NttPoly],
     out: &mut [u8],
-) -> Result<(), Rejection> {
+) -> Result<(), AttemptRejection> {
     let rows = out.chunks_exact_mut(p.z_poly_len());
     for (i, (y_hat, out)) in y_hat.iter().zip(rows).enumerate() {
         let within = respond_row(backend, p, (key.s1, i), c_hat, y_hat, out);
         if declassify(!within, "z verdict of a row") {
-            return Err(Rejection::Z);
+            return Err(AttemptRejection::Z);
         }
     }
     Ok(())
@@ -386,12 +386,12 @@ fn respond_low_bits(
     key: &SigningMaterial<'_>,
     c_hat: &NttPoly,
     w: &mut [Poly],
-) -> Result<(), Rejection> {
+) -> Result<(), AttemptRejection> {
     let kernels = backend.kernels();
     for (w, s2_hat) in w.iter_mut().zip(key.s2_hat) {
         let within = (kernels.low_bits_row)(p.gamma2, p.gamma2 - p.beta(), c_hat, s2_hat, w);
         if declassify(!within, "r0 verdict of a row") {
-            return Err(Rejection::R0);
+            return Err(AttemptRejection::R0);
         }
     }
     Ok(())
@@ -408,7 +408,7 @@ fn respond_hints(
     w_minus_cs2: &[Poly],
     t0_hat: &mut NttPoly,
     hints: &mut [u8],
-) -> Result<(), Rejection> {
+) -> Result<(), AttemptRejection> {
     let kernels = backend.kernels();
     let (bitmaps, _) = hints.as_chunks_mut::<HINT_ROW_LEN>();
     for (i, (w_minus_cs2, bitmap)) in w_minus_cs2.iter().zip(bitmaps).enumerate() {
@@ -421,11 +421,11 @@ fn respond_hints(
         };
         let within = (kernels.hint_row)(p.gamma2, c_hat, t0_hat, w_minus_cs2, bitmap);
         if declassify(!within, "ct0 verdict of a row") {
-            return Err(Rejection::Ct0);
+            return Err(AttemptRejection::Ct0);
         }
     }
     if declassify(weight(hints) as usize > p.omega, "hint weight verdict") {
-        return Err(Rejection::HintWeight);
+        return Err(AttemptRejection::HintWeight);
     }
     Ok(())
 }

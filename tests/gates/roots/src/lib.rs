@@ -4,7 +4,7 @@
 #![no_std]
 #![allow(missing_docs)]
 
-use mldsa_core::internals::{self, Rejection};
+use mldsa_core::internals::{self, AttemptRejection};
 use mldsa_core::{Backend, Mu, ParameterSet, Randomness, SigningKey};
 use mldsa_lowmem::{
     ExpandedSigningKey, MlDsaSigner, SigningKey as SeedKey, Tier, Workspace, Writer,
@@ -44,7 +44,7 @@ macro_rules! set {
                 mu: &Mu,
                 hedge: Randomness<'_>,
                 out: &mut [u8],
-                observe: &mut dyn FnMut(Rejection),
+                observe: &mut dyn FnMut(AttemptRejection),
             ) -> bool {
                 internals::sign_mu_observed(key, mu, hedge, out, observe).is_ok()
             }

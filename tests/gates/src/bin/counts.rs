@@ -4,7 +4,7 @@
 
 use core::hint::black_box;
 
-use mldsa_core::internals::{self, Rejection, Zeroed};
+use mldsa_core::internals::{self, AttemptRejection, Zeroed};
 use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignJob,
@@ -97,7 +97,7 @@ fn accepted_at_once<P: ParameterSet>(key: &SigningKey<P>) -> Mu {
         .map(|n| Mu::from_bytes([n; 64]))
         .find(|mu| {
             let mut rejected = 0;
-            let mut observe = |_: Rejection| rejected += 1;
+            let mut observe = |_: AttemptRejection| rejected += 1;
             let signed = internals::sign_mu_observed(
                 key,
                 mu,

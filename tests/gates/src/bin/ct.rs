@@ -25,7 +25,7 @@ mod check {
     use std::sync::Mutex;
 
     use mldsa_core::internals::{
-        self, Permutation, Rejection, Zeroed, ct_check, field, pack, sample,
+        self, AttemptRejection, Permutation, Zeroed, ct_check, field, pack, sample,
     };
     use mldsa_core::{
         Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash,
@@ -272,7 +272,7 @@ mod check {
                 &case.mu,
                 Randomness::Deterministic,
                 signature.as_mut(),
-                &mut |rejection: Rejection| counts[rejection as usize] += 1,
+                &mut |rejection: AttemptRejection| counts[rejection as usize] += 1,
             );
             // The cases count z first and ours r0 first: line 23 rejects for both.
             let by_line = |[z, r0, ct0, hints]: [usize; 4]| [z + r0, ct0, hints];

@@ -1,6 +1,6 @@
 //! Interfaces that only `mldsa-core` has: its types, buffers and observer.
 
-use mldsa_core::internals::{self, Rejection, Zeroed, sign_mu_observed};
+use mldsa_core::internals::{self, AttemptRejection, Zeroed, sign_mu_observed};
 use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, Context, MessageError, Mu, ParameterSet, PreHash, PreHashed, Randomness, SignError,
@@ -137,9 +137,9 @@ fn rejections<P: ParameterSet>() {
             let mut counts = [0; 3];
             let mut observe = |rejection| {
                 counts[match rejection {
-                    Rejection::Z | Rejection::R0 => 0,
-                    Rejection::Ct0 => 1,
-                    Rejection::HintWeight => 2,
+                    AttemptRejection::Z | AttemptRejection::R0 => 0,
+                    AttemptRejection::Ct0 => 1,
+                    AttemptRejection::HintWeight => 2,
                 }] += 1;
             };
             let (mu, mut sig) = (Mu::from_bytes(row.mu), P::SignatureBytes::zeroed());
