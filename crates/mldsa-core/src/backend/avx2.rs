@@ -1,8 +1,30 @@
 //! AVX2, and BMI1 and BMI2 as every CPU with AVX2 has: Keccak in four lanes, transforms
 //! and products of eight coefficients at a time.
 //!
-//! Functions carry their `#[target_feature]`, as in `avx512.rs`. Derivations:
-//! `backend/ARITHMETIC.md`.
+//! Functions carry their `#[target_feature]`, as in `avx512.rs`.
+//!
+//! # Arithmetic
+//!
+//! 256 coefficients are 32 registers and there are sixteen: a transform passes through memory
+//! twice, eight registers at a time. The first pass has the levels of lengths 128, 64 and 32, the
+//! second the five others on 64 neighbouring coefficients. Verification under a prepared key stays
+//! in the order that results; such keys are kept in it, as `[block of 8][row][column]`, the t1
+//! column last.
+//!
+//! **Products by constants** are Shoup's in both directions, as in `avx512.rs`: on integers, so
+//! that secrets go through the same code.
+//!
+//! | value | bound |
+//! |---|---|
+//! | a transform | in B, out B + 10 q, any B below 2^31 - 10 q; in at most q, out at most B + 8 q + q/8: the quotients of small operands are nearly exact |
+//! | sum of products | signed, in 64 bits: any below 2^31 q = 256 q^2; 7 terms of `q * 11 q` and one of `9.2 q * 9 q` are below `160 q^2` |
+//! | after the reduction by 2^32 | `(-q, q)` |
+//! | inside the inverse transform | sums double at each level: at most `256 q < 2^31` |
+//! | out of it | `(-q/4, 5q/4)`, then canonical or centred; the scale 2^32/256 sits in the last level's factors |
+//!
+//! Nothing has to be reduced before a product, in the cold path too.
+//!
+//! **HighBits, MakeHint and UseHint** work on 16 bits as with AVX-512, LowBits on 32.
 #![allow(unsafe_code)]
 
 use super::cpu::Avx2;

@@ -4,7 +4,69 @@
 //! fewer features to one with more. Other code reaches them through the table, which is returned
 //! after detection only, and through the traits of `lanes/`, whose methods take a proof:
 //! [`Avx512`] or a register, which only code for this CPU makes.
-//! Derivations: `backend/ARITHMETIC.md`.
+//!
+//! # Arithmetic
+//!
+//! 256 coefficients are sixteen registers, so a transform is one load, eight levels and one store.
+//! The last four levels work inside registers after repacking pairs of them. The order that results
+//! is private. Prepared keys are kept in it, as `[block of 16][row][column]`, the t1 column last in
+//! each row.
+//!
+//! **Products by constants** are Shoup's: each `w`, centred, is stored with `w' = round(w 2^32 /
+//! q)`. With `t = floor(b w' / 2^32)` the result `b w - t q` is congruent to `b w`. For every `|b|
+//! < 2^31` it is in `(-q/4, 5q/4)`, because `|b w'/2^32 - b w/q| <= |b|/2^33 < 1/4`.
+//!
+//! | value | bound |
+//! |---|---|
+//! | `ntt_registers` | in B, out B + 10 q (eight levels of 5q/4), any B below 2^31 - 10 q |
+//! | z, c, t1 biased | `|v| < 11 q` plus 11 q: `(0, 22 q)`, below 2^28 |
+//! | c reduced (cold path) | `(3q/4, 9q/4)` |
+//! | product of two entries | `q * 22 q` or `9q/4 * 22 q`, below `49.5 q^2 < 2^52`: exact in the low half of IFMA |
+//! | sum of at most eight | `7 * 22 q^2 + 49.5 q^2 < 204 q^2 < 2^54` |
+//! | after the reduction by 2^32 | `[-q, q)`, since `204 q^2 / 2^32 < q` |
+//! | inside `inv_ntt_registers` | sums double at each level: at most `256 q < 2^31`; products of `|b| <= 2^n q` stay below `(1/2 + 3/4 2^n) q` |
+//! | out of it | `[0, q)`; the scale 2^32/256 sits in the last level's factors |
+//!
+//! In the cold path t1 stays unreduced and the challenge, of which there is one, is reduced
+//! instead. `canonical` needs no comparison: of `x`, `x + q` and `x - q` the wanted one is the
+//! smallest unsigned number.
+//!
+//! **The inverse transform** needs products only to stay below sums that double at every level, so
+//! an approximate quotient suffices: `t = round(b (w / q))` in single precision is off by at most
+//! `1/2 + |b| 3/4 / q`: three roundings of 2^-24 and the last. The rounding mode is part of the
+//! instructions (`{rn-sae}`). Only verification uses these products (`Nearest`), because no vendor
+//! promises what floating point takes. Secrets go through the same schedule with the products of
+//! the forward transform (`Shoup`). The last level multiplies unsigned numbers (256 q more makes
+//! them so) by 32-bit quotients; the rest is in `[0, 2q)`, and one subtraction ends it.
+//!
+//! **Secrets** (`secret_rows.rs`) have one entry for each row: commitment, response, low bits,
+//! hints, Power2Round. Rows of A and transformed secrets are in standard order; the two
+//! permutations of a pair of registers at each border are cheaper than a second layout. Products
+//! are signed and Montgomery's: `vpmuldq` takes the even lanes as they are.
+//!
+//! | value | bound |
+//! |---|---|
+//! | transformed s1, s2, t0, y, c | `|v| < 11 q`, not reduced |
+//! | row of A, at most seven terms | `7 q 11 q < 2^31 q` |
+//! | c s1 + y, c s2, c t0 | `121 q^2 + 11 q < 2^31 q` |
+//! | after the reduction by 2^32 | `(-q, q)` |
+//! | inside `inv_ntt_registers` with `Shoup` | sums double at each level, products in `(-q/4, 5q/4)`; out `[0, q)` |
+//!
+//! From `[0, q)` on nothing is centred. Let `x = z + bound - 1 mod q`, one addition and one
+//! unsigned minimum: then `|z| < bound` means `x <= 2 bound - 2`, and the field of z is a constant
+//! less x. With `x = t + 2^12 - 1`, t1 is the upper part of x, and the field of t0 its complemented
+//! lower part.
+//!
+//! All lanes go through all of it, and the verdict of a row is one comparison of a maximum, which
+//! passes the value barrier. The loops over the sixteen registers are unrolled
+//! (`for_each_register!`), because the compiler would keep the array of a loop in memory, secrets
+//! included.
+//!
+//! **UseHint** works on 16 bits, because 2 gamma2 is a multiple of 128. With `s = ceil(r / 128)`,
+//! r1 is s over 1488 or 4092, rounded, and r0 is positive where s exceeds that multiple. At the
+//! topmost residues r1 is taken before its wrap. There r0 is at most zero, as the special case of
+//! algorithm 36 requires. Wrapping is one byte permutation for 64 coefficients. Tested for every r
+//! and both hints.
 #![allow(unsafe_code)]
 
 use super::avx2;

@@ -2,8 +2,36 @@
 //! transforms and products of eight coefficients in two registers, Keccak in two lanes;
 //! and NEON with the instructions for SHA-3.
 //!
-//! Functions carry their `#[target_feature]`, as in `avx2.rs`. Derivations:
-//! `backend/ARITHMETIC.md`.
+//! Functions carry their `#[target_feature]`, as in `avx2.rs`.
+//!
+//! # Arithmetic
+//!
+//! Two registers of four coefficients take the place of one of AVX2's: what AVX2 does in halves of
+//! 128 bits is done in either, and exchanging halves costs nothing. So the schedules of the
+//! transforms, their orders and their tables (`backend/transform.rs`) serve both.
+//!
+//! **Products by constants** are Shoup's with another quotient: `w' = round(w 2^31 / q)`, and `t =
+//! round(b w' / 2^31)` is one instruction (`sqrdmulh`). With `w 2^31 = w' q + e`, `b w - t q` is
+//! `(b e + f q) / 2^31` where `-2^30 <= f < 2^30` and `|e| <= q / 2`. For every `|b| < 2^31` this
+//! is within `(-q, q)`. It takes three instructions for four coefficients.
+//!
+//! | value | bound |
+//! |---|---|
+//! | a transform | in B, out B + 8.1 q, any B below 2^31 - 10 q |
+//! | sum of products | signed, in 64 bits (`smlal`): any below 2^31 q = 256 q^2 |
+//! | after the reduction by 2^32 | `(-q, q)` |
+//! | inside the inverse transform | sums double at each level: at most `256 q < 2^31` |
+//! | out of it | `(-q, q)`, then canonical or centred |
+//!
+//! **HighBits** is a doubled product's upper half and a rounding shift, two instructions: `w1.rs`
+//! gives the reason why that is exact. UseHint rounds all coefficients and then the few hinted ones
+//! again, one by one.
+//!
+//! **Keccak.** Which form is best depends on the core (`backend/neon/tuning.rs`). Two states in
+//! vectors keep all 25 words in registers (`rounds.rs`, assembly); on Neoverse cores two more
+//! states run in scalar registers in parallel, and scalar code rotates late where logical
+//! instructions rotate an operand at no cost (`scalar.rs`). No measurement on an ARM CPU has
+//! confirmed the choices.
 #![allow(unsafe_code)]
 
 use super::cpu::{Neon, NeonSha3};
@@ -13,12 +41,12 @@ mod registers;
 #[path = "four/vector.rs"]
 mod vector;
 mod tuning;
-mod permutations;
 #[macro_use]
 mod scalar;
 mod rounds;
 #[path = "four/keccak.rs"]
 mod keccak;
+mod permutations;
 #[path = "eight/ntt.rs"]
 mod ntt;
 #[path = "four/sums.rs"]

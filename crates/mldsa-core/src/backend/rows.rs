@@ -3,11 +3,11 @@
 
 use core::marker::PhantomData;
 
-use super::Backend;
 use super::kernels::Kernels;
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::pack;
 use crate::error::VerifyError;
+use crate::hash::keccak::Permutation;
 use crate::lanes::interleaved::InterleavedHash;
 use crate::lanes::job::{CommitmentInputs, Job, JobKey};
 use crate::lanes::sponge::{Single, Widths};
@@ -18,7 +18,7 @@ use crate::ring::field::canonical;
 use crate::ring::poly::{NttPoly, Poly};
 
 /// A backend without an entry `verify`: fine kernels, and one state of Keccak.
-struct Rows<P>(Backend, PhantomData<P>);
+struct Rows<P>(&'static Kernels, Permutation, PhantomData<P>);
 
 impl<P> Clone for Rows<P> {
     fn clone(&self) -> Self {
@@ -41,7 +41,7 @@ impl<P> Widths for Rows<P> {
     }
 
     fn permute(self, state: &mut [u64; 25]) {
-        self.0.permutation().permute(state);
+        self.1.permute(state);
     }
 }
 
@@ -53,7 +53,7 @@ impl<P: ParameterSet> LaneBackend for Rows<P> {
         interleaved: &mut InterleavedHash<'_>,
     ) -> bool {
         let CommitmentInputs { p, parts, c } = *inputs;
-        let kernels = self.0.kernels();
+        let kernels = self.0;
         let mut z_c_hat = <P::VerifyRow<NttPoly>>::zeroed();
         let (z_hat, c_hat) = z_c_hat.as_mut().split_at_mut(p.l);
         for (z_hat, bytes) in z_hat.iter_mut().zip(parts.z.chunks_exact(p.z_poly_len())) {
@@ -87,11 +87,13 @@ impl<P: ParameterSet> LaneBackend for Rows<P> {
 // Not inlined: its frame is not for backends that have a body of their own.
 #[inline(never)]
 pub(crate) fn verify_by_rows<'a, P: ParameterSet>(
-    backend: Backend,
+    kernels: &'static Kernels,
+    permutation: Permutation,
     job: &dyn Fn(usize) -> Job<'a>,
     results: &mut [Result<(), VerifyError>],
 ) {
-    verify_internal::<_, 1>(Rows::<P>(backend, PhantomData), &P::PARAMS, job, results);
+    let rows = Rows::<P>(kernels, permutation, PhantomData);
+    verify_internal::<_, 1>(rows, &P::PARAMS, job, results);
 }
 
 /// Row `i` of A, followed by NTT(-t1[i] 2^13), so that one product of l + 1

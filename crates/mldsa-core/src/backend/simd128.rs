@@ -1,6 +1,20 @@
 //! simd128, WebAssembly's vectors of 128 bits: transforms and products of eight coefficients in two
 //! registers, Keccak in two lanes. A module has them or not: a host that lacks them refuses it as
-//! a whole. Derivations: `backend/ARITHMETIC.md`.
+//! a whole.
+//!
+//! # Arithmetic
+//!
+//! The files of `four`, which NEON uses, are written in the names of NEON's instructions.
+//! `simd128/registers.rs` gives each name its meaning in WebAssembly's. So both backends have the
+//! same schedules, orders and bounds.
+//!
+//! **Products by constants**: there is no instruction for the upper half of a product. Two products
+//! of 64 bits are rounded and their upper halves gathered, so the quotient is `round(w 2^32 / q)`
+//! and `t = round(b w' / 2^32)`. The result `(b e + f q) / 2^32` with `-2^31 <= f < 2^31` and `|e|
+//! <= q / 2` is within `(-3q/4, 3q/4)`.
+//!
+//! **Keccak**: a lone state occupies one lane of a register of two. A module cannot overwrite the
+//! registers of its host.
 #![allow(unsafe_code)]
 #![allow(
     unused_unsafe,

@@ -1,5 +1,9 @@
 //! Scalar SHAKE256 state interleaved with the vector permutation, which leaves scalar
 //! execution units idle. Public data.
+//!
+//! The permutation body is generic over its word, and a pair of words is a word: `(X8, u64)`
+//! permutes eight states in vector registers and a ninth in scalar ones. On Intel's cores groups of
+//! seven entries of A leave one of the eight lanes to the hash (`avx512/ninth_state.rs`).
 
 use crate::hash::keccak::Permutation;
 use crate::hash::transcript::{Context, mu_head};

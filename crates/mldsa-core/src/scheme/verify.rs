@@ -16,9 +16,10 @@ pub(crate) fn verify_jobs<'a, P: ParameterSet>(
     job: &dyn Fn(usize) -> Job<'a>,
     results: &mut [Result<(), VerifyError>],
 ) {
-    match backend.kernels().verify {
+    let kernels = backend.kernels();
+    match kernels.verify {
         Some(verify) => verify(&P::PARAMS, job, results),
-        None => verify_by_rows::<P>(backend, job, results),
+        None => verify_by_rows::<P>(kernels, backend.permutation(), job, results),
     }
 }
 

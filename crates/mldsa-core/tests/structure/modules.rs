@@ -64,14 +64,16 @@ fn declared(source: &Path, file: &Path, parent: &[String]) -> Vec<Vec<String>> {
     order
 }
 
-/// The file of a module. Modules of `avx2` and `neon` without a file of their own are
-/// compiled from `backend/eight` (attribute `path`).
+/// The file of a module. Modules of the backends without a file of their own are compiled from
+/// `backend/eight` or `backend/four` (attribute `path`).
 fn file_of(source: &Path, module: &[String]) -> PathBuf {
     let file = source.join(module.iter().collect::<PathBuf>().with_extension("rs"));
-    match (file.is_file(), module) {
-        (false, [.., name]) => source.join("backend/eight").join(name).with_extension("rs"),
-        _ => file,
-    }
+    let shared = ["backend/eight", "backend/four"].map(|folder| {
+        let name = module.last().map_or("lib", String::as_str);
+        source.join(folder).join(name).with_extension("rs")
+    });
+    let mut places = [file.clone()].into_iter().chain(shared);
+    places.find(|place| place.is_file()).unwrap_or(file)
 }
 
 /// The `crate::` and `super::` paths in the file of `module` outside comments, as full

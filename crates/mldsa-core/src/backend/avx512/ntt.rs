@@ -5,7 +5,7 @@
 //! is in `(-q/4, 5q/4)` for every `|b| < 2^31`, since `|b| * 0.5 / 2^32 < 1/4`.
 //! Those of the inverse need to be small only against sums that double at every
 //! level: on public data their quotients come from single precision ([`Nearest`]), on
-//! secrets from the same integers ([`Shoup`]). See `backend/ARITHMETIC.md`.
+//! secrets from the same integers ([`Shoup`]). Bounds: `avx512.rs`.
 //!
 //! The last four levels work inside registers; the order they leave the
 //! coefficients in is private to this backend ([`Order`]).
