@@ -1,6 +1,11 @@
 //! Simulation of sessions over a network in which messages are lost, repeated, delayed and reordered,
 //! and in which faulty members choose the receivers of each message.
-#![allow(unreachable_pub, dead_code, reason = "a module of several programs")]
+#![allow(
+    unreachable_pub,
+    dead_code,
+    unused_imports,
+    reason = "a module of several programs"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
