@@ -67,6 +67,10 @@ impl Backend {
         if let Some(backend) = of_environment() {
             return backend;
         }
+        // Not a search, so that a module does not hold what it never uses.
+        #[cfg(all(mldsa_simd, target_arch = "wasm32"))]
+        return Self(simd128::kernels());
+        #[cfg(not(all(mldsa_simd, target_arch = "wasm32")))]
         Self::available().last().unwrap_or(Self::PORTABLE)
     }
 
@@ -83,7 +87,7 @@ impl Backend {
             #[cfg(all(mldsa_simd, target_arch = "aarch64"))]
             neon::detect_sha3().map(Self),
             #[cfg(all(mldsa_simd, target_arch = "wasm32"))]
-            simd128::detect().map(Self),
+            Some(Self(simd128::kernels())),
         ]
         .into_iter()
         .flatten()

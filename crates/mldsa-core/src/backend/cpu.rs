@@ -25,6 +25,7 @@ macro_rules! cpu {
 
             /// Whether the CPU has the features and the operating system keeps the
             /// registers (XCR0).
+            #[cfg(not(target_arch = "wasm32"))]
             pub(super) fn is_detected() -> bool {
                 $detected
             }

@@ -68,9 +68,9 @@ mod tests;
 #[path = "eight/kernel_tests.rs"]
 mod kernel_tests;
 
-/// The table; a module that runs can use it.
-pub(super) fn detect() -> Option<&'static Kernels> {
-    Simd128::is_detected().then_some(&KERNELS)
+/// The table. A module that runs can use it.
+pub(super) fn kernels() -> &'static Kernels {
+    &KERNELS
 }
 
 impl Simd128 {

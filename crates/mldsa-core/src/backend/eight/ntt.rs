@@ -16,8 +16,39 @@ use crate::params::N;
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn ntt<O: Order>(mut load: impl FnMut(usize) -> Eight, out: &mut [i32; N]) {
+    if cfg!(target_arch = "wasm32") {
+        for n in 0..N / 8 {
+            put(out, n, load(n));
+        }
+        ntt_in_place::<O>(out);
+    } else {
+        levels::<O>(
+            #[inline(always)]
+            |_, n| load(n),
+            out,
+        );
+    }
+}
+
+/// Where programs are downloaded, one copy of the levels.
+#[inline(never)]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+fn ntt_in_place<O: Order>(poly: &mut [i32; N]) {
+    levels::<O>(
+        #[inline(always)]
+        |poly, n| get(poly, n),
+        poly,
+    );
+}
+
+/// The eight levels. `load` gets what is in `out`.
+#[inline]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+fn levels<O: Order>(mut load: impl FnMut(&[i32; N], usize) -> Eight, out: &mut [i32; N]) {
     for i in 0..4 {
-        let mut v = eight!(load, i, 4);
+        let mut v = eight!(|n| load(out, n), i, 4);
         outer_levels(&mut v);
         for (j, v) in v.into_iter().enumerate() {
             put(out, i + 4 * j, v);
@@ -45,11 +76,54 @@ pub(super) fn inv_ntt(
     finish: impl Fn(Eight) -> Eight,
     out: &mut [i32; N],
 ) {
+    if cfg!(target_arch = "wasm32") {
+        for n in 0..N / 16 {
+            let [a, b] = load(n);
+            put(out, 2 * n, a);
+            put(out, 2 * n + 1, b);
+        }
+        inv_ntt_in_place(out);
+        for n in 0..N / 8 {
+            put(out, n, finish(get(out, n)));
+        }
+    } else {
+        inverse_levels(
+            #[inline(always)]
+            |_, n| load(n),
+            finish,
+            out,
+        );
+    }
+}
+
+/// As [`ntt_in_place`].
+#[inline(never)]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+fn inv_ntt_in_place(poly: &mut [i32; N]) {
+    inverse_levels(
+        #[inline(always)]
+        |poly, n| [get(poly, 2 * n), get(poly, 2 * n + 1)],
+        #[inline(always)]
+        |v| v,
+        poly,
+    );
+}
+
+/// The eight levels. `load` gets what is in `out`.
+#[inline]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+fn inverse_levels(
+    mut load: impl FnMut(&[i32; N], usize) -> [Eight; 2],
+    finish: impl Fn(Eight) -> Eight,
+    out: &mut [i32; N],
+) {
     for (b, w) in Eight::TABLES.inverse_inner.iter().enumerate() {
-        let [v0, v1] = load(4 * b);
-        let [v2, v3] = load(4 * b + 1);
-        let [v4, v5] = load(4 * b + 2);
-        let [v6, v7] = load(4 * b + 3);
+        let [v0, v1] = load(out, 4 * b);
+        let [v2, v3] = load(out, 4 * b + 1);
+        let [v4, v5] = load(out, 4 * b + 2);
+        let [v6, v7] = load(out, 4 * b + 3);
         let mut v = [v0, v1, v2, v3, v4, v5, v6, v7];
         inverse_inner_levels(&mut v, w);
         for (j, v) in v.into_iter().enumerate() {
