@@ -374,6 +374,21 @@ step_go_arm64() {
     CGO_ENABLED=0 run go test -exec=qemu-aarch64 -tags=mldsa_purego ./...
 }
 
+# The JavaScript package, and the verifier for hosts of WebAssembly, with vectors.
+step_js() {
+    need node=nodejs npm=npm
+    targets wasm32-unknown-unknown wasm32-wasip1
+    for features in "" full; do
+        (cd js/wasm && run cargo clippy --locked --quiet --release --target wasm32-unknown-unknown --features "$features" -- -D warnings)
+    done
+    (cd js && run npm install --silent --no-audit --no-fund) || not_run "noble-post-quantum cannot be installed"
+    # A fifth of the cases that `npm test` compares with noble-post-quantum.
+    (cd js && run node build.mjs && MLDSA_NOBLE_CASES=200 run node --test test/)
+    export CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/tools/wasi.mjs" RUSTFLAGS=-Ctarget-feature=+simd128
+    run cargo test --locked --quiet --target wasm32-wasip1 -p mldsa-core --features unstable-internals --lib -- --nocapture backend::
+    run cargo run --locked --quiet --release --target wasm32-wasip1 -p batch-verify --example bft_round
+}
+
 # The first command of the README ends with status 0 and accepts every vote; the second example
 # rejects the forged ones.
 step_readme() {

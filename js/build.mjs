@@ -1,0 +1,41 @@
+// Builds the WebAssembly modules and puts them, compressed, into dist/*.js: node build.mjs
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { constants, deflateRawSync } from "node:zlib";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const target = process.env.CARGO_TARGET_DIR ?? join(here, "../target");
+mkdirSync(join(here, "dist"), { recursive: true });
+
+// Of a verifier the size matters, of everything else the speed.
+const SIMD = "-Ctarget-feature=+simd128";
+for (const [name, features, level, kinds] of [
+  ["verify", "", "z", { plain: "" }],
+  ["full", "full", "s", { plain: "", simd: SIMD }],
+]) {
+  const lines = [`// Made by build.mjs: WebAssembly, deflated, in base64.`];
+  for (const [kind, flags] of Object.entries(kinds)) {
+    execFileSync(
+      "cargo",
+      ["build", "--locked", "--quiet", "--release", "--target", "wasm32-unknown-unknown", "--features", features],
+      {
+        cwd: join(here, "wasm"),
+        stdio: "inherit",
+        env: {
+          ...process.env,
+          CARGO_TARGET_DIR: target,
+          CARGO_PROFILE_RELEASE_OPT_LEVEL: level,
+          RUSTFLAGS: `-Clink-arg=-zstack-size=524288 ${flags}`,
+        },
+      },
+    );
+    const wasm = readFileSync(join(target, "wasm32-unknown-unknown/release/mldsa_wasm.wasm"));
+    const deflated = deflateRawSync(wasm, { level: constants.Z_BEST_COMPRESSION });
+    lines.push(`export const ${kind} = "${deflated.toString("base64")}";`);
+    console.log(`${name} ${kind}: ${wasm.length} bytes, deflated ${deflated.length}`);
+  }
+  writeFileSync(join(here, "dist", `${name}.js`), lines.join("\n") + "\n");
+}

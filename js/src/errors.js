@@ -1,0 +1,52 @@
+/** Codes of the module's statuses (`wasm/src/status.rs`), by their number. */
+const CODES = [
+  "", "signature-length", "hint-encoding", "response-norm", "challenge-mismatch", "key-length", "secret-range",
+  "inconsistent-key", "context-length", "digest-length", "weak-hash", "unknown-hash", "signing-failed", "unknown-set",
+  "freed", "unknown-member", "length", "order", "memory", "internal",
+];
+
+/** Number of the last reason for which a signature is rejected, all others being errors of the caller. */
+const LAST_REASON = 4;
+
+/** An error with a `code` that names the reason. */
+export class MldsaError extends Error {
+  /** @param {string} code @param {string} [what] */
+  constructor(code, what) {
+    super(what ? `${what}: ${code}` : code);
+    this.name = "MldsaError";
+    this.code = code;
+  }
+}
+
+/** The result of a call that is not negative. Throws otherwise. */
+export function checked(result) {
+  if (result >= 0) return result;
+  throw new MldsaError(CODES[-result] ?? "internal");
+}
+
+/** `null` of a valid signature, or the reason. Throws an error of the caller. */
+export function verdict(result) {
+  return result < 0 && -result <= LAST_REASON ? CODES[-result] : (checked(result), null);
+}
+
+const typed = Object.getPrototypeOf(Uint8Array.prototype);
+const getter = (name) => Object.getOwnPropertyDescriptor(typed, name).get;
+const [tagOf, bufferOf, offsetOf, lengthOf] = [Symbol.toStringTag, "buffer", "byteOffset", "length"].map(getter);
+
+/**
+ * A view of the caller's bytes that none of its own properties can change. Throws if they are no
+ * `Uint8Array`, or one whose buffer was transferred away.
+ */
+export function bytes(value, what, length) {
+  if (tagOf.call(value) !== "Uint8Array") throw new MldsaError("type", `${what} is no Uint8Array`);
+  let view;
+  try {
+    view = new Uint8Array(bufferOf.call(value), offsetOf.call(value), lengthOf.call(value));
+  } catch {
+    throw new MldsaError("detached", what);
+  }
+  if (length !== undefined && view.length !== length) {
+    throw new MldsaError("length", `${what} has ${view.length} bytes, not ${length}`);
+  }
+  return view;
+}

@@ -1,0 +1,75 @@
+import type { Reason, Verifier, VerifyOptions } from "./verify.js";
+export { MldsaError } from "./verify.js";
+export type { Code, NamedHash, Reason, Verifier, VerifyOptions } from "./verify.js";
+
+export interface SignOptions extends VerifyOptions {
+  /** 32 random bytes in place of new ones, or `false` for a deterministic signature. */
+  readonly extraEntropy?: Uint8Array | false;
+}
+
+/** Memory of the module that is freed when the object is collected, or at once. Secrets in it are wiped. */
+export interface Owner {
+  /** Frees it. Later calls throw `freed`. */
+  free(): void;
+}
+
+/** A public key that is expanded once. 20, 36 or 64 KiB. */
+export interface PreparedVerifyingKey extends Owner {
+  verify(signature: Uint8Array, message: Uint8Array, options?: VerifyOptions): boolean;
+  explain(signature: Uint8Array, message: Uint8Array, options?: VerifyOptions): Reason | null;
+}
+
+/** A private key that is expanded once. */
+export interface PreparedSigningKey extends Owner {
+  readonly publicKey: Uint8Array;
+  sign(message: Uint8Array, options?: SignOptions): Uint8Array;
+}
+
+export interface Vote {
+  /** Number of the member, from 0 on. */
+  readonly member: number;
+  readonly message: Uint8Array;
+  readonly signature: Uint8Array;
+}
+
+/** Expanded public keys whose votes are verified together. */
+export interface Committee extends Owner {
+  /** Number of members. */
+  readonly length: number;
+  /** Returns `null` or a reason for each vote. A bad vote does not affect others. */
+  verify(votes: Iterable<Vote>): (Reason | null)[];
+}
+
+export interface Item {
+  readonly publicKey: Uint8Array;
+  readonly message: Uint8Array;
+  readonly signature: Uint8Array;
+}
+
+/** One parameter set, with the functions of noble-post-quantum. Private keys are in expanded form. */
+export interface Mldsa extends Verifier {
+  /** Makes a key pair of a seed of 32 bytes, or of a new one (FIPS 204 algorithms 1 and 6). */
+  keygen(seed?: Uint8Array): { publicKey: Uint8Array; secretKey: Uint8Array };
+  /** Checks a private key and returns its public key. */
+  getPublicKey(secretKey: Uint8Array): Uint8Array;
+  /** Signs (FIPS 204 algorithms 2 and 4). Checks the private key, which costs a key generation. */
+  sign(message: Uint8Array, secretKey: Uint8Array, options?: SignOptions): Uint8Array;
+  prepareVerifying(publicKey: Uint8Array): PreparedVerifyingKey;
+  /** Takes a private key in expanded form or its seed of 32 bytes. */
+  prepareSigning(secretKey: Uint8Array): PreparedSigningKey;
+  /** Expands the keys of a committee, whose votes are under one context. */
+  committee(publicKeys: Iterable<Uint8Array>, options?: VerifyOptions): Committee;
+  /** Returns `null` or a reason for each signature. A key that comes more than once is expanded once. */
+  verifyBatch(items: Iterable<Item>, options?: VerifyOptions): (Reason | null)[];
+}
+
+export const ml_dsa44: Mldsa;
+export const ml_dsa65: Mldsa;
+export const ml_dsa87: Mldsa;
+
+/** The WebAssembly module in use: with vectors where the host has them. */
+export const module: "simd" | "plain";
+/** Compiles one of the two modules. */
+export function load(kind: "simd" | "plain"): Promise<WebAssembly.Module>;
+/** Makes the parameter sets of a compiled module, with memory of their own. */
+export function fromModule(module: WebAssembly.Module): { ml_dsa44: Mldsa; ml_dsa65: Mldsa; ml_dsa87: Mldsa };

@@ -1,0 +1,189 @@
+// Wrong arguments get typed errors, and the module works afterwards.
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { test } from "node:test";
+import { fromModule, load, MldsaError, ml_dsa44 } from "../src/index.js";
+import { ml_dsa44 as small } from "../src/verify.js";
+import { Engine } from "../src/engine.js";
+
+const message = new Uint8Array(10);
+const key = ml_dsa44.keygen();
+const signature = ml_dsa44.sign(message, key.secretKey);
+const works = () => assert(ml_dsa44.verify(signature, message, key.publicKey) && small.verify(signature, message, key.publicKey));
+const fails = (step, code) => {
+  assert.throws(step, (error) => error instanceof MldsaError && error.code === code, code);
+  works();
+};
+const detached = () => {
+  const bytes = new Uint8Array(1312);
+  structuredClone(bytes, { transfer: [bytes.buffer] });
+  return bytes;
+};
+
+test("wrong types", () => {
+  for (const value of [undefined, null, 1, "text", [], {}, new ArrayBuffer(1312), new Uint16Array(656), new DataView(new ArrayBuffer(1312)), { length: 1312 }]) {
+    fails(() => ml_dsa44.verify(signature, message, value), "type");
+    fails(() => ml_dsa44.verify(value, message, key.publicKey), "type");
+    fails(() => ml_dsa44.verify(signature, value, key.publicKey), "type");
+    fails(() => ml_dsa44.sign(message, value), "type");
+    fails(() => ml_dsa44.sign(value, key.secretKey), "type");
+    fails(() => small.verify(signature, message, value), "type");
+    fails(() => ml_dsa44.prepareVerifying(value), "type");
+    if (value !== undefined) {
+      fails(() => ml_dsa44.keygen(value), "type");
+      fails(() => ml_dsa44.verify(signature, message, key.publicKey, { context: value }), "type");
+      fails(() => ml_dsa44.sign(message, key.secretKey, { extraEntropy: value }), "type");
+    }
+    fails(() => ml_dsa44.prehash(value), "unknown-hash");
+  }
+});
+
+test("wrong lengths", () => {
+  for (const length of [0, 1, 31, 33, 1311, 1313, 2419, 2421, 65536, 65537, 1 << 20]) {
+    const bytes = new Uint8Array(length);
+    fails(() => ml_dsa44.verify(signature, message, bytes), "length");
+    fails(() => ml_dsa44.sign(message, bytes), "length");
+    fails(() => ml_dsa44.keygen(bytes), "length");
+    fails(() => ml_dsa44.getPublicKey(bytes), "length");
+    fails(() => ml_dsa44.sign(message, key.secretKey, { extraEntropy: bytes }), "length");
+    assert.equal(ml_dsa44.explain(bytes, message, key.publicKey), "signature-length");
+    if (length > 255) fails(() => ml_dsa44.sign(message, key.secretKey, { context: bytes }), "context-length");
+  }
+});
+
+test("views that change under their owner", () => {
+  fails(() => ml_dsa44.verify(signature, message, detached()), "detached");
+  fails(() => ml_dsa44.verify(signature, detached(), key.publicKey), "detached");
+  fails(() => ml_dsa44.keygen(detached()), "detached");
+  // Own properties are not asked.
+  const liar = Uint8Array.from(key.publicKey);
+  Object.defineProperty(liar, "length", { get: () => { throw new Error("asked"); } });
+  Object.defineProperty(liar, "subarray", { value: () => "nothing" });
+  assert(ml_dsa44.verify(signature, message, liar));
+  // A hash that calls back, and takes the signature away.
+  const lent = Uint8Array.from(signature);
+  const hash = Object.assign(
+    () => {
+      works();
+      structuredClone(lent, { transfer: [lent.buffer] });
+      return new Uint8Array(32);
+    },
+    { oid: Uint8Array.of(6, 9, 96, 134, 72, 1, 101, 3, 4, 2, 1) },
+  );
+  assert(!ml_dsa44.prehash(hash).verify(lent, message, key.publicKey));
+  for (const digest of [new Uint8Array(31), new Uint8Array(64)]) {
+    fails(() => ml_dsa44.prehash(Object.assign(() => digest, { oid: hash.oid })).sign(message, key.secretKey), "digest-length");
+  }
+});
+
+test("hostile bytes", () => {
+  for (let n = 0; n < 300; n += 1) {
+    const bytes = Uint8Array.from(randomBytes(2560));
+    assert(!ml_dsa44.verify(bytes.subarray(0, 2420), message, bytes.subarray(0, 1312)));
+    assert.throws(() => ml_dsa44.sign(message, bytes), (error) => ["secret-range", "inconsistent-key"].includes(error.code));
+  }
+  const inconsistent = Uint8Array.from(key.secretKey);
+  inconsistent[2559] ^= 1;
+  fails(() => ml_dsa44.sign(message, inconsistent), "inconsistent-key");
+  works();
+});
+
+test("a message of 2^31 bytes", () => {
+  const long = new Uint8Array(2 ** 31);
+  fails(() => ml_dsa44.keygen(long), "length");
+  assert.equal(ml_dsa44.explain(long, message, key.publicKey), "signature-length");
+  const whole = ml_dsa44.sign(long.subarray(0, 200_001), key.secretKey, { extraEntropy: false });
+  assert(ml_dsa44.verify(whole, new Uint8Array(200_001), key.publicKey));
+  assert(!ml_dsa44.verify(whole, new Uint8Array(200_000), key.publicKey));
+});
+
+test("freed keys, and memory that grows between calls", () => {
+  const prepared = ml_dsa44.prepareVerifying(key.publicKey);
+  const signer = ml_dsa44.prepareSigning(key.secretKey);
+  assert.deepEqual(signer.publicKey, key.publicKey);
+  // Each of these keys takes 20 KiB or more: the memory has to grow, and views of it are detached.
+  const keys = Array.from({ length: 200 }, () => ml_dsa44.prepareVerifying(key.publicKey));
+  assert(prepared.verify(signer.sign(message), message));
+  for (const one of keys) one.free();
+  prepared.free();
+  prepared.free();
+  fails(() => prepared.verify(signature, message), "freed");
+  signer.free();
+  fails(() => signer.sign(message), "freed");
+});
+
+test("committees and batches", () => {
+  const keys = Array.from({ length: 5 }, (_, n) => ml_dsa44.keygen(new Uint8Array(32).fill(n)));
+  const context = Uint8Array.of(1, 2);
+  const committee = ml_dsa44.committee(keys.map((one) => one.publicKey), { context });
+  const votes = Array.from({ length: 20 }, (_, n) => {
+    const text = Uint8Array.of(n, 1, 2);
+    return { member: n % 5, message: text, signature: ml_dsa44.sign(text, keys[n % 5].secretKey, { context }) };
+  });
+  const expected = votes.map(() => null);
+  assert.deepEqual(committee.verify(votes), expected);
+  votes[3].signature[2419] = 255;
+  votes[9].message = new Uint8Array(70_000);
+  votes[11].signature = new Uint8Array(0);
+  votes[17].member = 0;
+  Object.assign(expected, { 3: "hint-encoding", 9: "challenge-mismatch", 11: "signature-length", 17: "challenge-mismatch" });
+  assert.deepEqual(committee.verify(votes), expected);
+  const items = votes.map(({ member, ...vote }) => ({ publicKey: keys[member].publicKey, ...vote }));
+  assert.deepEqual(ml_dsa44.verifyBatch(items, { context }), expected);
+  assert.deepEqual(ml_dsa44.verifyBatch(items.slice(0, 4), { context }), expected.slice(0, 4));
+  assert.deepEqual(committee.verify([]), []);
+  assert.deepEqual(ml_dsa44.verifyBatch([]), []);
+  for (const member of [-1, 5, 0.5, NaN, "0", 2 ** 32]) {
+    fails(() => committee.verify([{ ...votes[0], member }]), "unknown-member");
+  }
+  fails(() => ml_dsa44.committee([keys[0].publicKey, new Uint8Array(3)]), "length");
+  committee.free();
+  fails(() => committee.verify([]), "freed");
+});
+
+test("a trap ends one instance, and its keys", () => {
+  // Exports like those of the module, and one that traps.
+  const text = "AGFzbQEAAAABCAJgAAF/YAAAAwUEAAABAAUDAQACBygFBm1lbW9yeQIABGRhdGEAAAdtZXNzYWdlAAEEdHJhcAACA29uZQADChYEBABBAAsGAEGAgAQLAwAACwQAQQEL";
+  const engine = new Engine(new WebAssembly.Module(Buffer.from(text, "base64")));
+  const owned = engine.own({}, 0);
+  assert.equal(engine.put(Uint8Array.of(1, 2, 3)), 3);
+  assert.equal(owned.use(), 0);
+  assert.throws(() => engine.call("trap"), (error) => error instanceof MldsaError && error.code === "internal");
+  assert.throws(() => owned.use(), (error) => error.code === "freed");
+  owned.free();
+  assert.equal(engine.call("one"), 1);
+  assert.deepEqual(engine.take(3), new Uint8Array(3));
+});
+
+test("numbers of no key, no window and no order", async () => {
+  const engine = new Engine(await load("plain"));
+  for (const [name, ...numbers] of [["close", 7], ["close", -1], ["public_key", 45, 1312, 0], ["public_key", 44, 2 ** 31, 0], ["verify", 0, 1], ["message_start", 9, 9, 9], ["message_update", 2 ** 31], ["message_end"], ["sign", 1, 1], ["vote", 0, 0, 9000], ["committee_add", 3, 3], ["committee_verify", 0], ["private_part", 0, 0], ["private_key", 44, 31, 1, 0], ["message_digest", 0, 99, 2 ** 31, 2 ** 31]]) {
+    assert(engine.call(name, ...numbers) < 0, name);
+  }
+  assert.equal(engine.generation, 0);
+});
+
+test("secrets leave the memory", async () => {
+  const memories = [];
+  const { Instance } = WebAssembly;
+  WebAssembly.Instance = class extends Instance {
+    constructor(...values) {
+      super(...values);
+      memories.push(this.exports.memory);
+    }
+  };
+  const { ml_dsa65 } = fromModule(await load("plain"));
+  WebAssembly.Instance = Instance;
+  const seed = Uint8Array.from(randomBytes(32));
+  const pair = ml_dsa65.keygen(seed);
+  const entropy = Uint8Array.from(randomBytes(32));
+  const signer = ml_dsa65.prepareSigning(pair.secretKey);
+  const memory = () => Buffer.from(memories[0].buffer);
+  // K, 32 bytes of the private key that are not in the public one, and s1.
+  const parts = [pair.secretKey.subarray(32, 64), pair.secretKey.subarray(128, 192)];
+  assert(parts.every((part) => memory().includes(part)));
+  ml_dsa65.sign(message, pair.secretKey, { extraEntropy: entropy });
+  signer.sign(message, { extraEntropy: entropy });
+  signer.free();
+  for (const part of [seed, entropy, ...parts]) assert(!memory().includes(part));
+});
