@@ -260,8 +260,6 @@ impl OpenCl {
     }
 }
 
-const NOTHING: (c_uint, *const Handle) = (0, null());
-
 impl Driver for OpenCl {
     fn device(&self) -> &Device {
         &self.device
@@ -284,21 +282,20 @@ impl Driver for OpenCl {
         let bytes = bytes.max(16);
         let buffer = self.new_buffer(READ_WRITE_ON_HOST, bytes)?;
         self.buffers.push(buffer);
-        let (queue, mut code) = (self.queues[0], 0);
-        let (count, events) = NOTHING;
+        let (queue, mut code, none) = (self.queues[0], 0, null_mut());
         // SAFETY: the whole buffer; the call waits.
         let start = unsafe {
-            let code = &mut code;
-            (self.api.map)(
+            let (api, code) = (&self.api, &mut code);
+            (api.map)(
                 queue,
                 buffer,
                 1,
                 READ_WRITE,
                 0,
                 bytes,
-                count,
-                events,
-                null_mut(),
+                0,
+                null(),
+                none,
                 code,
             )
         };
@@ -320,51 +317,26 @@ impl Driver for OpenCl {
     }
 
     unsafe fn upload(&mut self, queue: usize, to: Memory, at: usize, from: *const [u8]) -> Done {
-        let (queue, to, (count, events)) = (self.queues[queue], to as Handle, NOTHING);
-        let len = from.len();
+        let (queue, to, none) = (self.queues[queue], to as Handle, null_mut());
+        let (len, from) = (from.len(), from.cast());
         // SAFETY: by the caller.
-        let code = unsafe {
-            (self.api.write)(
-                queue,
-                to,
-                0,
-                at,
-                len,
-                from.cast(),
-                count,
-                events,
-                null_mut(),
-            )
-        };
+        let code = unsafe { (self.api.write)(queue, to, 0, at, len, from, 0, null(), none) };
         check("clEnqueueWriteBuffer", code)
     }
 
     fn fill(&mut self, queue: usize, to: Memory, byte: u8, len: usize) -> Result<(), GpuError> {
-        let (queue, to, (count, events)) = (self.queues[queue], to as Handle, NOTHING);
-        let pattern = from_ref(&byte).cast();
+        let (queue, to, none) = (self.queues[queue], to as Handle, null_mut());
+        let byte = from_ref(&byte).cast();
         // SAFETY: the pattern is copied; the driver checks the length.
-        let code =
-            unsafe { (self.api.fill)(queue, to, pattern, 1, 0, len, count, events, null_mut()) };
+        let code = unsafe { (self.api.fill)(queue, to, byte, 1, 0, len, 0, null(), none) };
         check("clEnqueueFillBuffer", code)
     }
 
     unsafe fn download(&mut self, queue: usize, to: *mut [u8], from: Memory) -> Done {
-        let (handle, from, (count, events)) = (self.queues[queue], from as Handle, NOTHING);
-        let (len, mut event) = (to.len(), null_mut());
+        let (handle, from, mut event) = (self.queues[queue], from as Handle, null_mut());
+        let (len, to, event_to) = (to.len(), to.cast(), &mut event);
         // SAFETY: by the caller.
-        let code = unsafe {
-            (self.api.read)(
-                handle,
-                from,
-                0,
-                0,
-                len,
-                to.cast(),
-                count,
-                events,
-                &mut event,
-            )
-        };
+        let code = unsafe { (self.api.read)(handle, from, 0, 0, len, to, 0, null(), event_to) };
         check("clEnqueueReadBuffer", code)?;
         let before = core::mem::replace(&mut self.events[queue], event);
         if !before.is_null() {
@@ -394,21 +366,10 @@ impl Driver for OpenCl {
         }
         let local = kernel.threads(self.teams()) as usize;
         let global = groups as usize * local;
-        let (queue, (count, events)) = (self.queues[queue], NOTHING);
+        let (queue, zero, none) = (self.queues[queue], null(), null_mut());
         // SAFETY: by the caller.
-        let code = unsafe {
-            (self.api.run)(
-                queue,
-                handle,
-                1,
-                null(),
-                &global,
-                &local,
-                count,
-                events,
-                null_mut(),
-            )
-        };
+        let code =
+            unsafe { (self.api.run)(queue, handle, 1, zero, &global, &local, 0, null(), none) };
         check("clEnqueueNDRangeKernel", code)
     }
 

@@ -274,11 +274,12 @@ impl Worker {
         let (queue, block, n) = (lane.queue, order.block, order.slots);
         let from = block.bound - 8 * order.words;
         let len = 8 * order.words + n * order.stride;
-        let (count, bound, stride) = (W(n as u32), W(block.bound as u32), W(order.stride as u32));
-        let input = M(lane.input);
+        let [count, bound, stride] = [n, block.bound, order.stride].map(|word| W(word as u32));
+        let [mu, c_bits, w1, raw] = [lane.mu, lane.c_bits, lane.w1, lane.raw].map(M);
+        let [input, verdicts, zetas] = [lane.input, lane.verdicts, self.zetas].map(M);
+        let trs = M(self.trs[usize::from(order.table == Some(Table::Encoded))]);
         let (teams, driver) = (self.driver.teams() as usize, &mut self.driver);
         let groups = |n: usize, each: usize| n.div_ceil(each) as u32;
-        let trs = self.trs[usize::from(order.table == Some(Table::Encoded))];
         // SAFETY: the block is lent to this job until it is settled, and lost if that is before
         // the queue is idle. Lane and arguments are those of `open` and of the kernels.
         unsafe {
@@ -286,55 +287,30 @@ impl Worker {
             let filled = slice_from_raw_parts(block.start.as_ptr().add(from), len);
             driver.upload(queue, lane.input, from, filled)?;
             driver.fill(queue, lane.verdicts, POISON, n)?;
-            let arguments = [
-                count,
-                input,
-                bound,
-                stride,
-                M(trs),
-                M(lane.mu),
-                M(lane.c_bits),
-            ];
+            let arguments = [count, input, bound, stride, trs, mu, c_bits];
             driver.launch(queue, Kernel::Messages, groups(n, 64), &arguments)?;
-            let results = [M(lane.c_bits), M(lane.w1), M(lane.verdicts), M(self.zetas)];
             if order.table == Some(Table::Prepared) {
-                let [c_bits, w1, verdicts, zetas] = results;
                 let keys = M(self.prepared);
                 let arguments = [
                     count, input, bound, stride, keys, c_bits, w1, verdicts, zetas,
                 ];
                 driver.launch(queue, Kernel::LatticePrepared, groups(n, teams), &arguments)?;
             } else {
-                let (table, raw) = (M(self.encoded), M(lane.raw));
-                let [c_bits, w1, verdicts, zetas] = results;
-                let tile = layout.tile(n);
-                for first in (0..n).step_by(tile) {
-                    let items = tile.min(n - first);
-                    let total = items * layout.polynomials;
-                    let (first, items_word) = (W(first as u32), W(items as u32));
-                    let arguments = [first, W(total as u32), input, bound, stride, table, raw];
-                    driver.launch(queue, Kernel::Expand, groups(total, 32), &arguments)?;
+                let (table, tile) = (M(self.encoded), layout.tile(n));
+                for start in (0..n).step_by(tile) {
+                    let items = tile.min(n - start);
+                    let polys = items * layout.polynomials;
+                    let [first, count, total] = [start, items, polys].map(|word| W(word as u32));
+                    let arguments = [first, total, input, bound, stride, table, raw];
+                    driver.launch(queue, Kernel::Expand, groups(polys, 32), &arguments)?;
                     let arguments = [
-                        first, items_word, input, bound, stride, table, raw, c_bits, w1, verdicts,
-                        zetas,
+                        first, count, input, bound, stride, table, raw, c_bits, w1, verdicts, zetas,
                     ];
-                    driver.launch(
-                        queue,
-                        Kernel::LatticeEncoded,
-                        groups(items, teams),
-                        &arguments,
-                    )?;
+                    let groups = groups(items, teams);
+                    driver.launch(queue, Kernel::LatticeEncoded, groups, &arguments)?;
                 }
             }
-            let arguments = [
-                count,
-                input,
-                bound,
-                stride,
-                M(lane.mu),
-                M(lane.w1),
-                M(lane.verdicts),
-            ];
+            let arguments = [count, input, bound, stride, mu, w1, verdicts];
             driver.launch(queue, Kernel::Challenges, groups(n, 64), &arguments)?;
             let verdicts = slice_from_raw_parts_mut(block.verdicts.as_ptr(), n);
             driver.download(queue, verdicts, lane.verdicts)?;
