@@ -34,10 +34,12 @@ struct Slot<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> Slot<P> {
-    const EMPTY: Self = Self {
-        cached: OnceCell::new(),
-        mu: OnceCell::new(),
-    };
+    const fn new() -> Self {
+        Self {
+            cached: OnceCell::new(),
+            mu: OnceCell::new(),
+        }
+    }
 }
 
 impl<P: ParameterSet> Lanes<P> {
@@ -62,7 +64,7 @@ impl<P: ParameterSet> Lanes<P> {
         items: impl Iterator<Item = (usize, &'a Resolved<'a, P>)>,
         mut report: impl FnMut(usize, Verdict),
     ) {
-        let slots = [const { Slot::EMPTY }; MAX_CALL];
+        let slots = [const { Slot::new() }; MAX_CALL];
         let mut ready = slots.iter().zip(items).filter_map(|(slot, (index, item))| {
             let verification = self.verification(item, slot);
             let verification = verification.map_err(|reason| report(index, Err(reason)));
@@ -86,7 +88,7 @@ impl<P: ParameterSet> Lanes<P> {
 
     /// Verifies one item.
     pub(crate) fn verify_one(&self, item: &Resolved<'_, P>) -> Verdict {
-        let slot = Slot::EMPTY;
+        let slot = Slot::new();
         let verification = self.verification(item, &slot)?;
         let mut result = [Err(VerifyError::ChallengeMismatch)];
         verify_lanes(|_| verification, &mut result);
