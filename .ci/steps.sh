@@ -315,7 +315,12 @@ step_gpu() {
 }
 
 # Columns of Apache Arrow: every encoding against the verdicts of its rows; the program for archives.
-step_arrow() { run cargo test --locked -p mldsa-arrow --features archive; }
+step_arrow() {
+    run cargo test --locked -p mldsa-arrow --features archive
+    # The Python wheel.
+    gate python/test.sh
+    finish
+}
 
 # The C interface: header, examples, misuse under sanitizers and Valgrind, known answers, wiping.
 step_c() {

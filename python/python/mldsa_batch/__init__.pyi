@@ -1,0 +1,123 @@
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+Set = Literal["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"]
+
+class MlDsaError(ValueError):
+    """An argument is unusable."""
+
+class InvalidSignature(MlDsaError):
+    """The signature is rejected."""
+
+    reason: str
+    """A name in snake case, such as ``challenge_mismatch``."""
+
+class ArrowArray(Protocol):
+    """A record batch of any library, by the PyCapsule interface of Arrow."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+class PublicKey:
+    """A public key."""
+
+    @staticmethod
+    def from_bytes(encoded: bytes) -> PublicKey:
+        """Reads 1312, 1952 or 2592 bytes; the length tells the set."""
+    @staticmethod
+    def from_der(spki: bytes) -> PublicKey:
+        """Reads a SubjectPublicKeyInfo (RFC 9881)."""
+    @staticmethod
+    def from_pem(text: str) -> PublicKey: ...
+    @property
+    def set(self) -> Set: ...
+    @property
+    def prepared(self) -> bool: ...
+    def __bytes__(self) -> bytes: ...
+    def to_der(self) -> bytes: ...
+    def to_pem(self) -> str: ...
+    def prepare(self) -> PublicKey:
+        """Returns the expanded key, of 20, 36 or 64 KiB, which verifies faster."""
+    def verify(self, signature: bytes, message: bytes, context: bytes = b"") -> None:
+        """Raises InvalidSignature if the signature is rejected."""
+    def verify_mu(self, signature: bytes, mu: bytes) -> None:
+        """Verifies over a message representative, which must be computed from this key."""
+    def verify_prehashed(self, signature: bytes, hash: str, digest: bytes, context: bytes = b"") -> None:
+        """Verifies HashML-DSA, with a hash such as ``SHA2-512``."""
+
+class MuBuilder:
+    """The message representative of a message in pieces."""
+
+    def __init__(self, key: PublicKey, context: bytes = b"") -> None: ...
+    def update(self, piece: bytes) -> None: ...
+    def finish(self) -> bytes: ...
+
+class PrivateKey:
+    """A private key.
+
+    The memory of this object is wiped when it is freed. Seeds and encodings that enter or leave it are
+    objects of Python, which are never wiped.
+    """
+
+    @staticmethod
+    def generate(set: Set) -> PrivateKey: ...
+    @staticmethod
+    def from_seed(set: Set, seed: bytes) -> PrivateKey: ...
+    @staticmethod
+    def from_bytes(expanded: bytes) -> PrivateKey:
+        """Reads the expanded encoding of FIPS 204, with every check."""
+    @staticmethod
+    def from_der(pkcs8: bytes) -> PrivateKey:
+        """Reads PKCS#8 in the forms of RFC 9881."""
+    @staticmethod
+    def from_pem(text: str) -> PrivateKey: ...
+    @property
+    def set(self) -> Set: ...
+    def public_key(self) -> PublicKey: ...
+    def seed(self) -> bytes | None: ...
+    def to_der(self) -> bytes: ...
+    def to_pem(self) -> str: ...
+    def sign(self, message: bytes, context: bytes = b"", *, deterministic: bool = False) -> bytes:
+        """Signs, with fresh randomness unless ``deterministic`` is true."""
+    def sign_mu(self, mu: bytes, *, deterministic: bool = False) -> bytes: ...
+    def sign_prehashed(
+        self, hash: str, digest: bytes, context: bytes = b"", *, deterministic: bool = False
+    ) -> bytes: ...
+
+class Committee:
+    """Keys of one set that sign often under one context; they are expanded once."""
+
+    def __init__(self, keys: Sequence[bytes], context: bytes = b"") -> None: ...
+    def __len__(self) -> int: ...
+    def verify_many(
+        self, indices: Sequence[int], messages: Sequence[bytes], signatures: Sequence[bytes]
+    ) -> list[str | None]:
+        """Returns the reason of each rejected signature, and None for a valid one."""
+
+class Verifier:
+    """Verifies many signatures, and keeps the keys that sign often expanded."""
+
+    def __init__(self, *, threads: int | None = None, key_cache_bytes: int = ...) -> None: ...
+    def verify_many(
+        self,
+        keys: Sequence[bytes],
+        messages: Sequence[bytes],
+        signatures: Sequence[bytes],
+        context: bytes = b"",
+        *,
+        set: Set | None = None,
+    ) -> list[str | None]:
+        """Returns the reason of each rejected signature, and None for a valid one."""
+    def verify_batch(
+        self,
+        batch: ArrowArray,
+        *,
+        key: str = "key",
+        message: str = "message",
+        signature: str = "signature",
+        mu: str | None = None,
+        context: bytes = b"",
+        context_column: str | None = None,
+        set: Set | None = None,
+        set_column: str | None = None,
+    ) -> Any:
+        """Returns a record batch (PyCapsule interface) with the columns ``valid`` and ``reason``."""

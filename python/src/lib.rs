@@ -1,0 +1,39 @@
+//! The native module of the Python package `mldsa_batch`.
+
+mod columns;
+mod committee;
+mod errors;
+mod private;
+mod public;
+
+use pyo3::prelude::*;
+
+/// The context of calls that name none.
+const EMPTY: &[u8] = b"";
+
+/// The parameter sets, as one type.
+macro_rules! inside {
+    ($any:ident, $this:expr, $key:ident => $body:expr) => {
+        match $this {
+            $any::MlDsa44($key) => $body,
+            $any::MlDsa65($key) => $body,
+            $any::MlDsa87($key) => $body,
+        }
+    };
+}
+pub(crate) use inside;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("MlDsaError", py.get_type::<errors::MlDsaError>())?;
+    module.add(
+        "InvalidSignature",
+        py.get_type::<errors::InvalidSignature>(),
+    )?;
+    module.add_class::<public::PublicKey>()?;
+    module.add_class::<public::MuBuilder>()?;
+    module.add_class::<private::PrivateKey>()?;
+    module.add_class::<committee::Committee>()?;
+    module.add_class::<columns::Verifier>()
+}

@@ -1,0 +1,208 @@
+//! Public keys.
+
+use mldsa_core::spki::{DecodePublicKey, EncodePublicKey};
+use mldsa_core::{
+    MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreHashed, PreparedVerifyingKey, VerifyingKey,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::errors::{bad, context, hash, mu, rejected};
+use crate::inside;
+
+/// A key, and its expanded form.
+pub(crate) struct Keys<P: ParameterSet> {
+    pub(crate) plain: VerifyingKey<P>,
+    prepared: Option<PreparedVerifyingKey<P>>,
+}
+
+impl<P: ParameterSet> From<VerifyingKey<P>> for Box<Keys<P>> {
+    fn from(plain: VerifyingKey<P>) -> Self {
+        Box::new(Keys {
+            plain,
+            prepared: None,
+        })
+    }
+}
+
+pub(crate) enum Any {
+    MlDsa44(Box<Keys<MlDsa44>>),
+    MlDsa65(Box<Keys<MlDsa65>>),
+    MlDsa87(Box<Keys<MlDsa87>>),
+}
+
+#[pyclass(frozen, module = "mldsa_batch")]
+pub(crate) struct PublicKey(pub(crate) Any);
+
+fn set_name<P: ParameterSet>(_: &Keys<P>) -> &'static str {
+    P::NAME
+}
+
+#[pymethods]
+impl PublicKey {
+    #[staticmethod]
+    fn from_bytes(encoded: &[u8]) -> PyResult<Self> {
+        let key = match encoded.len() {
+            MlDsa44::PK_LEN => Any::MlDsa44(VerifyingKey::from_bytes(encoded).map_err(bad)?.into()),
+            MlDsa87::PK_LEN => Any::MlDsa87(VerifyingKey::from_bytes(encoded).map_err(bad)?.into()),
+            _ => Any::MlDsa65(VerifyingKey::from_bytes(encoded).map_err(bad)?.into()),
+        };
+        Ok(Self(key))
+    }
+
+    #[staticmethod]
+    fn from_der(spki: &[u8]) -> PyResult<Self> {
+        let read = VerifyingKey::from_public_key_der(spki).map(|key| Any::MlDsa44(key.into()));
+        let read = read.or_else(|_| {
+            VerifyingKey::from_public_key_der(spki).map(|key| Any::MlDsa87(key.into()))
+        });
+        let read = read.or_else(|_| {
+            VerifyingKey::from_public_key_der(spki).map(|key| Any::MlDsa65(key.into()))
+        });
+        read.map(Self).map_err(bad)
+    }
+
+    #[staticmethod]
+    fn from_pem(text: &str) -> PyResult<Self> {
+        let read = VerifyingKey::from_public_key_pem(text).map(|key| Any::MlDsa44(key.into()));
+        let read = read.or_else(|_| {
+            VerifyingKey::from_public_key_pem(text).map(|key| Any::MlDsa87(key.into()))
+        });
+        let read = read.or_else(|_| {
+            VerifyingKey::from_public_key_pem(text).map(|key| Any::MlDsa65(key.into()))
+        });
+        read.map(Self).map_err(bad)
+    }
+
+    #[getter]
+    fn set(&self) -> &'static str {
+        inside!(Any, &self.0, keys => set_name(keys))
+    }
+
+    #[getter]
+    fn prepared(&self) -> bool {
+        inside!(Any, &self.0, keys => keys.prepared.is_some())
+    }
+
+    fn __bytes__<'p>(&self, py: Python<'p>) -> Bound<'p, PyBytes> {
+        PyBytes::new(py, inside!(Any, &self.0, keys => keys.plain.as_ref()))
+    }
+
+    fn to_der<'p>(&self, py: Python<'p>) -> PyResult<Bound<'p, PyBytes>> {
+        let der = inside!(Any, &self.0, keys => keys.plain.to_public_key_der());
+        Ok(PyBytes::new(py, der.map_err(bad)?.as_bytes()))
+    }
+
+    fn to_pem(&self) -> PyResult<String> {
+        let ending = mldsa_core::pkcs8::LineEnding::LF;
+        inside!(Any, &self.0, keys => keys.plain.to_public_key_pem(ending)).map_err(bad)
+    }
+
+    fn prepare(&self) -> Self {
+        fn prepare<P: ParameterSet>(keys: &Keys<P>) -> Box<Keys<P>> {
+            Box::new(Keys {
+                plain: keys.plain.clone(),
+                prepared: Some(keys.plain.prepare()),
+            })
+        }
+        Self(match &self.0 {
+            Any::MlDsa44(keys) => Any::MlDsa44(prepare(keys)),
+            Any::MlDsa65(keys) => Any::MlDsa65(prepare(keys)),
+            Any::MlDsa87(keys) => Any::MlDsa87(prepare(keys)),
+        })
+    }
+
+    #[pyo3(signature = (signature, message, context = crate::EMPTY))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        signature: &[u8],
+        message: &[u8],
+        context: &[u8],
+    ) -> PyResult<()> {
+        let of = self::context(context)?;
+        let verify = || {
+            inside!(Any, &self.0, keys => match &keys.prepared {
+                Some(key) => key.verify_with_context(message, of, signature),
+                None => keys.plain.verify_with_context(message, of, signature),
+            })
+        };
+        py.detach(verify).map_err(|error| rejected(py, error))
+    }
+
+    fn verify_mu(&self, py: Python<'_>, signature: &[u8], mu: &[u8]) -> PyResult<()> {
+        let mu = self::mu(mu)?;
+        let verify = || {
+            inside!(Any, &self.0, keys => match &keys.prepared {
+                Some(key) => key.verify_mu(&mu, signature),
+                None => keys.plain.verify_mu(&mu, signature),
+            })
+        };
+        py.detach(verify).map_err(|error| rejected(py, error))
+    }
+
+    #[pyo3(signature = (signature, hash, digest, context = crate::EMPTY))]
+    fn verify_prehashed(
+        &self,
+        py: Python<'_>,
+        signature: &[u8],
+        hash: &str,
+        digest: &[u8],
+        context: &[u8],
+    ) -> PyResult<()> {
+        let (hash, of) = (self::hash(hash)?, self::context(context)?);
+        inside!(Any, &self.0, keys => {
+            let digest = PreHashed::new(hash, digest).map_err(bad)?;
+            let verify = || keys.plain.verify_prehashed(&digest, of, signature);
+            py.detach(verify).map_err(|error| rejected(py, error))
+        })
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        fn bytes(any: &Any) -> &[u8] {
+            inside!(Any, any, keys => keys.plain.as_ref())
+        }
+        bytes(&self.0) == bytes(&other.0)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let bytes: &[u8] = inside!(Any, &self.0, keys => keys.plain.as_ref());
+        // The first bytes are random.
+        bytes
+            .iter()
+            .take(8)
+            .fold(0, |hash, byte| hash << 8 | u64::from(*byte))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("PublicKey({})", self.set())
+    }
+}
+
+#[pyclass(module = "mldsa_batch")]
+pub(crate) struct MuBuilder(Option<mldsa_core::MuBuilder>);
+
+#[pymethods]
+impl MuBuilder {
+    #[new]
+    #[pyo3(signature = (key, context = crate::EMPTY))]
+    fn new(key: &PublicKey, context: &[u8]) -> PyResult<Self> {
+        let of = self::context(context)?;
+        let tr = inside!(Any, &key.0, keys => keys.plain.tr());
+        Ok(Self(Some(mldsa_core::MuBuilder::from_tr(tr, of))))
+    }
+
+    fn update(&mut self, py: Python<'_>, piece: &[u8]) -> PyResult<()> {
+        let mu = self
+            .0
+            .as_mut()
+            .ok_or_else(|| bad("the message has ended"))?;
+        py.detach(|| mu.update(piece));
+        Ok(())
+    }
+
+    fn finish<'p>(&mut self, py: Python<'p>) -> PyResult<Bound<'p, PyBytes>> {
+        let mu = self.0.take().ok_or_else(|| bad("the message has ended"))?;
+        Ok(PyBytes::new(py, mu.finish().as_bytes()))
+    }
+}

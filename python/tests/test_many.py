@@ -1,0 +1,139 @@
+"""Lists, committees and Arrow have the verdicts of single signatures."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pytest
+from cryptography.hazmat.primitives.asymmetric import mldsa
+
+from mldsa_batch import Committee, MlDsaError, PrivateKey, Verifier
+
+CONTEXT = b"app/v1"
+
+
+def spoiled(row, n):
+    """Each class of a bad row in turn, and valid ones between them."""
+    key, message, signature = row
+    return {
+        1: ((key[1:], message, signature), "public_key_length"),
+        3: ((key, message, signature[1:]), "signature_length"),
+        5: ((key, message, signature[:-1] + b"\xff"), "hint_encoding"),
+        7: ((key, message, signature[:64] + bytes(100) + signature[164:]), "response_norm"),
+        9: ((key, message + b"!", signature), "challenge_mismatch"),
+    }.get(n % 10, (row, None))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Rows signed by this package and by `cryptography`, and the reasons that they are to have."""
+    rows = []
+    for n in range(60):
+        message = b"message %d" % n
+        if n % 2 == 0:
+            key = PrivateKey.from_seed(["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"][n % 3], bytes([n % 4]) * 32)
+            row = bytes(key.public_key()), message, key.sign(message, CONTEXT)
+        else:
+            key = [mldsa.MLDSA44PrivateKey, mldsa.MLDSA65PrivateKey][n // 2 % 2].from_seed_bytes(bytes([n % 4]) * 32)
+            row = key.public_key().public_bytes_raw(), message, key.sign(message, CONTEXT)
+        rows.append(spoiled(row, n))
+    # Without a set, the length of a key tells it.
+    assert {reason for _, reason in rows} >= {None, "public_key_length", "challenge_mismatch"}
+    return rows
+
+
+def columns(rows):
+    return [list(column) for column in zip(*(row for row, _ in rows))]
+
+
+@pytest.mark.parametrize("threads", [None, 1, 3])
+def test_lists(rows, threads):
+    verifier = Verifier(threads=threads)
+    for _ in range(3):
+        assert verifier.verify_many(*columns(rows), CONTEXT) == [reason for _, reason in rows]
+    assert verifier.verify_many([], [], []) == []
+    with pytest.raises(MlDsaError, match='column "signatures" has 1 rows'):
+        verifier.verify_many([b""] * 2, [b""] * 2, [b""])
+    of_one_set = verifier.verify_many(*columns(rows), CONTEXT, set="ML-DSA-87")
+    assert set(of_one_set) >= {"public_key_length"} and of_one_set.count("public_key_length") > 20
+    with pytest.raises(MlDsaError):
+        verifier.verify_many([], [], [], set="ML-DSA-1")
+
+
+def test_zero_threads_are_refused():
+    with pytest.raises(MlDsaError):
+        Verifier(threads=0)
+
+
+def test_threads_share_a_verifier(rows):
+    verifier = Verifier()
+    with ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(verifier.verify_many, *columns(rows), CONTEXT) for _ in range(12)]
+        assert all(run.result() == [reason for _, reason in rows] for run in runs)
+
+
+BINARY = [
+    pa.binary(),
+    pa.large_binary(),
+    pa.binary_view(),
+    pa.dictionary(pa.int8(), pa.binary()),
+    pa.dictionary(pa.uint16(), pa.binary()),
+    pa.dictionary(pa.int64(), pa.large_binary()),
+]
+
+
+@pytest.mark.parametrize("kind", BINARY, ids=str)
+def test_arrow(rows, kind):
+    names = ["key", "message", "signature"]
+    arrays = [pa.array(column, pa.binary()) for column in columns(rows)]
+    if pa.types.is_dictionary(kind):
+        plain = [array.cast(kind.value_type).dictionary_encode() for array in arrays]
+        arrays = [
+            pa.DictionaryArray.from_arrays(array.indices.cast(kind.index_type), array.dictionary)
+            for array in plain
+        ]
+    else:
+        arrays = [array.cast(kind) for array in arrays]
+    batch = pa.record_batch(arrays, names=names)
+    for part in [batch, batch.slice(7, 20), batch.slice(0, 0)]:
+        offset = 7 if part.num_rows == 20 else 0
+        found = pa.record_batch(Verifier(threads=1).verify_batch(part, context=CONTEXT))
+        expected = [reason for _, reason in rows][offset : offset + part.num_rows]
+        assert found.column("reason").to_pylist() == expected
+        assert found.column("valid").to_pylist() == [reason is None for reason in expected]
+
+
+def test_nulls_and_names(rows):
+    keys, messages, signatures = columns(rows[:4])
+    batch = pa.record_batch(
+        {
+            "k": pa.array([None, *keys[1:]], pa.binary()),
+            "m": pa.array([messages[0], None, *messages[2:]], pa.binary()),
+            "s": pa.array([*signatures[:2], None, signatures[3]], pa.binary()),
+            "c": pa.array([CONTEXT] * 4, pa.binary()),
+            "n": pa.array(["ML-DSA-44", "ML-DSA-44", "ML-DSA-44", "ML-DSA-1"]),
+        }
+    )
+    names = dict(key="k", message="m", signature="s", context_column="c", set_column="n")
+    found = pa.record_batch(Verifier().verify_batch(batch, **names))
+    expected = ["missing_key", "missing_message", "missing_signature", "unknown_set"]
+    assert found.column("reason").to_pylist() == expected
+    with pytest.raises(MlDsaError, match='no column "key"'):
+        Verifier().verify_batch(batch)
+    with pytest.raises(MlDsaError, match='column "n" has type Utf8, expected Binary'):
+        Verifier().verify_batch(batch, key="n", message="m", signature="s")
+
+
+def test_committee():
+    private = [PrivateKey.from_seed("ML-DSA-44", bytes([n]) * 32) for n in range(5)]
+    committee = Committee([bytes(key.public_key()) for key in private], CONTEXT)
+    assert len(committee) == 5
+    signatures = [key.sign(b"block", CONTEXT) for key in private]
+    found = committee.verify_many([0, 1, 2, 7, 4], [b"block"] * 5, [*signatures[:2], signatures[3], *signatures[3:]])
+    assert found == [None, None, "challenge_mismatch", "unknown_member", None]
+    for call in [
+        lambda: Committee([]),
+        lambda: Committee([bytes(private[0].public_key())] * 2),
+        lambda: committee.verify_many([0], [], []),
+    ]:
+        with pytest.raises(MlDsaError):
+            call()
