@@ -5,7 +5,6 @@ use crate::backend::Backend;
 use crate::backend::kernels::Kernels;
 use crate::backend::matrix::MatrixRows;
 use crate::coding::encode::{SecretKeyParts, SecretKeyPartsMut};
-use crate::coding::pack;
 use crate::error::KeyError;
 use crate::hash::transcript::{self, ExpandedSeed};
 use crate::memory::array::Zeroed;
@@ -191,23 +190,78 @@ pub fn check_expanded<P: ParameterSet>(
     }
 }
 
+/// Returns zero if every code word of a row of s1 or s2 is valid: at most 4 for eta = 2, at most 8
+/// for eta = 4. Six bytes at a time, which hold 16 code words of 3 bits or 12 of 4.
+fn invalid_codes(eta: i32, row: &[u8]) -> u8 {
+    let mut invalid = 0;
+    for bytes in row.as_chunks::<6>().0.iter().chain(&rest(row)) {
+        let [a, b, c, d, e, f] = *bytes;
+        let codes = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
+        // The highest bit of a code word, and another one.
+        invalid |= match eta {
+            2 => (codes >> 2) & (codes | codes >> 1) & 0o1111_1111_1111_1111,
+            _ => (codes >> 3) & (codes | codes >> 1 | codes >> 2) & 0x1111_1111_1111,
+        };
+    }
+    invalid
+        .to_le_bytes()
+        .into_iter()
+        .fold(0, |bits, byte| bits | byte)
+}
+
+/// Returns the bytes after the last six, followed by zeros, which are valid code words.
+fn rest(row: &[u8]) -> [[u8; 6]; 1] {
+    let mut rest = [0; 6];
+    let bytes = row.as_chunks::<6>().1;
+    rest[..bytes.len()].copy_from_slice(bytes);
+    [rest]
+}
+
 /// Returns whether s1 and s2 are in [-eta, eta].
 ///
 /// # Errors
 /// [`KeyError::SecretRange`].
 pub fn check_secret_range(p: &Params, parts: &SecretKeyParts<'_>) -> Result<(), KeyError> {
-    let mut s = Secret::<Poly>::zeroed();
-    let mut in_range = true;
-    for packed in parts
-        .s1
-        .chunks_exact(p.eta_poly_len())
-        .chain(parts.s2.chunks_exact(p.eta_poly_len()))
-    {
-        in_range &= pack::unpack_eta(p.eta, packed, s.expose_mut());
-    }
+    let rows = parts.s1.chunks_exact(p.eta_poly_len());
+    let rows = rows.chain(parts.s2.chunks_exact(p.eta_poly_len()));
+    let invalid = rows.fold(0, |bits, row| bits | invalid_codes(p.eta, row));
+    let in_range = is_zero(invalid);
     if declassify(in_range, "verdict of a key import") {
         Ok(())
     } else {
         Err(KeyError::SecretRange)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coding::pack::unpack_eta;
+    use crate::ring::poly::Poly;
+
+    /// Every code word at every place, among valid ones, is judged as the decoder judges it.
+    #[test]
+    fn code_words_out_of_range_are_seen_at_every_place() {
+        for (eta, bits, code) in [(2, 3, 4), (4, 4, 8)] {
+            for place in 0..256 {
+                for word in 0..1 << bits {
+                    let mut row = [0; 128];
+                    let row = &mut row[..32 * bits];
+                    for n in 0..256 * bits {
+                        let is_word = n / bits == place;
+                        let bit = if is_word { word } else { code } >> (n % bits) & 1;
+                        row[n / 8] |= (bit as u8) << (n % 8);
+                    }
+                    let mut s = Poly::zeroed();
+                    let is_valid = unpack_eta(eta, row, &mut s);
+                    assert_eq!(is_valid, word <= 2 * eta);
+                    assert_eq!(
+                        invalid_codes(eta, row) == 0,
+                        is_valid,
+                        "{eta} {place} {word}"
+                    );
+                }
+            }
+        }
     }
 }

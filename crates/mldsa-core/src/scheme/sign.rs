@@ -13,7 +13,7 @@ use crate::memory::secret::{Secret, declassify, declassify_in_place};
 use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet, Params, SEED_LEN, T0_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
-use crate::scheme::keygen::unpack_ntt;
+use crate::scheme::keygen::{check_secret_range, unpack_ntt};
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Reason for the rejection of an attempt: algorithm 7 lines 23 and 28. Public, as the
@@ -92,18 +92,13 @@ pub(crate) fn sign_expanded_in<P: ParameterSet>(
         return Err(SignError::BufferLength);
     }
     let parts = SecretKeyParts::parse(p, sk).map_err(|_| SignError::Key)?;
+    check_secret_range(p, &parts).map_err(|_| {
+        drop(ZeroizeKernelState::<3_072>(backend));
+        SignError::Key
+    })?;
     let mut s2_hat = Secret::<P::Rows<NttPoly>>::zeroed();
     let s2_hat = s2_hat.expose_mut().as_mut();
-    // The rows of s1 are checked in the memory for s2, and transformed again when they are needed.
-    let mut in_range = true;
-    for row in parts.s1.chunks_exact(p.eta_poly_len()) {
-        in_range &= unpack_ntt(backend, p, row, &mut s2_hat[..1]);
-    }
-    in_range &= unpack_ntt(backend, p, parts.s2, s2_hat);
-    if !declassify(in_range, "verdict of a key import") {
-        drop(ZeroizeKernelState::<3_072>(backend));
-        return Err(SignError::Key);
-    }
+    unpack_ntt(backend, p, parts.s2, s2_hat);
     (backend.kernels().expand_a)(parts.rho, p.l, 0, a_hat);
     let material = SigningMaterial {
         k_seed: parts.k_seed,
