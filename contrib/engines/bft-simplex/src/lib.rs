@@ -6,13 +6,14 @@
 //! asserts its expected outcome and fails otherwise.
 
 mod attack;
+pub mod engine;
 mod members;
 mod metered;
 mod node;
 mod observer;
 mod options;
 mod simulator;
-mod tcp;
+pub mod tcp;
 
 use harness::{Row, Strategy, with_set};
 use mldsa_core::ParameterSet;

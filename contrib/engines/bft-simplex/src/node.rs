@@ -2,34 +2,26 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use commonware_actor::Feedback;
 use commonware_codec::{Encode as _, EncodeSize as _};
 use commonware_consensus::simplex::{
-    Config, Engine, Floor, ForwardPolicy, Plan, SkipBudget, SkipPolicy,
-    elector::RoundRobin,
+    Plan,
     scheme::Scheme,
     types::{Activity, Context},
 };
-use commonware_consensus::{
-    Automaton, CertifiableAutomaton, Relay, Reporter, Viewable as _,
-    types::{Epoch, ViewDelta},
-};
+use commonware_consensus::{Automaton, CertifiableAutomaton, Relay, Reporter, Viewable as _};
 use commonware_cryptography::{
     Hasher as _, Sha256, certificate, ed25519::PublicKey as Identity, sha256::Digest,
 };
 use commonware_p2p::{BlockedSubscription, Blocker, Receiver, Sender};
 use commonware_parallel::Strategy;
-use commonware_runtime::{
-    Clock, Handle, Metrics, Quota, Spawner, Storage, buffer::paged::CacheRef,
-};
-use commonware_utils::{
-    NZDuration, NZU16, NZU32, NZUsize,
-    channel::{fallible::OneshotExt as _, oneshot},
-};
+use commonware_runtime::{Clock, Handle, Metrics, Spawner, Storage};
+use commonware_utils::channel::{fallible::OneshotExt as _, oneshot};
 use rand_core::CryptoRng;
 
+use crate::engine::{self, Validator};
 use crate::observer::{Block, Event, Reports};
 
 /// Clock of the runtime; virtual in the simulator.
@@ -144,12 +136,6 @@ impl<B: Blocker<PublicKey = Identity>> Blocker for ReportingBlocker<B> {
     }
 }
 
-/// Message quota per peer and channel. The engine reserves memory for one burst of every peer, so
-/// memory use grows with the burst and with the square of the number of validators.
-pub(crate) fn quota() -> Quota {
-    Quota::per_second(NZU32!(4096)).allow_burst(NZU32!(128))
-}
-
 /// Starts the engine of one validator on its channels for votes, certificates and requests.
 pub(crate) fn start<E, S, B, T>(
     context: E,
@@ -168,41 +154,20 @@ where
     B: Blocker<PublicKey = Identity>,
     T: Strategy,
 {
-    let config = Config {
+    let validator = Validator {
         scheme,
-        elector: RoundRobin::<Sha256>::default(),
         blocker: ReportingBlocker {
             blocker,
             application: application.clone(),
         },
-        automaton: application.clone(),
-        relay: application.clone(),
         reporter: EngineReporter {
             application: application.clone(),
             scheme: PhantomData,
         },
-        track_historical_votes: false,
-        strategy,
         partition: format!("epoch-{}-validator-{}", application.epoch, application.node),
-        // Reserved in advance as well. The engine keeps messages that do not fit.
-        mailbox_size: NZUsize!(128),
-        epoch: Epoch::new(application.epoch),
-        floor: Floor::Genesis(Sha256::hash(&[&application.epoch.to_be_bytes()])),
-        replay_buffer: NZUsize!(1 << 20),
-        write_buffer: NZUsize!(1 << 20),
-        page_cache: CacheRef::new(NZU16!(16_384), NZUsize!(64)),
-        leader_timeout: Duration::from_secs(2),
-        certification_timeout: Duration::from_secs(4),
-        timeout_retry: Duration::from_secs(5),
-        fetch_timeout: NZDuration!(Duration::from_secs(2)),
-        fetch_retry_delay: Duration::from_millis(100),
-        view_retention: ViewDelta::new(10),
-        skip: SkipPolicy::Enabled {
-            timeout: Duration::from_secs(12),
-            budget: SkipBudget::Participants,
-        },
-        forward: ForwardPolicy::Disabled,
+        epoch: application.epoch,
+        genesis: Sha256::hash(&[&application.epoch.to_be_bytes()]),
+        application,
     };
-    let [votes, certificates, requests] = channels;
-    Engine::new(context, config).start(votes, certificates, requests)
+    engine::start(context, strategy, validator, channels)
 }

@@ -24,6 +24,7 @@ use mldsa_core::ParameterSet;
 
 use crate::Options;
 use crate::attack::Attack;
+use crate::engine;
 use crate::members::Members;
 use crate::metered::Metered;
 use crate::node::{self, Application};
@@ -290,7 +291,7 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
     async fn ends(&self, n: usize, epoch: u64) -> anyhow::Result<Ends> {
         let control = self.network.control(self.peers[n].clone());
         let register = async |channel| {
-            let ends = control.register(channel, node::quota()).await;
+            let ends = control.register(channel, engine::quota()).await;
             ends.map(|(sender, receiver)| (sender, Unshared(receiver)))
         };
         Ok([

@@ -1,0 +1,245 @@
+//! Sessions of one validator: one for each checkpoint, driven by messages and a clock.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+use std::{fs, io};
+
+use anyhow::Context as _;
+use mladsa_aggregate::{
+    Committee, Epoch, MasterSeed, Member, OneTimeKeyJournal, Recipient, Session, SessionEvent,
+    SigningTask,
+};
+
+use crate::block::name;
+use crate::options::Role;
+
+/// Message of a session: `BE64(epoch) || BE32(slot) || bytes`, and the validators that receive it.
+pub(crate) struct Outgoing {
+    pub(crate) to: Vec<usize>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+struct Running {
+    session: Session,
+    task: SigningTask,
+    committee: Arc<Committee>,
+    begun: Instant,
+    sent: usize,
+}
+
+/// One copy of the secrets of a validator. An honest validator has one.
+struct Store {
+    journal: OneTimeKeyJournal,
+    sessions: BTreeMap<(u64, u32), Running>,
+}
+
+pub(crate) struct Signing {
+    n: usize,
+    validators: usize,
+    seed: [u8; 32],
+    timeout: u64,
+    start: Instant,
+    directory: PathBuf,
+    copies: Vec<Store>,
+}
+
+impl Signing {
+    /// Opens the journals in the directory of validator `n`, or creates them.
+    pub(crate) fn open(
+        n: usize,
+        validators: usize,
+        role: Role,
+        directory: &Path,
+        timeout: u64,
+    ) -> anyhow::Result<Self> {
+        let seed = seed(n);
+        let copies = match role {
+            Role::Silent => 0,
+            Role::Honest => 1,
+            Role::Copied => 2,
+        };
+        let open = |copy| -> anyhow::Result<Store> {
+            let [log, mark] =
+                ["log", "mark"].map(|name| directory.join(format!("journal-{copy}.{name}")));
+            let seed = MasterSeed::from_bytes(&seed);
+            // A process that was killed before the mark was written has opened no key.
+            let journal = if mark.exists() {
+                OneTimeKeyJournal::open_files(&log, &mark, &seed)
+            } else {
+                OneTimeKeyJournal::create_files(&log, &mark, &seed)
+            };
+            Ok(Store {
+                journal: journal.with_context(|| format!("{}", log.display()))?,
+                sessions: BTreeMap::new(),
+            })
+        };
+        Ok(Self {
+            n,
+            validators,
+            seed,
+            timeout,
+            start: Instant::now(),
+            directory: directory.into(),
+            copies: (0..copies).map(open).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Begins the session of a checkpoint, if this validator is a member of its committee.
+    pub(crate) fn begin(
+        &mut self,
+        committee: &Arc<Committee>,
+        slot: u32,
+        payload: &[u8],
+    ) -> anyhow::Result<()> {
+        let own = name(self.n)?;
+        if !committee.members().any(|(id, _)| *id == own) {
+            return Ok(());
+        }
+        let epoch = committee.epoch();
+        let member = Arc::new(member(self.n, &self.seed, epoch)?);
+        for (number, copy) in self.copies.iter_mut().enumerate() {
+            // The second copy of an equivocating validator decides something else.
+            let payload = [payload, &vec![0; number]].concat();
+            let task = SigningTask::decision(slot, &payload);
+            let (member, committee) = (Arc::clone(&member), Arc::clone(committee));
+            let running = Running {
+                session: Session::new(member, Arc::clone(&committee), task.clone(), self.timeout),
+                task,
+                committee,
+                begun: Instant::now(),
+                sent: 0,
+            };
+            copy.sessions.insert((epoch.number(), slot), running);
+        }
+        publish(
+            &self.directory,
+            &format!("{}-{slot}.begun", epoch.number()),
+            b"",
+        )?;
+        Ok(())
+    }
+
+    /// Passes a message of validator `from` to its session.
+    pub(crate) fn receive(&mut self, from: usize, bytes: &[u8]) -> anyhow::Result<Vec<Outgoing>> {
+        let Some((epoch, rest)) = bytes.split_first_chunk() else {
+            return Ok(Vec::new());
+        };
+        let Some((slot, message)) = rest.split_first_chunk() else {
+            return Ok(Vec::new());
+        };
+        let at = (u64::from_be_bytes(*epoch), u32::from_be_bytes(*slot));
+        let (now, sender) = (self.now(), name(from)?);
+        self.each(|copy, handle| {
+            if let Some(running) = copy.sessions.get_mut(&at) {
+                let journal = &mut copy.journal;
+                let events = running.session.receive(&sender, message, now, journal);
+                handle(at, running, events?)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Advances the clocks of all sessions.
+    pub(crate) fn tick(&mut self) -> anyhow::Result<Vec<Outgoing>> {
+        let now = self.now();
+        self.each(|copy, handle| {
+            for (at, running) in &mut copy.sessions {
+                let events = running.session.tick(now, &mut copy.journal);
+                handle(*at, running, events?)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Runs `input` for each copy, and handles the events of its sessions.
+    fn each(
+        &mut self,
+        input: impl Fn(
+            &mut Store,
+            &mut dyn FnMut((u64, u32), &mut Running, Vec<SessionEvent>) -> anyhow::Result<()>,
+        ) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Vec<Outgoing>> {
+        let (n, validators, copies) = (self.n, self.validators, self.copies.len());
+        let (directory, mut outgoing) = (&self.directory, Vec::new());
+        for (number, copy) in self.copies.iter_mut().enumerate() {
+            input(copy, &mut |at, running, events| {
+                for event in events {
+                    match event {
+                        SessionEvent::Send { to, message } => {
+                            // Each copy of an equivocating validator shows itself to its part of the
+                            // others.
+                            let mut receivers = Vec::new();
+                            for other in (0..validators).filter(|other| *other != n) {
+                                let receives = match to {
+                                    Recipient::All => true,
+                                    Recipient::Member(id) => id == name(other)?,
+                                };
+                                if receives && other % copies == number {
+                                    receivers.push(other);
+                                }
+                            }
+                            running.sent += receivers.len() * message.len();
+                            let (epoch, slot) = (at.0.to_be_bytes(), at.1.to_be_bytes());
+                            outgoing.push(Outgoing {
+                                to: receivers,
+                                bytes: [&epoch[..], &slot, &message].concat(),
+                            });
+                        }
+                        SessionEvent::Completed(certificate) if number == 0 => {
+                            let cost =
+                                format!("{} {}", running.begun.elapsed().as_millis(), running.sent);
+                            let checkpoint = format!("{}-{}", at.0, at.1);
+                            publish(directory, &format!("{checkpoint}.cost"), cost.as_bytes())?;
+                            let payload = format!("{checkpoint}.payload");
+                            publish(directory, &payload, running.task.payload())?;
+                            let committee = format!("{}.committee", at.0);
+                            publish(directory, &committee, &running.committee.to_bytes())?;
+                            let bytes = certificate.to_bytes();
+                            publish(directory, &format!("{checkpoint}.certificate"), &bytes)?;
+                        }
+                        SessionEvent::Equivocation(evidence) => {
+                            let file = format!("{}-{}.evidence", at.0, at.1);
+                            publish(directory, &file, &evidence.to_bytes())?;
+                        }
+                        SessionEvent::InvalidContribution(id) => {
+                            publish(
+                                directory,
+                                &format!("{}-{}.blamed", at.0, at.1),
+                                id.as_bytes(),
+                            )?;
+                        }
+                        SessionEvent::Failed(error) if copies == 1 => return Err(error.into()),
+                        _ => {}
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(outgoing)
+    }
+}
+
+/// Master seed of validator `n`. It is fixed, so that the processes need no setup: an example.
+pub(crate) fn seed(n: usize) -> [u8; 32] {
+    let mut seed = [0x5a; 32];
+    seed[..8].copy_from_slice(&(n as u64).to_be_bytes());
+    seed
+}
+
+/// Validator `n` in an epoch.
+pub(crate) fn member(n: usize, seed: &[u8; 32], epoch: &Arc<Epoch>) -> anyhow::Result<Member> {
+    Ok(Member::new(name(n)?, MasterSeed::from_bytes(seed), epoch)?)
+}
+
+/// Writes a file that appears with its whole content.
+pub(crate) fn publish(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let staged = directory.join("staged");
+    fs::write(&staged, bytes)?;
+    fs::rename(staged, directory.join(name))
+}
