@@ -1,6 +1,6 @@
 //! Stack and heap: `figures/stack.tsv` holds the depth of every operation on every
 //! backend: unoptimised, in cargo's default release profile, and in one codegen
-//! unit. A run may not exceed it by more than [`TOLERANCE`]; `--bless` records new
+//! unit. A run may not exceed it by more than [`tolerance`]; `--bless` records new
 //! figures, and the commit says why. Backends that the CPU lacks are not run.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,6 @@ use mldsa_core::Backend;
 
 use crate::{Verdict, build, cargo, compiler, heading, recorded, root, succeed};
 
-const TOLERANCE: usize = 256;
 const FIGURES: &str = "tests/gates/figures/stack.tsv";
 
 /// The part of a thread of 128 KiB that is left for an operation: its own start and
@@ -165,6 +164,12 @@ fn check(bless: bool) -> Result<Verdict, String> {
     }
 }
 
+/// Returns by how many bytes a depth may exceed its record: 256, and one part in 128 of it. Deep
+/// operations move more, on CPUs too whose figures cannot be recorded where the change is made.
+fn tolerance(recorded: usize) -> usize {
+    256 + recorded / 128
+}
+
 fn compare(known: &Depths, measured: &Depths) -> Vec<String> {
     let mut complaints = Vec::new();
     for (name, depths) in measured {
@@ -173,7 +178,7 @@ fn compare(known: &Depths, measured: &Depths) -> Vec<String> {
             continue;
         };
         for (&depth, &recorded) in depths.iter().zip(recorded) {
-            if depth > recorded + TOLERANCE {
+            if depth > recorded + tolerance(recorded) {
                 complaints.push(format!("{name}: {recorded} became {depth}"));
             }
         }

@@ -262,7 +262,11 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         let Some(accelerator) = &self.scheduler.accelerator else {
             return;
         };
-        if self.request.alone || self.scratch.plan.len() < accelerator.min_batch() {
+        // Both calls are the caller's code.
+        let Some(least) = catch(|| accelerator.min_batch().max(1)) else {
+            return;
+        };
+        if self.request.alone || self.scratch.plan.len() < least {
             return;
         }
         let (mut jobs, mut indices) = (Vec::new(), Vec::new());
@@ -274,7 +278,10 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
             }
         }
         let mut valid = vec![false; jobs.len()];
-        // It is the caller's code.
+        // Some items of the plan may be for the CPU only.
+        if jobs.len() < least {
+            return;
+        }
         let Some(Ok(())) = catch(|| accelerator.verify(&jobs, &mut valid)) else {
             return;
         };

@@ -193,8 +193,12 @@ pub fn check_expanded<P: ParameterSet>(
 /// Returns zero if every code word of a row of s1 or s2 is valid: at most 4 for eta = 2, at most 8
 /// for eta = 4. Six bytes at a time, which hold 16 code words of 3 bits or 12 of 4.
 fn invalid_codes(eta: i32, row: &[u8]) -> u8 {
+    let (groups, bytes) = row.as_chunks::<6>();
+    // Followed by zeros, which are valid code words.
+    let mut rest = Secret::<[u8; 6]>::zeroed();
+    rest.expose_mut()[..bytes.len()].copy_from_slice(bytes);
     let mut invalid = 0;
-    for bytes in row.as_chunks::<6>().0.iter().chain(&rest(row)) {
+    for bytes in groups.iter().chain([rest.expose()]) {
         let [a, b, c, d, e, f] = *bytes;
         let codes = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
         // The highest bit of a code word, and another one.
@@ -207,14 +211,6 @@ fn invalid_codes(eta: i32, row: &[u8]) -> u8 {
         .to_le_bytes()
         .into_iter()
         .fold(0, |bits, byte| bits | byte)
-}
-
-/// Returns the bytes after the last six, followed by zeros, which are valid code words.
-fn rest(row: &[u8]) -> [[u8; 6]; 1] {
-    let mut rest = [0; 6];
-    let bytes = row.as_chunks::<6>().1;
-    rest[..bytes.len()].copy_from_slice(bytes);
-    [rest]
 }
 
 /// Returns whether s1 and s2 are in [-eta, eta].
