@@ -130,7 +130,7 @@ arm_core() { # CPU ARGUMENT...
     local cpu=$1 log
     log=$(mktemp)
     echo "emulated CPU: $cpu"
-    QEMU_CPU=$cpu run cargo test --locked --quiet --target aarch64-unknown-linux-gnu -p mldsa-core "${@:2}" | tee "$log"
+    QEMU_CPU=$cpu run cargo test --locked --quiet --target aarch64-unknown-linux-gnu -p mldsa-core "${@:2}" 2>&1 | tee "$log"
     if grep -q "has no neon-sha3" "$log"; then [ "$cpu" != max ]; else [ "$cpu" = max ]; fi ||
         { echo "on $cpu the wrong backends ran"; exit 1; }
 }
