@@ -24,9 +24,10 @@ export class Engine {
   #module;
   #exports;
   #views;
+  #running = false;
   /** Number of instances before this one: a key of an earlier one is gone. */
   generation = 0;
-  #registry = new FinalizationRegistry(({ slot, generation }) => this.close(slot, generation));
+  #registry = new FinalizationRegistry((held) => this.run(() => this.#release(held)));
 
   /** @param {WebAssembly.Module} module */
   constructor(module) {
@@ -35,20 +36,53 @@ export class Engine {
   }
 
   #start() {
-    this.#exports = new WebAssembly.Instance(this.#module, {}).exports;
     this.#views = undefined;
+    this.#exports = new WebAssembly.Instance(this.#module, {}).exports;
   }
 
-  /** Calls an export. A trap ends the instance, and the next call has a new one. */
-  call(name, ...numbers) {
+  /** Wipes the memory of this instance and makes another, if each step succeeds. */
+  #restart() {
+    this.generation += 1;
+    new Uint8Array(this.#exports.memory.buffer).fill(0);
+    this.#start();
+    this.#running = false;
+  }
+
+  /**
+   * Runs the calls of one operation, in which no code of the caller may run. Any exception but a typed
+   * one ends the instance: a trap, and a stack overflow in the module or in the functions that call it,
+   * which leave its state, its slots and its windows as they are. The stack may be too short to wipe
+   * them at once: the next operation then does.
+   */
+  run(step) {
+    if (this.#running) this.#restart();
+    this.#running = true;
+    let result;
     try {
-      return this.#exports[name](...numbers);
+      result = step();
     } catch (error) {
-      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
-      for (const view of Object.values(this.#windows())) view.fill(0);
-      this.generation += 1;
-      this.#start();
-      throw new MldsaError("internal", "the module was restarted");
+      if (error instanceof MldsaError && error.code !== "internal") {
+        this.#running = false;
+        throw error;
+      }
+      this.#restart();
+      throw new MldsaError("internal", "the module was restarted", error);
+    }
+    this.#running = false;
+    return result;
+  }
+
+  /** Calls an export, within `run`. */
+  call(name, ...numbers) {
+    return this.#exports[name](...numbers);
+  }
+
+  /** Runs a step on a new slot, within `run`, and frees the slot. */
+  using(slot, step) {
+    try {
+      return step(slot);
+    } finally {
+      checked(this.call("close", slot));
     }
   }
 
@@ -77,63 +111,54 @@ export class Engine {
     return copy;
   }
 
-  /** Hashes a message of any length for a key, or for a member of a committee. */
-  message(slot, member, message, context) {
+  /** Hashes a message of any length, or takes its digest, for a key or for a member of a committee. */
+  message(slot, member, { hash, text }, context) {
     const window = () => this.#windows().message;
-    checkContext(context);
+    if (hash !== undefined) {
+      window().set(text);
+      window().set(context, text.length);
+      checked(this.call("message_digest", slot, member, hash, text.length, context.length));
+      window().fill(0, 0, text.length + context.length);
+      return;
+    }
     window().set(context);
     checked(this.call("message_start", slot, member, context.length));
-    for (let at = 0; at < message.length; at += WINDOW) {
-      const piece = message.subarray(at, at + WINDOW);
+    for (let at = 0; at < text.length; at += WINDOW) {
+      const piece = text.subarray(at, at + WINDOW);
       window().set(piece);
       checked(this.call("message_update", piece.length));
     }
     checked(this.call("message_end"));
-    window().fill(0, 0, Math.min(WINDOW, Math.max(message.length, context.length)));
+    window().fill(0, 0, Math.min(WINDOW, Math.max(text.length, context.length)));
   }
 
-  /** Takes a digest in place of a message. */
-  digest(slot, hash, digest, context) {
-    checkContext(context);
-    if (digest.length > 64) throw new MldsaError("digest-length");
-    const { message } = this.#windows();
-    message.set(digest);
-    message.set(context, digest.length);
-    checked(this.call("message_digest", slot, hash, digest.length, context.length));
+  #release(held) {
+    if (held.slot >= 0 && held.generation === this.generation) checked(this.call("close", held.slot));
+    held.slot = -1;
   }
 
-  /** Frees a slot of this instance. */
-  close(slot, generation) {
-    if (generation === this.generation) this.call("close", slot);
-  }
-
-  /** An owner of a slot, which frees it when it is collected at the latest. */
+  /** An owner of a slot, which frees it when it is collected at the latest. `use` is called within `run`. */
   own(owner, slot) {
     const held = { slot, generation: this.generation };
     this.#registry.register(owner, held, held);
     return {
-      get slot() {
-        return held.slot;
-      },
       use: () => {
         if (held.slot < 0 || held.generation !== this.generation) throw new MldsaError("freed");
         return held.slot;
       },
       free: () => {
-        if (held.slot >= 0) this.close(held.slot, held.generation);
-        held.slot = -1;
+        this.run(() => this.#release(held));
         this.#registry.unregister(held);
       },
     };
   }
 }
 
-function checkContext(context) {
-  if (context.length > 255) throw new MldsaError("context-length");
-}
-
-/** The context of an options object, at most 255 bytes. */
+/** A copy of the context of an options object, at most 255 bytes. */
 export function contextOf(options) {
   const context = options?.context;
-  return context === undefined ? EMPTY : bytes(context, "context");
+  if (context === undefined) return EMPTY;
+  const view = bytes(context, "context");
+  if (view.length > 255) throw new MldsaError("context-length");
+  return view.slice();
 }

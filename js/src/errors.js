@@ -10,9 +10,9 @@ const LAST_REASON = 4;
 
 /** An error with a `code` that names the reason. */
 export class MldsaError extends Error {
-  /** @param {string} code @param {string} [what] */
-  constructor(code, what) {
-    super(what ? `${what}: ${code}` : code);
+  /** @param {string} code @param {string} [what] @param {unknown} [cause] */
+  constructor(code, what, cause) {
+    super(what ? `${what}: ${code}` : code, cause === undefined ? undefined : { cause });
     this.name = "MldsaError";
     this.code = code;
   }

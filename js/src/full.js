@@ -13,26 +13,25 @@ export class Mldsa extends Verifier {
   /** Makes a key pair of a seed of 32 bytes, or of a new one. */
   keygen(seed) {
     const secret = seed === undefined ? random(32) : bytes(seed, "seed", 32);
-    return this.#with(secret, true, false, (slot) => ({
-      publicKey: this.#part(slot, 0),
-      secretKey: this.#part(slot, 1),
-    }));
+    return this.#with(secret, true, (slot) => ({ publicKey: this.#part(slot, 0), secretKey: this.#part(slot, 1) }));
   }
 
   /** Computes the public key of a private one. */
   getPublicKey(secretKey) {
-    return this.#with(bytes(secretKey, "secret key", this.lengths.secretKey), false, false, (slot) => this.#part(slot, 0));
+    return this.#with(bytes(secretKey, "secret key", this.lengths.secretKey), false, (slot) => this.#part(slot, 0));
   }
 
   /** Signs with new randomness, or with `extraEntropy`; `false` makes the signature deterministic. */
   sign(message, secretKey, options) {
+    const job = this.#job(message, options);
     const secret = bytes(secretKey, "secret key", this.lengths.secretKey);
-    return this.#with(secret, false, false, (slot) => this.#sign(slot, message, options));
+    return this.#with(secret, false, (slot) => this.#sign(slot, job));
   }
 
   /** Expands a public key once, for many signatures. */
   prepareVerifying(publicKey) {
-    return new PreparedVerifyingKey(this, this.openPublic(publicKey, true));
+    const key = bytes(publicKey, "public key", this.lengths.publicKey);
+    return this.engine.run(() => new PreparedVerifyingKey(this, this.openPublic(key, true)));
   }
 
   /** Expands a private key once, given as 32 bytes of a seed or in expanded form. */
@@ -40,15 +39,19 @@ export class Mldsa extends Verifier {
     const secret = bytes(secretKey, "secret key");
     const seed = secret.length === 32;
     if (!seed) bytes(secretKey, "secret key", this.lengths.secretKey);
-    return new PreparedSigningKey(this, this.#open(secret, seed, true), {
-      sign: (slot, message, options) => this.#sign(slot, message, options),
+    const steps = {
+      job: (message, options) => this.#job(message, options),
+      sign: (slot, job) => this.#sign(slot, job),
       publicKey: (slot) => this.#part(slot, 0),
-    });
+    };
+    return this.engine.run(() => new PreparedSigningKey(this, this.#open(secret, seed, true), steps));
   }
 
   /** Expands the keys of a committee, for many votes under one context. */
   committee(publicKeys, options) {
-    return new Committee(this, publicKeys, contextOf(options).slice());
+    const context = contextOf(options);
+    const keys = [...publicKeys].map((key) => bytes(key, "public key", this.lengths.publicKey));
+    return this.engine.run(() => new Committee(this, keys, context));
   }
 
   /**
@@ -56,20 +59,20 @@ export class Mldsa extends Verifier {
    * or a reason for each. A key that comes more than once is expanded once.
    */
   verifyBatch(items, options) {
+    const fixed = { context: contextOf(options) };
     const numbers = new Map();
     const keys = [];
-    const list = [...items];
-    const votes = list.map(({ publicKey, message, signature }) => {
-      const key = bytes(publicKey, "public key", this.lengths.publicKey);
+    const votes = [...items].map(({ publicKey, message, signature }) => {
+      const key = bytes(publicKey, "public key", this.lengths.publicKey).slice();
       const name = String.fromCharCode(...key);
       if (!numbers.has(name)) numbers.set(name, keys.push(key) - 1);
       return { member: numbers.get(name), message, signature };
     });
     // Expanding pays from the second signature of a key on.
-    if (keys.length === list.length) {
-      return list.map(({ publicKey, message, signature }) => this.explain(signature, message, publicKey, options));
+    if (keys.length === votes.length) {
+      return votes.map(({ member, message, signature }) => this.explain(signature, message, keys[member], fixed));
     }
-    const committee = this.committee(keys, options);
+    const committee = this.committee(keys, fixed);
     try {
       return committee.verify(votes);
     } finally {
@@ -82,26 +85,27 @@ export class Mldsa extends Verifier {
     return checked(engine.call("private_key", this.set, engine.put(secret), Number(seed), Number(prepare)));
   }
 
-  #with(secret, seed, prepare, step) {
-    const slot = this.#open(secret, seed, prepare);
-    const { generation } = this.engine;
-    try {
-      return step(slot);
-    } finally {
-      this.engine.close(slot, generation);
-    }
+  #with(secret, seed, step) {
+    return this.engine.run(() => this.engine.using(this.#open(secret, seed, false), step));
   }
 
   #part(slot, part) {
     return this.engine.take(checked(this.engine.call("private_part", slot, part)));
   }
 
-  #sign(slot, message, options) {
-    const { engine } = this;
+  /** What is to be signed. Getters and the hash function, which are code of the caller, run here. */
+  #job(message, options) {
     const entropy = options?.extraEntropy;
+    const context = contextOf(options);
+    const text = this.hashed(bytes(message, "message"));
     const hedged = entropy !== false;
     const randomness = entropy === undefined ? random(32) : hedged && bytes(entropy, "extraEntropy", 32);
-    this.hashed(engine, slot, bytes(message, "message"), contextOf(options));
+    return { context, text, hedged, randomness };
+  }
+
+  #sign(slot, { context, text, hedged, randomness }) {
+    const { engine } = this;
+    engine.message(slot, 0, text, context);
     if (hedged) engine.put(randomness);
     return engine.take(checked(engine.call("sign", slot, Number(hedged))));
   }
@@ -123,7 +127,8 @@ if (Symbol.dispose) Owner.prototype[Symbol.dispose] = Owner.prototype.free;
 
 class PreparedVerifyingKey extends Owner {
   explain(signature, message, options) {
-    return this.set.verdict(this.owned.use(), signature, message, options);
+    const job = this.set.job(signature, message, options);
+    return this.set.engine.run(() => this.set.verdict(this.owned.use(), job));
   }
 
   verify(signature, message, options) {
@@ -141,49 +146,58 @@ class PreparedSigningKey extends Owner {
   }
 
   sign(message, options) {
-    return this.#steps.sign(this.owned.use(), message, options);
+    const job = this.#steps.job(message, options);
+    return this.set.engine.run(() => this.#steps.sign(this.owned.use(), job));
   }
+}
+
+/** Puts the keys of a committee into a new slot. */
+function expand({ engine, set }, keys) {
+  const slot = checked(engine.call("committee", set));
+  try {
+    for (const key of keys) checked(engine.call("committee_add", slot, engine.put(key)));
+  } catch (error) {
+    engine.call("close", slot);
+    throw error;
+  }
+  return slot;
 }
 
 class Committee extends Owner {
   #context;
 
-  constructor(set, publicKeys, context) {
-    super(set, checked(set.engine.call("committee", set.set)));
+  constructor(set, keys, context) {
+    super(set, expand(set, keys));
     this.#context = context;
-    this.length = 0;
-    try {
-      for (const key of publicKeys) {
-        const length = set.engine.put(bytes(key, "public key", set.lengths.publicKey));
-        checked(set.engine.call("committee_add", this.owned.use(), length));
-        this.length += 1;
-      }
-    } catch (error) {
-      this.free();
-      throw error;
-    }
+    this.length = keys.length;
   }
 
   /** Verifies votes, each `{ member, message, signature }`. Returns `null` or a reason for each. */
   verify(votes) {
-    const slot = this.owned.use();
-    const { engine, lengths } = this.set;
-    const list = [...votes].map(({ member, message, signature }) => {
+    // Getters and the hash function are code of the caller: all of it runs before the module's calls.
+    const raw = [...votes].map(({ member, message, signature }) => ({ member, message, signature }));
+    for (const { member } of raw) {
       if (!Number.isInteger(member) || member < 0 || member >= this.length) throw new MldsaError("unknown-member");
-      return { member, message: bytes(message, "message"), signature: bytes(signature, "signature") };
-    });
-    const results = list.map(({ signature }) => (signature.length === lengths.signature ? null : "signature-length"));
-    const rest = [...list.keys()].filter((n) => results[n] === null);
-    for (let first = 0; first < rest.length; first += VOTES) {
-      const group = rest.slice(first, first + VOTES);
-      group.forEach((n, place) => {
-        const { member, message, signature } = list[n];
-        engine.message(slot, member, message, this.#context);
-        checked(engine.call("vote", slot, member, engine.put(signature, place * PLACE)));
+    }
+    const texts = raw.map(({ message }) => this.set.hashed(bytes(message, "message")));
+    const list = raw.map(({ member, signature }, n) => ({ member, text: texts[n], signature: bytes(signature, "signature") }));
+    return this.set.engine.run(() => this.#verify(this.owned.use(), list));
+  }
+
+  #verify(slot, list) {
+    const { engine } = this.set;
+    const results = [];
+    for (let first = 0; first < list.length; first += VOTES) {
+      const group = list.slice(first, first + VOTES);
+      group.forEach(({ member, text, signature }, place) => {
+        engine.message(slot, member, text, this.#context);
+        // A signature that is longer than its place has a wrong length there too.
+        const length = engine.put(signature.subarray(0, PLACE), place * PLACE);
+        checked(engine.call("vote", slot, place, member, length));
       });
-      checked(engine.call("committee_verify", slot));
+      checked(engine.call("committee_verify", slot, group.length));
       const numbers = new DataView(engine.take(4 * group.length).buffer);
-      group.forEach((n, place) => (results[n] = verdict(numbers.getInt32(4 * place, true))));
+      group.forEach((_, place) => results.push(verdict(numbers.getInt32(4 * place, true))));
     }
     return results;
   }

@@ -57,7 +57,7 @@ export interface Mldsa extends Verifier {
   prepareVerifying(publicKey: Uint8Array): PreparedVerifyingKey;
   /** Takes a private key in expanded form or its seed of 32 bytes. */
   prepareSigning(secretKey: Uint8Array): PreparedSigningKey;
-  /** Expands the keys of a committee, whose votes are under one context. */
+  /** Expands the keys of a committee, whose votes are under one context and in the form of the set. */
   committee(publicKeys: Iterable<Uint8Array>, options?: VerifyOptions): Committee;
   /** Returns `null` or a reason for each signature. A key that comes more than once is expanded once. */
   verifyBatch(items: Iterable<Item>, options?: VerifyOptions): (Reason | null)[];

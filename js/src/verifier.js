@@ -10,18 +10,21 @@ const LENGTHS = {
 /** The object identifier of a hash of FIPS 204 section 5.4, without its last number. */
 const HASHES = [6, 9, 96, 134, 72, 1, 101, 3, 4, 2];
 
-/** What a message is: itself, or the digest of a function such as those of @noble/hashes. */
-export const PURE = (engine, slot, message, context) => engine.message(slot, 0, message, context);
-export function digestOf(hash) {
+/** What the module is given of a message: itself, or the digest of a function such as those of @noble/hashes. */
+const PURE = (message) => ({ hash: undefined, text: message });
+function digestOf(hash) {
   const oid = typeof hash === "function" ? hash.oid : undefined;
   if (!(oid instanceof Uint8Array) || oid.length !== 11 || !HASHES.every((number, n) => oid[n] === number)) {
     throw new MldsaError("unknown-hash", "a hash function with `oid` is needed");
   }
+  const number = oid[10];
   // SHAKE has the length that FIPS 204 gives it.
-  const options = { 11: { dkLen: 32 }, 12: { dkLen: 64 } }[oid[10]];
-  return (engine, slot, message, context) => {
-    const digest = bytes(hash(message, options), "digest");
-    engine.digest(slot, oid[10], digest, context);
+  const options = { 11: { dkLen: 32 }, 12: { dkLen: 64 } }[number];
+  return (message) => {
+    // The function may use the memory of its result again.
+    const digest = bytes(hash(message, options), "digest").slice();
+    if (digest.length > 64) throw new MldsaError("digest-length");
+    return { hash: number, text: digest };
   };
 }
 
@@ -37,13 +40,9 @@ export class Verifier {
 
   /** Verifies one signature. Returns `null`, or the reason for which it is rejected. */
   explain(signature, message, publicKey, options) {
-    const slot = this.openPublic(publicKey, false);
-    const { generation } = this.engine;
-    try {
-      return this.verdict(slot, signature, message, options);
-    } finally {
-      this.engine.close(slot, generation);
-    }
+    const job = this.job(signature, message, options);
+    const key = bytes(publicKey, "public key", this.lengths.publicKey);
+    return this.engine.run(() => this.engine.using(this.openPublic(key, false), (slot) => this.verdict(slot, job)));
   }
 
   /** Verifies one signature. */
@@ -56,17 +55,22 @@ export class Verifier {
     return new this.constructor(this.engine, this.set, digestOf(hash));
   }
 
-  openPublic(publicKey, prepare) {
+  openPublic(key, prepare) {
     const { engine } = this;
-    const length = engine.put(bytes(publicKey, "public key", this.lengths.publicKey));
-    return checked(engine.call("public_key", this.set, length, Number(prepare)));
+    return checked(engine.call("public_key", this.set, engine.put(key), Number(prepare)));
   }
 
-  verdict(slot, signature, message, options) {
-    const { engine } = this;
+  /** What is to be verified. Getters and the hash function, which are code of the caller, run here. */
+  job(signature, message, options) {
     const view = bytes(signature, "signature");
-    this.hashed(engine, slot, bytes(message, "message"), contextOf(options));
-    if (view.length !== this.lengths.signature) return "signature-length";
-    return verdict(engine.call("verify", slot, engine.put(view)));
+    const context = contextOf(options);
+    return { context, text: this.hashed(bytes(message, "message")), signature: view };
+  }
+
+  verdict(slot, { context, text, signature }) {
+    const { engine } = this;
+    engine.message(slot, 0, text, context);
+    if (signature.length !== this.lengths.signature) return "signature-length";
+    return verdict(engine.call("verify", slot, engine.put(signature)));
   }
 }

@@ -29,7 +29,10 @@ export interface Verifier {
   verify(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array, options?: VerifyOptions): boolean;
   /** Returns `null` for a valid signature, or the reason for which it is rejected. */
   explain(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array, options?: VerifyOptions): Reason | null;
-  /** HashML-DSA. A hash weaker than the set is refused: `weak-hash`. */
+  /**
+   * HashML-DSA, for signatures, prepared keys, batches and committees. A hash weaker than the set is
+   * refused when a message is hashed: `weak-hash`.
+   */
   prehash(hash: NamedHash): this;
 }
 

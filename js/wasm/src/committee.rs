@@ -17,6 +17,7 @@ const PLACE: usize = WINDOW / VOTES;
 
 /// A vote whose signature is in its place of the window.
 pub(crate) struct Vote {
+    slot: usize,
     member: usize,
     len: usize,
     mu: Mu,
@@ -82,31 +83,49 @@ pub extern "C" fn committee_add(slot: usize, len: usize) -> i32 {
     })
 }
 
-/// Adds a vote on the message, whose signature of `len` bytes is at 8,192 times the number of votes
-/// before it. Returns their number.
+/// Adds a vote on the message, whose signature of `len` bytes is at 8,192 times `place`. The first has
+/// place 0, where the votes of an earlier group are dropped. Returns the number of votes.
 #[unsafe(no_mangle)]
-pub extern "C" fn vote(slot: usize, member: usize, len: usize) -> i32 {
+pub extern "C" fn vote(slot: usize, place: usize, member: usize, len: usize) -> i32 {
     with_state(|state| {
         let mu = state.mu.take().ok_or(Status::Order)?;
+        if place == 0 {
+            state.votes.clear();
+        }
         state.public(slot, member)?;
-        if len > PLACE || state.votes.len() == VOTES {
+        if len > PLACE || place >= VOTES {
             return Err(Status::Length);
         }
-        state.votes.push(Vote { member, len, mu });
+        if place != state.votes.len() {
+            return Err(Status::Order);
+        }
+        state.votes.push(Vote {
+            slot,
+            member,
+            len,
+            mu,
+        });
         Ok(state.votes.len())
     })
 }
 
-/// Verifies the votes, whose results are numbers of 32 bits in the window. Returns how many they are.
+/// Verifies a group of `count` votes, whose results are numbers of 32 bits in the window. Returns
+/// `count`.
 #[unsafe(no_mangle)]
-pub extern "C" fn committee_verify(slot: usize) -> i32 {
+pub extern "C" fn committee_verify(slot: usize, count: usize) -> i32 {
     with_state(|state| {
         let votes = core::mem::take(&mut state.votes);
         let Some(Slot::Committee(keys)) = state.slots.get(slot) else {
             return Err(Status::Slot);
         };
-        // They may have been added for another committee.
-        if votes.iter().any(|vote| keys.member(vote.member).is_none()) {
+        if votes.len() != count {
+            return Err(Status::Order);
+        }
+        // The slot may have been freed since, and have another committee.
+        if votes
+            .iter()
+            .any(|vote| vote.slot != slot || keys.member(vote.member).is_none())
+        {
             return Err(Status::Member);
         }
         let data = window(&DATA, WINDOW)?;

@@ -159,6 +159,7 @@ pub extern "C" fn close(slot: usize) -> i32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn message_start(slot: usize, member: usize, context: usize) -> i32 {
     with_state(|state| {
+        state.mu = None;
         let context = Context::new(window(&MESSAGE, context)?)?;
         state.builder = Some(MuBuilder::from_tr(
             state.public(slot, member)?.tr(),
@@ -187,22 +188,29 @@ pub extern "C" fn message_end() -> i32 {
     })
 }
 
-/// Takes the digest of a message, `digest` bytes, and a context after it: HashML-DSA. `hash` is the
-/// last number of the hash's object identifier.
+/// Takes the digest of a message, `digest` bytes, and a context after it, for the key in a slot, or that
+/// of a member: HashML-DSA. `hash` is the last number of the hash's object identifier.
 #[unsafe(no_mangle)]
-pub extern "C" fn message_digest(slot: usize, hash: u32, digest: usize, context: usize) -> i32 {
+pub extern "C" fn message_digest(
+    slot: usize,
+    member: usize,
+    hash: u32,
+    digest: usize,
+    context: usize,
+) -> i32 {
     with_state(|state| {
+        state.mu = None;
         let bytes = window(&MESSAGE, digest.saturating_add(context))?;
         let (digest, context) = bytes.split_at(digest);
         let hash = PreHash::ALL
             .into_iter()
             .find(|found| u32::from(found.oid()[10]) == hash)
             .ok_or(Status::Hash)?;
-        state.mu = Some(
-            state
-                .public(slot, 0)?
-                .prehashed(hash, digest, Context::new(context)?)?,
-        );
+        state.mu = Some(state.public(slot, member)?.prehashed(
+            hash,
+            digest,
+            Context::new(context)?,
+        )?);
         Ok(0)
     })
 }

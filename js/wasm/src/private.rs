@@ -10,7 +10,7 @@ use mldsa_core::{
 
 use crate::public::{Public, with_set};
 use crate::status::{Status, room_for_a_key};
-use crate::{DATA, Slot, window, with_state};
+use crate::{DATA, Slot, State, window, with_state};
 
 /// Bytes of stack that may hold parts of a private key while it is made or prepared. Signing wipes its
 /// own.
@@ -90,9 +90,9 @@ fn open(set: u32, bytes: &[u8], seed: bool, prepare: bool) -> Result<Box<dyn Pri
 #[unsafe(no_mangle)]
 pub extern "C" fn private_key(set: u32, len: usize, seed: u32, prepare: u32) -> i32 {
     with_state(|state| {
-        room_for_a_key()?;
         let bytes = window(&DATA, len)?;
-        let key = zeroize_stack::<STACK, _>(|| open(set, bytes, seed != 0, prepare != 0));
+        let key = room_for_a_key()
+            .and_then(|()| zeroize_stack::<STACK, _>(|| open(set, bytes, seed != 0, prepare != 0)));
         bytes.fill(0);
         state.keep(Slot::Private(key?))
     })
@@ -121,21 +121,29 @@ pub extern "C" fn private_part(slot: usize, part: u32) -> i32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn sign(slot: usize, hedged: u32) -> i32 {
     with_state(|state| {
-        let mu = state.mu.take().ok_or(Status::Order)?;
-        let Some(Slot::Private(key)) = state.slots.get(slot) else {
-            return Err(Status::Slot);
-        };
         let data = window(&DATA, crate::WINDOW)?;
         let (random, out) = data.split_at_mut(32);
-        let random: &mut [u8; 32] = random.try_into().map_err(|_| Status::Internal)?;
-        let randomness = match hedged {
-            0 => Randomness::Deterministic,
-            _ => Randomness::Hedged(random),
-        };
-        let len = key.sign(&mu, randomness, out);
+        let len = sign_with(state, slot, (hedged != 0).then_some(&*random), out);
         random.fill(0);
         let len = len?;
         data.copy_within(32..32 + len, 0);
         Ok(len)
     })
+}
+
+fn sign_with(
+    state: &mut State,
+    slot: usize,
+    random: Option<&[u8]>,
+    out: &mut [u8],
+) -> Result<usize, Status> {
+    let mu = state.mu.take().ok_or(Status::Order)?;
+    let Some(Slot::Private(key)) = state.slots.get(slot) else {
+        return Err(Status::Slot);
+    };
+    let randomness = match random {
+        None => Randomness::Deterministic,
+        Some(random) => Randomness::Hedged(random.try_into().map_err(|_| Status::Internal)?),
+    };
+    key.sign(&mu, randomness, out)
 }
