@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" />
 import type { Reason, Verifier, VerifyOptions } from "./verify.js";
 export { MldsaError } from "./verify.js";
 export type { Code, NamedHash, Reason, Verifier, VerifyOptions } from "./verify.js";
@@ -11,6 +12,8 @@ export interface SignOptions extends VerifyOptions {
 export interface Owner {
   /** Frees it. Later calls throw `freed`. */
   free(): void;
+  /** Does what `free` does, where the host has `Symbol.dispose`. */
+  [Symbol.dispose](): void;
 }
 
 /** A public key that is expanded once. 20, 36 or 64 KiB. */

@@ -14,6 +14,7 @@ export type Code =
 /** Thrown for arguments that no signature could be right with, and for faults. Never for a wrong signature. */
 export class MldsaError extends Error {
   readonly code: Code;
+  constructor(code: Code, what?: string, cause?: unknown);
 }
 
 /** At most 255 bytes. */
@@ -24,7 +25,7 @@ export interface VerifyOptions {
 /** Verification of one parameter set (FIPS 204 algorithms 3 and 5). Sees public data alone. */
 export interface Verifier {
   /** Lengths in bytes. */
-  readonly lengths: { publicKey: number; secretKey: number; signature: number; seed: number; signRand: number };
+  readonly lengths: Readonly<Record<"publicKey" | "secretKey" | "signature" | "seed" | "signRand", number>>;
   /** Returns whether the signature is valid. One of a wrong length is not. */
   verify(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array, options?: VerifyOptions): boolean;
   /** Returns `null` for a valid signature, or the reason for which it is rejected. */
