@@ -12,8 +12,9 @@ pub(crate) const POISON: u8 = 0xaa;
 pub(crate) const LONGEST: usize = 2048;
 /// Bytes for the message of a planted item.
 pub(crate) const PLANTED_MESSAGE: usize = 128;
-/// Most polynomials of a lane that are expanded at a time: their five blocks take 227 MB.
-const EXPANDED: usize = 270_000;
+/// Most polynomials of a lane that are expanded at a time: their five blocks take 227 MB. Batches
+/// of the tests are small, and are expanded in parts too.
+const EXPANDED: usize = if cfg!(test) { 8_000 } else { 270_000 };
 
 /// Planted items in a launch of `items`: one valid and one invalid, and one more for each 256.
 pub(crate) const fn planted(items: usize) -> usize {
@@ -69,7 +70,21 @@ impl Layout {
 
     /// Most items whose matrices are expanded at a time, the same for each part of `slots`.
     pub(crate) const fn tile(&self, slots: usize) -> usize {
-        slots.div_ceil((slots * self.polynomials).div_ceil(EXPANDED))
+        self.part(slots, EXPANDED)
+    }
+
+    /// Upper bound of [`tile`](Self::tile) for batches of up to `slots`, of which more can have
+    /// smaller parts.
+    pub(crate) fn largest_tile(&self, slots: usize) -> usize {
+        self.largest_part(slots, EXPANDED)
+    }
+
+    const fn part(&self, slots: usize, expanded: usize) -> usize {
+        slots.div_ceil((slots * self.polynomials).div_ceil(expanded))
+    }
+
+    fn largest_part(&self, slots: usize, expanded: usize) -> usize {
+        slots.min(expanded.div_ceil(self.polynomials))
     }
 }
 
@@ -110,7 +125,30 @@ pub(crate) fn zetas() -> [i32; 256] {
 
 #[cfg(test)]
 mod tests {
+    use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
+
     use super::*;
+
+    #[test]
+    fn memory_for_matrices_suffices_for_every_batch() {
+        let layouts = [
+            Layout::of::<MlDsa44>(),
+            Layout::of::<MlDsa65>(),
+            Layout::of::<MlDsa87>(),
+        ];
+        for layout in layouts {
+            for expanded in [8_000, 270_000] {
+                for slots in [3, 500, 516, 4_821, 9_000, 16_450, 65_794] {
+                    let largest = layout.largest_part(slots, expanded);
+                    assert!(largest * layout.polynomials < expanded + layout.polynomials);
+                    for n in 1..=slots {
+                        let part = layout.part(n, expanded);
+                        assert!((1..=largest).contains(&part), "{n} of {slots}: {part}");
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn zetas_are_those_of_the_standard() {

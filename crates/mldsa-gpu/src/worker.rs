@@ -139,7 +139,7 @@ impl Worker {
                 c_bits: driver.allocate(slots * 64)?,
                 w1: driver.allocate(slots * layout.w1)?,
                 verdicts: driver.allocate(slots)?,
-                raw: driver.allocate(layout.tile(slots) * layout.raw)?,
+                raw: driver.allocate(layout.largest_tile(slots) * layout.raw)?,
             });
             let (start, verdicts) = (driver.page_locked(len)?, driver.page_locked(slots)?);
             blocks.push(Block {

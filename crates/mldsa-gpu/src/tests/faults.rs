@@ -11,7 +11,7 @@ use mldsa_core::{Context, MlDsa44};
 use super::{options, usable};
 use crate::driver::{Argument, Device, Done, Driver, Kernel, Memory};
 use crate::gpu::opener;
-use crate::layout::POISON;
+use crate::layout::{Layout, POISON};
 use crate::probe::{CONTEXT, Probe};
 use crate::{CrossCheck, Gpu, GpuError, GpuOptions, Key, Signed};
 
@@ -45,9 +45,35 @@ struct Faulty {
     device: Device,
     switch: Switch,
     downloads: HashMap<usize, *mut [u8]>,
+    /// Bytes of each memory.
+    sizes: HashMap<Memory, usize>,
 }
 
 impl Faulty {
+    /// Whether the memory that a kernel writes suffices for what it writes.
+    fn has_room(&self, kernel: Kernel, arguments: &[Argument]) -> bool {
+        let layout = Layout::of::<MlDsa44>();
+        let word = |n: usize| match arguments[n] {
+            Argument::Word(word) => word as usize,
+            Argument::Memory(_) => panic!("{kernel:?}: {n} is no word"),
+        };
+        let room = |n: usize| match arguments[n] {
+            Argument::Memory(memory) => self.sizes[&memory],
+            Argument::Word(_) => panic!("{kernel:?}: {n} is no memory"),
+        };
+        match kernel {
+            Kernel::Messages => room(5).min(room(6)) >= 64 * word(0),
+            Kernel::Expand => room(6) >= word(1) * layout.raw / layout.polynomials,
+            Kernel::Prepare => true,
+            Kernel::LatticePrepared => room(6) >= layout.w1 * word(0) && room(7) >= word(0),
+            Kernel::LatticeEncoded => {
+                let end = word(0) + word(1);
+                room(6) >= layout.raw * word(1) && room(8) >= layout.w1 * end && room(9) >= end
+            }
+            Kernel::Challenges => room(6) >= word(0),
+        }
+    }
+
     fn fault(&self) -> Fault {
         *self.switch.lock().expect("a switch")
     }
@@ -61,7 +87,9 @@ impl Driver for Faulty {
         self.driver.teams()
     }
     fn allocate(&mut self, bytes: usize) -> Result<Memory, GpuError> {
-        self.driver.allocate(bytes)
+        let memory = self.driver.allocate(bytes)?;
+        self.sizes.insert(memory, bytes);
+        Ok(memory)
     }
     fn page_locked(&mut self, bytes: usize) -> Result<NonNull<u8>, GpuError> {
         self.driver.page_locked(bytes)
@@ -92,6 +120,7 @@ impl Driver for Faulty {
         arguments: &[Argument],
     ) -> Result<(), GpuError> {
         match self.fault() {
+            _ if !self.has_room(kernel, arguments) => Err(GpuError::Unsuitable("room")),
             Fault::Launch => Err(GpuError::Driver {
                 call: "launch",
                 code: -7,
@@ -146,6 +175,7 @@ fn open(
             device,
             switch,
             downloads: HashMap::new(),
+            sizes: HashMap::new(),
         };
         Ok(Box::new(driver) as Box<dyn Driver>)
     };
@@ -313,5 +343,25 @@ fn a_device_that_hangs_is_given_up_at_the_deadline() {
             Some(GpuError::Deadline)
         );
         *switch.lock().expect("a switch") = Fault::None;
+    }
+}
+
+#[test]
+fn batches_of_every_size_fit_the_memory_of_the_device() {
+    let Some((gpu, _)) = faulty("has no more than it needs", options()) else {
+        return;
+    };
+    let probe = gpu.shared.probes.valid[0].clone();
+    let context = Context::new(CONTEXT).expect("a context");
+    // Matrices of 257 to 498 items fit at a time, and those of 512 go in two parts.
+    for items in [1, 300, 498, 512] {
+        let mut batch = gpu.batch_with_keys().expect("a batch");
+        for _ in 0..items {
+            let signed = Signed::Message(context, &probe.message);
+            let pushed = batch.push(&gpu.shared.probes.key, signed, &probe.signature);
+            pushed.expect("room");
+        }
+        assert_eq!(batch.submit().wait(), vec![Ok(()); items]);
+        assert_eq!(gpu.fault(), None, "{items}");
     }
 }
