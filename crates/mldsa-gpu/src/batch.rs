@@ -71,6 +71,9 @@ pub struct Batch<P: ParameterSet> {
 
 impl<P: ParameterSet> Batch<P> {
     pub(crate) fn new(shared: &Arc<Shared<P>>, table: Option<Table>) -> Result<Self, GpuError> {
+        if shared.is_forked() {
+            return Err(GpuError::Forked);
+        }
         let block = lock(&shared.free).pop().ok_or(GpuError::Busy)?;
         let (batch, names) = lock(&shared.registry).begin(table);
         let layout = shared.layout;
@@ -177,22 +180,27 @@ impl<P: ParameterSet> Batch<P> {
     }
 
     /// The signatures of the items that have a place, in order, so that several threads can write
-    /// them.
+    /// them. There is none in a child made by `fork`.
     pub fn signatures_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [u8]> {
         let (start, stride) = (self.loan.block.bound, self.stride);
-        let end = start + self.owners.len() * stride;
+        let slots = match self.loan.shared.is_forked() {
+            false => self.owners.len(),
+            true => 0,
+        };
+        let end = start + slots * stride;
         let slots = self.bytes_mut()[start..end].chunks_exact_mut(stride);
         slots.map(|slot| &mut slot[..P::SIG_LEN])
     }
 
-    /// Starts verification and returns at once. Without a device the CPU verifies.
+    /// Starts verification and returns at once. Without a device the CPU verifies. In a child made
+    /// by `fork` the items of a batch of its parent are [`NotVerified`](RejectReason::NotVerified).
     pub fn submit(self) -> Pending<P> {
         self.submit_checked(Again::Rejections)
     }
 
     /// [`submit`](Self::submit) with a choice of what the CPU verifies again.
     pub(crate) fn submit_checked(mut self, again: Again) -> Pending<P> {
-        if !self.owners.is_empty() {
+        if !self.owners.is_empty() && !self.loan.shared.is_forked() {
             self.plant();
         }
         let order = Order {
@@ -213,6 +221,9 @@ impl<P: ParameterSet> Batch<P> {
 
     /// Whether an item under `key` could be added.
     fn check(&self, key: Key<'_>) -> Result<(), PushError> {
+        if self.loan.shared.is_forked() {
+            return Err(PushError::Forked);
+        }
         match (key, &self.names) {
             (Key::Registered(id), Some(names)) if id.table == names.table => {
                 names.has(id).then_some(()).ok_or(PushError::UnknownKey)?;

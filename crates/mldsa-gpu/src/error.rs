@@ -71,6 +71,8 @@ pub enum PushError {
     UnknownKey,
     /// The batch takes keys of another table, or encoded keys, or no encoded keys.
     OtherTable,
+    /// The batch belongs to the parent process.
+    Forked,
 }
 
 impl fmt::Display for PushError {
@@ -79,6 +81,7 @@ impl fmt::Display for PushError {
             Self::Full => "the batch is full",
             Self::UnknownKey => "the key is not registered",
             Self::OtherTable => "the batch takes keys in another form",
+            Self::Forked => "the batch belongs to the parent process",
         })
     }
 }

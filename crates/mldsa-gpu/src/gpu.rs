@@ -242,7 +242,7 @@ impl<P: ParameterSet> Gpu<P> {
     /// An empty batch for keys of a table.
     ///
     /// # Errors
-    /// [`GpuError::Busy`].
+    /// [`GpuError::Busy`], [`GpuError::Forked`].
     pub fn batch(&self, table: Table) -> Result<Batch<P>, GpuError> {
         Batch::new(&self.shared, Some(table))
     }
@@ -250,7 +250,7 @@ impl<P: ParameterSet> Gpu<P> {
     /// An empty batch whose items carry their encoded keys.
     ///
     /// # Errors
-    /// [`GpuError::Busy`].
+    /// [`GpuError::Busy`], [`GpuError::Forked`].
     pub fn batch_with_keys(&self) -> Result<Batch<P>, GpuError> {
         Batch::new(&self.shared, None)
     }

@@ -181,7 +181,11 @@ impl<P: ParameterSet> Job<P> {
             counts.batches_without_device += u64::from(verdicts.is_none());
         });
         let mut verdicts = verdicts.unwrap_or_else(|| {
-            let all: Vec<usize> = (0..order.owners.len()).collect();
+            let slots = match self.shared.is_forked() {
+                false => order.owners.len(),
+                true => 0,
+            };
+            let all: Vec<usize> = (0..slots).collect();
             let mut verdicts = vec![Err(RejectReason::NotVerified); order.items];
             for (owner, verdict) in order.owners.iter().zip(self.verify(&all)) {
                 if let Owner::Item(item) = *owner {
@@ -197,7 +201,9 @@ impl<P: ParameterSet> Job<P> {
     }
 
     fn count(&self, change: impl FnOnce(&mut Counts)) {
-        change(&mut lock(&self.shared.counts));
+        if !self.shared.is_forked() {
+            change(&mut lock(&self.shared.counts));
+        }
     }
 
     /// The verdicts of the device, with those of the CPU where it verifies too.
@@ -393,10 +399,15 @@ pub struct Pending<P: ParameterSet>(Arc<Job<P>>);
 impl<P: ParameterSet> Pending<P> {
     /// Waits for the verdicts, one for each item in the order of the batch.
     ///
-    /// Comes to an end even if the driver never does: the CPU verifies after the deadline.
+    /// Comes to an end even if the driver never does: the CPU verifies after the deadline. In a
+    /// child made by `fork` no item is verified.
     #[must_use]
     pub fn wait(self) -> Vec<Result<(), RejectReason>> {
         let (job, start) = (&self.0, Instant::now());
+        if job.shared.is_forked() {
+            // Threads that are not here may have held the locks.
+            return job.verdicts(Outcome::NoDevice);
+        }
         loop {
             let now = Instant::now();
             let mut progress = lock(&job.progress);
@@ -441,6 +452,9 @@ impl<P: ParameterSet> Future for Pending<P> {
 
     /// After the verdicts were taken: an empty list.
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        if self.0.shared.is_forked() {
+            return Poll::Ready(self.0.verdicts(Outcome::NoDevice));
+        }
         let mut progress = lock(&self.0.progress);
         match &mut progress.state {
             State::Done(verdicts) => Poll::Ready(verdicts.take().unwrap_or_default()),

@@ -74,10 +74,16 @@ pub(crate) struct Shared<P: ParameterSet> {
 impl<P: ParameterSet> Shared<P> {
     /// Reason why the device is not used any more.
     pub(crate) fn fault(&self) -> Option<&GpuError> {
-        match self.process == process::id() {
-            true => self.fault.get(),
-            false => Some(&GpuError::Forked),
+        match self.is_forked() {
+            false => self.fault.get(),
+            true => Some(&GpuError::Forked),
         }
+    }
+
+    /// Whether this process is a child made by `fork`. Its blocks may be the parent's memory, and
+    /// so it neither writes nor reads them.
+    pub(crate) fn is_forked(&self) -> bool {
+        self.process != process::id()
     }
 
     /// Gives the device up. What is in flight and what comes goes to the CPU.
@@ -96,7 +102,7 @@ impl<P: ParameterSet> Shared<P> {
 
 impl<P: ParameterSet> Drop for Shared<P> {
     fn drop(&mut self) {
-        if self.process == process::id() {
+        if !self.is_forked() {
             self.watch.close();
         }
     }
@@ -115,6 +121,9 @@ pub(crate) struct Loan<P: ParameterSet> {
 
 impl<P: ParameterSet> Drop for Loan<P> {
     fn drop(&mut self) {
+        if self.shared.is_forked() {
+            return;
+        }
         let mut block = self.block;
         lock(&self.shared.registry).end(self.batch);
         if self.lost.load(Ordering::Relaxed) {

@@ -11,7 +11,7 @@ use batch_verify::RejectReason;
 use mldsa_core::{Context, MlDsa44, Randomness, SigningKey, VerifyingKey};
 
 use super::{options, usable};
-use crate::{Choice, Gpu, GpuError, GpuOptions, Key, PushError, Signed, Table};
+use crate::{Batch, Choice, Gpu, GpuError, GpuOptions, Key, Pending, PushError, Signed, Table};
 
 const MESSAGE: Signed<'_> = Signed::Message(Context::EMPTY, b"a message");
 
@@ -320,7 +320,7 @@ fn a_thread_with_a_small_stack() {
 #[cfg(unix)]
 #[test]
 #[allow(unsafe_code, reason = "a child process")]
-fn a_child_process_verifies_on_the_cpu() {
+fn a_child_process_leaves_batches_to_its_parent() {
     unsafe extern "C" {
         fn fork() -> i32;
         fn waitpid(child: i32, status: *mut i32, options: i32) -> i32;
@@ -335,17 +335,32 @@ fn a_child_process_verifies_on_the_cpu() {
     for signature in [&good[..], &[0; 2420]] {
         batch.push(ids[0], MESSAGE, signature).expect("room");
     }
-    let in_child = move || {
+    assert_eq!(batch.push(ids[0], MESSAGE, &[]), Ok(2));
+    let mut other = gpu.batch(Table::Prepared).expect("a batch");
+    other.push(ids[0], MESSAGE, &good).expect("room");
+    let in_flight = other.submit();
+    let in_child = |mut batch: Batch<MlDsa44>, in_flight: Pending<MlDsa44>| {
         let is_cuda = options().device == Choice::Cuda(0);
-        batch.submit().wait() == [Ok(()), Err(RejectReason::ResponseNorm)]
+        let is_refused = batch.push(ids[0], MESSAGE, &good) == Err(PushError::Forked)
+            && batch.push(ids[0], MESSAGE, &[]) == Err(PushError::Forked)
+            && batch.slot(ids[0], MESSAGE).err() == Some(PushError::Forked)
+            && batch.signatures_mut().len() == 0;
+        let unverified = Err(RejectReason::NotVerified);
+        let wanted = [unverified, unverified, Err(RejectReason::SignatureLength)];
+        is_refused
+            && batch.submit().wait() == wanted
+            && in_flight.wait() == [unverified]
             && gpu.fault() == Some(&GpuError::Forked)
+            && gpu.batch(Table::Encoded).err() == Some(GpuError::Forked)
+            && gpu.batch_with_keys().err() == Some(GpuError::Forked)
             && gpu.register(Table::Encoded, &[]) == Err(GpuError::Forked)
             && !(is_cuda && Gpu::<MlDsa44>::open(small()).is_ok())
     };
     // SAFETY: the child calls nothing that waits for another thread, and ends without unwinding.
     let child = unsafe { fork() };
     if child == 0 {
-        let is_right = std::panic::catch_unwind(core::panic::AssertUnwindSafe(in_child));
+        let run = || in_child(batch, in_flight);
+        let is_right = std::panic::catch_unwind(core::panic::AssertUnwindSafe(run));
         // SAFETY: ends the child at once.
         unsafe { _exit(if matches!(is_right, Ok(true)) { 0 } else { 1 }) }
     }
@@ -353,4 +368,11 @@ fn a_child_process_verifies_on_the_cpu() {
     // SAFETY: a child of this process and a place for its status.
     assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
     assert_eq!(status, 0);
+    // What the child did changes nothing here.
+    assert_eq!(in_flight.wait(), [Ok(())]);
+    batch.push(ids[0], MESSAGE, &good).expect("room");
+    let (norm, short) = (RejectReason::ResponseNorm, RejectReason::SignatureLength);
+    let verdicts = batch.submit().wait();
+    assert_eq!(verdicts, [Ok(()), Err(norm), Err(short), Ok(())]);
+    assert_eq!(gpu.fault(), None);
 }
