@@ -115,7 +115,7 @@ impl<P: ParameterSet> Gpu<P> {
             // The thread panicked.
             Err(RecvTimeoutError::Disconnected) => return Err(GpuError::Threads),
         };
-        trust(&ready.device)?;
+        let lied = trust(&ready.device)?;
         let watch = Arc::new(Watch::default());
         let checker = watch.clone();
         let shared = Arc::new(Shared {
@@ -134,6 +134,7 @@ impl<P: ParameterSet> Gpu<P> {
             probe_keys: OnceLock::new(),
             members: Mutex::default(),
             fault: OnceLock::new(),
+            lied,
             process: process::id(),
             counts: Mutex::default(),
             threshold: AtomicUsize::new(options.threshold.unwrap_or(usize::MAX)),

@@ -3,7 +3,7 @@
 use core::panic::AssertUnwindSafe;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::panic::catch_unwind;
 use std::process;
 use std::sync::mpsc::Sender;
@@ -23,14 +23,17 @@ use crate::registry::{KeyId, Registry};
 use crate::watch::Watch;
 use crate::worker::Command;
 
-/// Names of devices that gave a wrong verdict to this process.
-static LIARS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// Whether a device gave a wrong verdict to this process, for each name of a device.
+static LIARS: Mutex<BTreeMap<String, Arc<AtomicBool>>> = Mutex::new(BTreeMap::new());
 
-/// Fails if a device of this name has given a wrong verdict to this process.
-pub(crate) fn trust(device: &Device) -> Result<(), GpuError> {
-    match lock(&LIARS).contains(&device.name) {
+/// Returns what all handles of devices of this name look at. Fails if one of them has given a wrong
+/// verdict to this process.
+pub(crate) fn trust(device: &Device) -> Result<Arc<AtomicBool>, GpuError> {
+    let mut liars = lock(&LIARS);
+    let lied = liars.entry(device.name.clone()).or_default();
+    match lied.load(Ordering::Relaxed) {
         true => Err(GpuError::WrongVerdict),
-        false => Ok(()),
+        false => Ok(lied.clone()),
     }
 }
 
@@ -65,6 +68,8 @@ pub(crate) struct Shared<P: ParameterSet> {
     /// Members' keys on the device.
     pub(crate) members: Mutex<HashMap<MemberId, KeyId>>,
     pub(crate) fault: OnceLock<GpuError>,
+    /// Whether a device of this name gave a wrong verdict to any handle of this process.
+    pub(crate) lied: Arc<AtomicBool>,
     /// A child made by `fork` has neither the threads nor the device.
     pub(crate) process: u32,
     pub(crate) counts: Mutex<Counts>,
@@ -74,10 +79,13 @@ pub(crate) struct Shared<P: ParameterSet> {
 impl<P: ParameterSet> Shared<P> {
     /// Reason why the device is not used any more.
     pub(crate) fn fault(&self) -> Option<&GpuError> {
-        match self.is_forked() {
-            false => self.fault.get(),
-            true => Some(&GpuError::Forked),
+        if self.is_forked() {
+            return Some(&GpuError::Forked);
         }
+        if self.lied.load(Ordering::Relaxed) && self.fault.get().is_none() {
+            self.give_up(&GpuError::WrongVerdict);
+        }
+        self.fault.get()
     }
 
     /// Whether this process is a child made by `fork`. Its blocks may be the parent's memory, and
@@ -89,7 +97,7 @@ impl<P: ParameterSet> Shared<P> {
     /// Gives the device up. What is in flight and what comes goes to the CPU.
     pub(crate) fn give_up(&self, error: &GpuError) {
         if *error == GpuError::WrongVerdict {
-            lock(&LIARS).insert(self.device.name.clone());
+            self.lied.store(true, Ordering::Relaxed);
         }
         if self.fault.set(error.clone()).is_ok()
             && let Some(report) = self.options.on_fault

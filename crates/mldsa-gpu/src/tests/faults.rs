@@ -365,3 +365,28 @@ fn batches_of_every_size_fit_the_memory_of_the_device() {
         assert_eq!(gpu.fault(), None, "{items}");
     }
 }
+
+#[test]
+fn a_wrong_answer_switches_off_every_handle_of_the_device() {
+    static REPORTS: Mutex<Vec<GpuError>> = Mutex::new(Vec::new());
+    let options = GpuOptions {
+        on_fault: Some(|error| REPORTS.lock().expect("reports").push(error.clone())),
+        ..options()
+    };
+    let name = "lies to one of two";
+    let (Some((liar, switch)), Some((other, _))) =
+        (faulty(name, options.clone()), faulty(name, options))
+    else {
+        return;
+    };
+    right_verdicts(&other);
+    *switch.lock().expect("a switch") = Fault::AllAre(VALID);
+    right_verdicts(&liar);
+    right_verdicts(&other);
+    for gpu in [liar, other] {
+        assert_eq!(gpu.fault(), Some(&GpuError::WrongVerdict));
+        assert_eq!(gpu.counts().batches_without_device, 1);
+    }
+    let reports = REPORTS.lock().expect("reports");
+    assert_eq!(*reports, [GpuError::WrongVerdict, GpuError::WrongVerdict]);
+}
