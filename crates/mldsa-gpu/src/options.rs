@@ -57,7 +57,7 @@ pub struct GpuOptions {
     /// Capacity for encoded keys, of 1.4, 2.0 or 2.7 kB each (65,536).
     pub encoded_keys: usize,
     /// Time from `submit` to the verdicts after which the CPU takes the batch and the device is
-    /// given up (5 s).
+    /// given up (5 s, 2^32 s at most).
     pub deadline: Duration,
     /// Time for opening, with the driver's compilation of the kernels (120 s).
     pub open_deadline: Duration,
@@ -101,8 +101,14 @@ impl GpuOptions {
             (1..=64).contains(&self.batches),
             self.prepared_keys < 1 << 28,
             self.encoded_keys < 1 << 28,
-            // Offsets of messages are words of 32 bits.
-            self.batch_items * self.message_bytes.next_multiple_of(8) < 1 << 31,
+            // Offsets of messages are words of 32 bits. Other sizes are checked above.
+            self.batch_items
+                .saturating_mul(self.message_bytes.min(4096).next_multiple_of(8))
+                < 1 << 31,
+            // Clocks have room for it.
+            self.deadline <= Duration::from_secs(1 << 32),
+            // Sizes of memory have more than 32 bits.
+            usize::BITS == 64,
         ];
         match sizes.iter().all(|fits| *fits) {
             true => Ok(()),

@@ -3,6 +3,7 @@
 use core::future::Future;
 use core::pin::pin;
 use core::task::{Context as TaskContext, Poll};
+use core::time::Duration;
 use std::sync::Arc;
 use std::task::Wake;
 use std::thread::{self, Thread};
@@ -66,6 +67,27 @@ fn sizes_and_devices_that_do_not_exist() {
         GpuOptions {
             batch_items: 1 << 20,
             message_bytes: 4096,
+            ..options()
+        },
+        GpuOptions {
+            batch_items: usize::MAX,
+            ..options()
+        },
+        GpuOptions {
+            batch_items: usize::MAX / 8,
+            message_bytes: usize::MAX,
+            ..options()
+        },
+        GpuOptions {
+            encoded_keys: usize::MAX,
+            ..options()
+        },
+        GpuOptions {
+            batches: usize::MAX,
+            ..options()
+        },
+        GpuOptions {
+            deadline: Duration::MAX,
             ..options()
         },
     ] {
@@ -298,6 +320,9 @@ fn a_thread_with_a_small_stack() {
     // The thread that waits verifies on the CPU.
     let options = GpuOptions {
         cross_check: crate::CrossCheck::OneIn(1),
+        deadline: Duration::from_secs(1 << 32),
+        open_deadline: Duration::MAX,
+        threshold: Some(usize::MAX),
         ..small()
     };
     let open = || {
