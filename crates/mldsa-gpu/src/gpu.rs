@@ -24,7 +24,7 @@ use crate::probe::{CONTEXT, Probe};
 use crate::registry::{KeyId, KeyMemory, Registry, Table};
 use crate::state::{Counts, Shared, trust};
 use crate::watch::Watch;
-use crate::worker::{self, Command, Opener};
+use crate::worker::{self, Command, KEYS, Opener};
 
 /// Bytes of stack of both threads.
 const STACK: usize = 2 << 20;
@@ -190,18 +190,23 @@ impl<P: ParameterSet> Gpu<P> {
         }
         let places = lock(&shared.registry).take(table, keys.len())?;
         let keys: Vec<_> = keys.iter().cloned().map(Arc::new).collect();
-        let (reply, answer) = channel();
-        let command = Command::Register {
-            table,
-            places: places.clone(),
-            keys: keys.clone(),
-            reply,
-        };
-        let sent = shared.commands.send(command).map_err(|_| GpuError::Threads);
-        let answer = sent.and_then(|()| match answer.recv_timeout(shared.options.deadline) {
-            Ok(result) => result,
-            Err(RecvTimeoutError::Timeout) => Err(GpuError::Deadline),
-            Err(RecvTimeoutError::Disconnected) => Err(GpuError::Threads),
+        // A device that has many keys to expand is not late.
+        let mut parts = places.chunks(KEYS).zip(keys.chunks(KEYS));
+        let answer = parts.try_for_each(|(places, keys)| {
+            let (reply, answer) = channel();
+            let command = Command::Register {
+                table,
+                places: places.to_vec(),
+                keys: keys.to_vec(),
+                reply,
+            };
+            let sent = shared.commands.send(command);
+            sent.map_err(|_| GpuError::Threads)?;
+            match answer.recv_timeout(shared.options.deadline) {
+                Ok(result) => result,
+                Err(RecvTimeoutError::Timeout) => Err(GpuError::Deadline),
+                Err(RecvTimeoutError::Disconnected) => Err(GpuError::Threads),
+            }
         });
         if let Err(error) = answer {
             shared.give_up(&error);

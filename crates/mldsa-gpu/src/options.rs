@@ -57,7 +57,7 @@ pub struct GpuOptions {
     /// Capacity for encoded keys, of 1.4, 2.0 or 2.7 kB each (65,536).
     pub encoded_keys: usize,
     /// Time from `submit` to the verdicts after which the CPU takes the batch and the device is
-    /// given up (5 s, 2^32 s at most).
+    /// given up (5 s, 2^32 s at most). The same for each 256 keys that are registered.
     pub deadline: Duration,
     /// Time for opening, with the driver's compilation of the kernels (120 s).
     pub open_deadline: Duration,

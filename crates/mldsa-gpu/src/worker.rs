@@ -20,8 +20,8 @@ use crate::registry::Table;
 
 /// Valid signatures of the self-test and of the measurement.
 const VALID: usize = 128;
-/// Keys that are expanded at a time.
-const KEYS: usize = 256;
+/// Keys that are expanded at a time, and most keys of a command.
+pub(crate) const KEYS: usize = 256;
 
 /// Opens a driver on the thread that will use it.
 pub(crate) type Opener = Box<dyn FnOnce(u32) -> Result<Box<dyn Driver>, GpuError> + Send>;

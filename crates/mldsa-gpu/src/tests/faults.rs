@@ -33,6 +33,8 @@ pub(crate) enum Fault {
     Hang,
     /// The driver does not return from a call as long as this lasts.
     Stuck,
+    /// Waiting for a queue takes so long.
+    Slow(Duration),
 }
 
 const VALID: u8 = 0xc5;
@@ -154,6 +156,9 @@ impl Driver for Faulty {
         Ok(true)
     }
     fn wait(&mut self, queue: usize) -> Result<(), GpuError> {
+        if let Fault::Slow(time) = self.fault() {
+            std::thread::sleep(time);
+        }
         self.driver.wait(queue)
     }
 }
@@ -314,6 +319,35 @@ fn an_error_of_the_driver_leaves_the_batch_to_the_cpu() {
     }
 }
 
+/// Opening may take as long as it does on a loaded machine, and what follows may not.
+fn set_deadline(gpu: &mut Gpu<MlDsa44>, deadline: Duration) {
+    loop {
+        // The other threads let go of a batch that is done.
+        if let Some(shared) = Arc::get_mut(&mut gpu.shared) {
+            shared.options.deadline = deadline;
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn registration_of_many_keys_is_not_late() {
+    let options = GpuOptions {
+        encoded_keys: 2_560,
+        ..options()
+    };
+    let Some((mut gpu, switch)) = faulty("registers slowly", options) else {
+        return;
+    };
+    set_deadline(&mut gpu, Duration::from_millis(1500));
+    *switch.lock().expect("a switch") = Fault::Slow(Duration::from_millis(200));
+    let keys = vec![gpu.shared.probes.key.clone(); 2_560];
+    let ids = gpu.register(crate::Table::Encoded, &keys);
+    assert_eq!(ids.map(|ids| ids.len()), Ok(2_560));
+    assert_eq!(gpu.fault(), None);
+}
+
 #[test]
 fn a_device_that_hangs_is_given_up_at_the_deadline() {
     for (name, fault) in [("hangs", Fault::Hang), ("is stuck", Fault::Stuck)] {
@@ -321,15 +355,7 @@ fn a_device_that_hangs_is_given_up_at_the_deadline() {
             return;
         };
         right_verdicts(&gpu);
-        // Opening may take as long as it does on a loaded machine.
-        loop {
-            // The other threads let go of a batch that is done.
-            if let Some(shared) = Arc::get_mut(&mut gpu.shared) {
-                shared.options.deadline = Duration::from_millis(300);
-                break;
-            }
-            std::thread::yield_now();
-        }
+        set_deadline(&mut gpu, Duration::from_millis(300));
         *switch.lock().expect("a switch") = fault;
         right_verdicts(&gpu);
         assert_eq!(gpu.fault(), Some(&GpuError::Deadline));
