@@ -174,7 +174,9 @@ impl<P: ParameterSet> Job<P> {
         if let Err(error) = &checked {
             self.shared.give_up(error);
         }
-        let verdicts = checked.ok().flatten();
+        // The CPU took its time, and another batch may have shown meanwhile that the device is wrong.
+        let is_right = |_: &Vec<Verdict>| self.shared.fault().is_none();
+        let verdicts = checked.ok().flatten().filter(is_right);
         self.count(|counts| {
             counts.batches += 1;
             counts.items += order.items as u64;

@@ -6,6 +6,7 @@ use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use batch_verify::RejectReason;
 use mldsa_core::{Context, MlDsa44};
 
 use super::{options, usable};
@@ -415,4 +416,31 @@ fn a_wrong_answer_switches_off_every_handle_of_the_device() {
     }
     let reports = REPORTS.lock().expect("reports");
     assert_eq!(*reports, [GpuError::WrongVerdict, GpuError::WrongVerdict]);
+}
+
+#[test]
+fn a_fault_while_the_cpu_checks_takes_the_batch_from_the_device() {
+    let options = GpuOptions {
+        cross_check: CrossCheck::Off,
+        ..options()
+    };
+    let Some((gpu, _)) = faulty("is given up meanwhile", options) else {
+        return;
+    };
+    let probe = gpu.shared.probes.valid[0].clone();
+    let context = Context::new(CONTEXT).expect("a context");
+    let signed = Signed::Message(context, &probe.message);
+    let key = core::slice::from_ref(&gpu.shared.probes.key);
+    let ids = gpu.register(crate::Table::Prepared, key).expect("room");
+    let mut batch = gpu.batch(crate::Table::Prepared).expect("a batch");
+    batch.push(ids[0], signed, &probe.signature).expect("room");
+    batch.push(ids[0], signed, &[0; 2420]).expect("room");
+    // The CPU needs the registry for the key of the rejection.
+    let registry = gpu.shared.registry.lock().expect("the registry");
+    let pending = batch.submit();
+    std::thread::sleep(Duration::from_millis(500));
+    gpu.shared.give_up(&GpuError::WrongVerdict);
+    drop(registry);
+    assert_eq!(pending.wait(), [Ok(()), Err(RejectReason::ResponseNorm)]);
+    assert_eq!(gpu.counts().batches_without_device, 1);
 }
