@@ -35,7 +35,7 @@ impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
         if let Some(error) = self.fault() {
             return Err(AcceleratorError::new(error.clone()));
         }
-        let ids = self.member_ids(jobs);
+        let mut ids = self.member_ids(jobs);
         let patience = Instant::now() + self.shared.options.deadline;
         let mut flight: VecDeque<(usize, Pending<P>)> = VecDeque::new();
         let mut collect = |(start, pending): (usize, Pending<P>)| {
@@ -49,8 +49,13 @@ impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
             match (batch, flight.pop_front()) {
                 (Ok(batch), oldest) => {
                     flight.extend(oldest);
-                    let ids = ids.as_ref().map(|ids| &ids[start..]);
-                    let filled = fill(batch, &jobs[start..], ids);
+                    let own = ids.as_ref().map(|ids| &ids[start..]);
+                    let filled = fill(batch, &jobs[start..], own);
+                    if own.is_some() && matches!(filled, Err(PushError::UnknownKey)) {
+                        // Another call needed the places of these keys, which go with the items.
+                        ids = None;
+                        continue;
+                    }
                     let batch = filled.map_err(AcceleratorError::new)?;
                     let items = batch.len();
                     flight.push_back((start, batch.submit_checked(Again::Nothing)));
@@ -117,6 +122,9 @@ fn fill<P: ParameterSet>(
 impl<P: ParameterSet> Gpu<P> {
     /// Ids of the jobs' keys, if all are members' and the table has room for them.
     fn member_ids(&self, jobs: &[AcceleratorJob<'_>]) -> Option<Vec<KeyId>> {
+        if jobs.iter().any(|job| job.member.is_none()) {
+            return None;
+        }
         let mut members = lock(&self.shared.members);
         if let Some(ids) = self.register_members(&mut members, jobs) {
             return Some(ids);

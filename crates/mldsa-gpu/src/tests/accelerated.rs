@@ -166,3 +166,47 @@ fn so_are_those_of_a_device_that_lies() {
         ));
     }
 }
+
+#[test]
+fn keys_of_members_stay_and_keys_that_were_evicted_go_with_their_items() {
+    let Some(gpu) = usable(Gpu::<MlDsa44>::open(small())) else {
+        return;
+    };
+    let context = Context::new(CONTEXT).expect("a context");
+    let signers = signers(40, 3);
+    let committee = Committee::<MlDsa44>::builder(CONTEXT).threads(Threads::Inline);
+    let keys = signers.iter().map(|signer| (signer.verifying_key(), 1));
+    let committee = committee.build(keys).expect("a committee");
+    let signed = signatures(&signers, 50);
+    let members = CommitteeVerifier::<MlDsa44>::builder().threads(Threads::Inline);
+    let members = members.accelerator(gpu.clone()).build(committee.clone());
+    let members = members.expect("a verifier");
+    let verify_votes = || {
+        let before = gpu.counts().items;
+        let votes = signed.iter().map(|s| {
+            let member = committee.member(s.signer as u32).expect("a member");
+            Vote::new(member, &s.message, &s.signature)
+        });
+        let _ = members.verify_batch(votes);
+        (gpu.counts().items - before, gpu.key_memory().prepared)
+    };
+    let (items, prepared) = verify_votes();
+    assert_eq!(prepared, 4);
+    let verifier = BatchVerifier::<MlDsa44>::builder().threads(Threads::Inline);
+    let verifier = verifier.accelerator(gpu.clone()).build();
+    let _ = verifier
+        .expect("a verifier")
+        .verify_batch(signed.iter().map(|s| {
+            let key = signers[s.signer].verifying_key();
+            Item::new(key, context, &s.message, &s.signature)
+        }));
+    assert_eq!(gpu.key_memory().prepared, 4);
+    // What another thread may do while a batch is filled.
+    let members = gpu.shared.members.lock().expect("members");
+    let ids: Vec<_> = members.values().copied().collect();
+    drop(members);
+    assert_eq!(gpu.evict(&ids), 3);
+    assert_eq!(verify_votes(), (items, 1));
+    let counts = gpu.counts();
+    assert_eq!((gpu.fault(), counts.batches_without_device), (None, 0));
+}
