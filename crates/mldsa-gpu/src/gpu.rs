@@ -151,7 +151,10 @@ impl<P: ParameterSet> Gpu<P> {
             let threshold = gpu.measure()?;
             gpu.shared.threshold.store(threshold, Ordering::Relaxed);
         }
-        Ok(gpu)
+        match gpu.fault().cloned() {
+            Some(error) => Err(error),
+            None => Ok(gpu),
+        }
     }
 
     /// Names of the device and of its driver.

@@ -24,6 +24,8 @@ pub(crate) enum Fault {
     AllAre(u8),
     /// The first slot that is this code becomes that one.
     One(u8, u8),
+    /// The codes of batches of more than so many slots are those of valid signatures.
+    Large(usize),
     /// Each slot has the code of the one before it.
     Late,
     /// The kernels do not start.
@@ -151,6 +153,7 @@ impl Driver for Faulty {
                     *code = to;
                 }
             }
+            Fault::Large(slots) if codes.len() > slots => codes.fill(VALID),
             Fault::Late => codes.rotate_right(1),
             _ => {}
         }
@@ -286,6 +289,20 @@ fn a_wrong_answer_at_open_is_an_error() {
             assert!(usable(opened).is_none());
             return;
         }
+    }
+}
+
+#[test]
+fn a_fault_of_the_measurement_is_an_error() {
+    let options = GpuOptions {
+        threshold: None,
+        ..options()
+    };
+    // The measurement has larger batches than the self-test.
+    let switch = Switch::new(Mutex::new(Fault::Large(400)));
+    let opened = open("lies when it is measured", &switch, options);
+    if !matches!(opened, Err(GpuError::WrongVerdict)) {
+        assert!(usable(opened).is_none(), "not noticed");
     }
 }
 
