@@ -12,7 +12,7 @@ use mldsa_core::{ParameterSet, VerifyingKey};
 use crate::batch::{Batch, Key, Signed};
 use crate::error::{GpuError, PushError};
 use crate::gpu::Gpu;
-use crate::job::{Again, Pending};
+use crate::job::Pending;
 use crate::lock::lock;
 use crate::registry::{KeyId, Table};
 
@@ -20,8 +20,8 @@ use crate::registry::{KeyId, Table};
 const COPIED: usize = 2048;
 
 /// Members of committees have prepared keys on the device as long as the table has room; other keys
-/// go with their items. The caller verifies what is rejected, and so the device's rejections are not
-/// verified twice.
+/// go with their items. This crate verifies rejections again, so that a wrong one is noticed, and
+/// `batch-verify` does so once more: the CPU verifies each invalid signature twice.
 impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
     fn min_batch(&self) -> usize {
         self.threshold()
@@ -58,7 +58,7 @@ impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
                     }
                     let batch = filled.map_err(AcceleratorError::new)?;
                     let items = batch.len();
-                    flight.push_back((start, batch.submit_checked(Again::Nothing)));
+                    flight.push_back((start, batch.submit()));
                     start += items;
                 }
                 (Err(GpuError::Busy), Some(oldest)) => collect(oldest),

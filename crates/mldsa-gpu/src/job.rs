@@ -38,7 +38,6 @@ pub(crate) enum Owner {
 /// What the CPU verifies again besides the share that is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Again {
-    Nothing,
     Rejections,
     All,
 }
@@ -225,11 +224,6 @@ impl<P: ParameterSet> Job<P> {
             match (*owner, Answer::of(code).ok_or(WRONG)?) {
                 (Owner::Planted(probe), answer) => planted.push((probe, answer)),
                 (Owner::Item(_), Answer::Verdict(Ok(()))) => {}
-                (Owner::Item(item), Answer::Verdict(error))
-                    if self.order.again == Again::Nothing =>
-                {
-                    verdicts[item as usize] = error;
-                }
                 (Owner::Item(_), _) => rejected.push(slot),
             }
         }
