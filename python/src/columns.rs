@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::builder::BinaryViewBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BinaryViewArray, RecordBatch};
 use mldsa_arrow::batch_verify::{ThreadPool, Threads};
@@ -21,6 +22,30 @@ fn set_of<C>(set: Option<&str>) -> PyResult<SetOf<C>> {
         None => SetOf::Key,
         Some(name) => SetOf::All(name.parse::<Set>().map_err(bad)?),
     })
+}
+
+/// Makes a column of values, each shorter than 4 GiB.
+fn column(name: &str, values: &[PyBackedBytes]) -> PyResult<BinaryViewArray> {
+    let too_long = |value: &PyBackedBytes| u32::try_from(value.len()).is_err();
+    if let Some(row) = values.iter().position(too_long) {
+        let error = format!("row {row} of column \"{name}\" has 4 GiB or more");
+        return Err(bad(error));
+    }
+    let mut builder = BinaryViewBuilder::with_capacity(values.len());
+    for value in values {
+        builder.try_append_value(value).map_err(bad)?;
+    }
+    Ok(builder.finish())
+}
+
+/// Checks that of two options at most one is there.
+fn exclude<A, B>(one: (&str, Option<A>), other: (&str, Option<B>)) -> PyResult<()> {
+    match (one, other) {
+        ((one, Some(_)), (other, Some(_))) => {
+            Err(bad(format!("{one} and {other} exclude each other")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn reasons(verdicts: &Verdicts) -> Vec<Option<String>> {
@@ -57,24 +82,23 @@ impl Verifier {
     ) -> PyResult<Vec<Option<String>>> {
         let (set, context) = (set_of(set)?, self::context(context)?);
         let verdicts = py.detach(|| {
-            let column = |values: &[PyBackedBytes]| {
-                BinaryViewArray::from_iter_values(values.iter().map(|value| -> &[u8] { value }))
-            };
-            let (keys, messages, signatures) =
-                (column(&keys), column(&messages), column(&signatures));
+            let keys = column("keys", &keys)?;
+            let messages = column("messages", &messages)?;
+            let signatures = column("signatures", &signatures)?;
             let message = Column::new("messages", &messages);
-            self.0.verify(&Inputs {
+            let inputs = Inputs {
                 set,
                 key: KeyOf::Column(Column::new("keys", &keys)),
                 message: MessageOf::Message(message, ContextOf::All(context)),
                 signature: Column::new("signatures", &signatures),
-            })
+            };
+            self.0.verify(&inputs).map_err(bad)
         });
-        Ok(reasons(&verdicts.map_err(bad)?))
+        Ok(reasons(&verdicts?))
     }
 
     #[pyo3(signature = (batch, *, key = "key", message = "message", signature = "signature", mu = None,
-                        context = crate::EMPTY, context_column = None, set = None, set_column = None))]
+                        context = None, context_column = None, set = None, set_column = None))]
     #[allow(clippy::too_many_arguments, reason = "they are names of Python")]
     fn verify_batch(
         &self,
@@ -84,11 +108,15 @@ impl Verifier {
         message: &str,
         signature: &str,
         mu: Option<&str>,
-        context: &[u8],
+        context: Option<&[u8]>,
         context_column: Option<&str>,
         set: Option<&str>,
         set_column: Option<&str>,
     ) -> PyResult<PyRecordBatch> {
+        exclude(("set", set), ("set_column", set_column))?;
+        exclude(("mu", mu), ("context", context))?;
+        exclude(("mu", mu), ("context_column", context_column))?;
+        exclude(("context", context), ("context_column", context_column))?;
         let inputs = Inputs {
             set: match set_column {
                 Some(column) => SetOf::Column(column),
@@ -99,7 +127,8 @@ impl Verifier {
                 (Some(mu), _) => MessageOf::Mu(mu),
                 (None, Some(column)) => MessageOf::Message(message, ContextOf::Column(column)),
                 (None, None) => {
-                    MessageOf::Message(message, ContextOf::All(self::context(context)?))
+                    let context = self::context(context.unwrap_or_default())?;
+                    MessageOf::Message(message, ContextOf::All(context))
                 }
             },
             signature,

@@ -1,15 +1,16 @@
 //! Private keys. Rust's copies are wiped; `bytes` objects of Python cannot be.
 
-use mldsa_core::pkcs8::{DecodePrivateKey, EncodePrivateKey};
+use mldsa_core::pkcs8::der::pem::PemLabel;
+use mldsa_core::pkcs8::{EncodePrivateKey, PrivateKeyInfoRef, SecretDocument};
 use mldsa_core::{
     MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreHashed, PreparedSigningKey, Randomness, SigningKey,
 };
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 
 use crate::errors::{bad, context, hash, mu};
 use crate::inside;
-use crate::public::{self, PublicKey};
+use crate::public::{self, PublicKey, Set};
 
 struct Keys<P: ParameterSet> {
     plain: SigningKey<P>,
@@ -74,32 +75,33 @@ impl PrivateKey {
                     .map_err(bad)?
                     .into(),
             ),
-            _ => Any::MlDsa65(
+            MlDsa65::SK_LEN => Any::MlDsa65(
                 SigningKey::from_expanded_bytes(expanded)
                     .map_err(bad)?
                     .into(),
             ),
+            len => return Err(bad(format!("no set has private keys of {len} bytes"))),
         }))
     }
 
     #[staticmethod]
     fn from_der(pkcs8: &[u8]) -> PyResult<Self> {
-        let read = SigningKey::from_pkcs8_der(pkcs8).map(|key| Any::MlDsa44(key.into()));
-        let read =
-            read.or_else(|_| SigningKey::from_pkcs8_der(pkcs8).map(|key| Any::MlDsa87(key.into())));
-        let read =
-            read.or_else(|_| SigningKey::from_pkcs8_der(pkcs8).map(|key| Any::MlDsa65(key.into())));
-        read.map(Self).map_err(bad)
+        let info = PrivateKeyInfoRef::try_from(pkcs8).map_err(bad)?;
+        let oid = info.algorithm.oid;
+        // The set is that of the algorithm, and so is the error.
+        Ok(Self(match Set::of(oid)? {
+            Set::MlDsa44 => Any::MlDsa44(SigningKey::try_from(info).map_err(bad)?.into()),
+            Set::MlDsa65 => Any::MlDsa65(SigningKey::try_from(info).map_err(bad)?.into()),
+            Set::MlDsa87 => Any::MlDsa87(SigningKey::try_from(info).map_err(bad)?.into()),
+        }))
     }
 
     #[staticmethod]
     fn from_pem(text: &str) -> PyResult<Self> {
-        let read = SigningKey::from_pkcs8_pem(text).map(|key| Any::MlDsa44(key.into()));
-        let read =
-            read.or_else(|_| SigningKey::from_pkcs8_pem(text).map(|key| Any::MlDsa87(key.into())));
-        let read =
-            read.or_else(|_| SigningKey::from_pkcs8_pem(text).map(|key| Any::MlDsa65(key.into())));
-        read.map(Self).map_err(bad)
+        // The document is wiped when it is dropped.
+        let (label, document) = SecretDocument::from_pem(text).map_err(bad)?;
+        PrivateKeyInfoRef::validate_pem_label(label).map_err(bad)?;
+        Self::from_der(document.as_bytes())
     }
 
     #[getter]
@@ -129,10 +131,10 @@ impl PrivateKey {
         Ok(PyBytes::new(py, der.as_bytes()))
     }
 
-    fn to_pem(&self) -> PyResult<String> {
+    fn to_pem<'p>(&self, py: Python<'p>) -> PyResult<Bound<'p, PyString>> {
         let ending = mldsa_core::pkcs8::LineEnding::LF;
         let pem = inside!(Any, &self.0, keys => keys.plain.to_pkcs8_pem(ending)).map_err(bad)?;
-        Ok(pem.to_string())
+        Ok(PyString::new(py, &pem))
     }
 
     #[pyo3(signature = (message, context = crate::EMPTY, *, deterministic = false))]

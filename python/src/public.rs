@@ -1,6 +1,10 @@
 //! Public keys.
 
-use mldsa_core::spki::{DecodePublicKey, EncodePublicKey};
+use mldsa_core::spki::der::Document;
+use mldsa_core::spki::der::pem::PemLabel;
+use mldsa_core::spki::{
+    AssociatedAlgorithmIdentifier, EncodePublicKey, ObjectIdentifier, SubjectPublicKeyInfoRef,
+};
 use mldsa_core::{
     MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreHashed, PreparedVerifyingKey, VerifyingKey,
 };
@@ -34,6 +38,31 @@ pub(crate) enum Any {
 #[pyclass(frozen, module = "mldsa_batch")]
 pub(crate) struct PublicKey(pub(crate) Any);
 
+/// A parameter set.
+pub(crate) enum Set {
+    MlDsa44,
+    MlDsa65,
+    MlDsa87,
+}
+
+impl Set {
+    /// Finds the set of an algorithm identifier.
+    pub(crate) fn of(oid: ObjectIdentifier) -> PyResult<Self> {
+        let sets = [
+            (oid_of::<MlDsa44>(), Self::MlDsa44),
+            (oid_of::<MlDsa65>(), Self::MlDsa65),
+            (oid_of::<MlDsa87>(), Self::MlDsa87),
+        ];
+        let found = sets.into_iter().find(|(of_set, _)| *of_set == oid);
+        let unknown = || bad(format!("the algorithm {oid} is none of ML-DSA"));
+        Ok(found.ok_or_else(unknown)?.1)
+    }
+}
+
+fn oid_of<P: ParameterSet>() -> ObjectIdentifier {
+    VerifyingKey::<P>::ALGORITHM_IDENTIFIER.oid
+}
+
 fn set_name<P: ParameterSet>(_: &Keys<P>) -> &'static str {
     P::NAME
 }
@@ -45,33 +74,28 @@ impl PublicKey {
         let key = match encoded.len() {
             MlDsa44::PK_LEN => Any::MlDsa44(VerifyingKey::from_bytes(encoded).map_err(bad)?.into()),
             MlDsa87::PK_LEN => Any::MlDsa87(VerifyingKey::from_bytes(encoded).map_err(bad)?.into()),
-            _ => Any::MlDsa65(VerifyingKey::from_bytes(encoded).map_err(bad)?.into()),
+            MlDsa65::PK_LEN => Any::MlDsa65(VerifyingKey::from_bytes(encoded).map_err(bad)?.into()),
+            len => return Err(bad(format!("no set has public keys of {len} bytes"))),
         };
         Ok(Self(key))
     }
 
     #[staticmethod]
     fn from_der(spki: &[u8]) -> PyResult<Self> {
-        let read = VerifyingKey::from_public_key_der(spki).map(|key| Any::MlDsa44(key.into()));
-        let read = read.or_else(|_| {
-            VerifyingKey::from_public_key_der(spki).map(|key| Any::MlDsa87(key.into()))
-        });
-        let read = read.or_else(|_| {
-            VerifyingKey::from_public_key_der(spki).map(|key| Any::MlDsa65(key.into()))
-        });
-        read.map(Self).map_err(bad)
+        let info = SubjectPublicKeyInfoRef::try_from(spki).map_err(bad)?;
+        // The set is that of the algorithm, and so is the error.
+        Ok(Self(match Set::of(info.algorithm.oid)? {
+            Set::MlDsa44 => Any::MlDsa44(VerifyingKey::try_from(info).map_err(bad)?.into()),
+            Set::MlDsa65 => Any::MlDsa65(VerifyingKey::try_from(info).map_err(bad)?.into()),
+            Set::MlDsa87 => Any::MlDsa87(VerifyingKey::try_from(info).map_err(bad)?.into()),
+        }))
     }
 
     #[staticmethod]
     fn from_pem(text: &str) -> PyResult<Self> {
-        let read = VerifyingKey::from_public_key_pem(text).map(|key| Any::MlDsa44(key.into()));
-        let read = read.or_else(|_| {
-            VerifyingKey::from_public_key_pem(text).map(|key| Any::MlDsa87(key.into()))
-        });
-        let read = read.or_else(|_| {
-            VerifyingKey::from_public_key_pem(text).map(|key| Any::MlDsa65(key.into()))
-        });
-        read.map(Self).map_err(bad)
+        let (label, document) = Document::from_pem(text).map_err(bad)?;
+        SubjectPublicKeyInfoRef::validate_pem_label(label).map_err(bad)?;
+        Self::from_der(document.as_bytes())
     }
 
     #[getter]

@@ -146,6 +146,38 @@ def test_bad_arguments_raise():
         key.verify("text", b"")
 
 
+def shorter(spki):
+    """The same SubjectPublicKeyInfo with a key of one byte less."""
+    key = spki[22:-1]
+    content = spki[4:17] + b"\x03\x82" + (len(key) + 1).to_bytes(2, "big") + b"\0" + key
+    return b"\x30\x82" + len(content).to_bytes(2, "big") + content
+
+
+def test_the_error_is_that_of_the_set(pair):
+    ours, _ = pair
+    pkcs8, spki = ours.to_der(), ours.public_key().to_der()
+    # The seed has another tag.
+    for call in [
+        lambda: PrivateKey.from_der(pkcs8[:-34] + b"\x81" + pkcs8[-33:]),
+        lambda: PublicKey.from_der(shorter(spki)),
+    ]:
+        with pytest.raises(MlDsaError) as raised:
+            call()
+        assert "OID" not in str(raised.value)
+    for call in [
+        lambda: PrivateKey.from_der(pkcs8[:17] + b"\x1f" + pkcs8[18:]),
+        lambda: PublicKey.from_der(spki[:16] + b"\x1f" + spki[17:]),
+    ]:
+        with pytest.raises(MlDsaError, match="2.16.840.1.101.3.4.3.31 is none of ML-DSA"):
+            call()
+
+
+def test_lengths_of_no_set_are_named():
+    for call in [PublicKey.from_bytes, PrivateKey.from_bytes]:
+        with pytest.raises(MlDsaError, match="of 7 bytes"):
+            call(bytes(7))
+
+
 def test_the_stubs_name_every_class():
     for name in mldsa_batch.__all__:
         assert hasattr(mldsa_batch, name)

@@ -123,6 +123,35 @@ def test_nulls_and_names(rows):
         Verifier().verify_batch(batch, key="n", message="m", signature="s")
 
 
+def test_contradicting_options_raise(rows):
+    keys, messages, signatures = columns(rows[:1])
+    batch = pa.record_batch({"key": keys, "message": messages, "signature": signatures, "m": [bytes(64)]})
+    for options in [
+        dict(mu="m", context=CONTEXT),
+        dict(mu="m", context=b""),
+        dict(mu="m", context_column="message"),
+        dict(context=CONTEXT, context_column="message"),
+        dict(set="ML-DSA-44", set_column="message"),
+    ]:
+        with pytest.raises(MlDsaError, match="exclude each other"):
+            Verifier().verify_batch(batch, **options)
+    found = pa.record_batch(Verifier().verify_batch(batch, mu="m"))
+    assert found.column("reason").to_pylist() == ["challenge_mismatch"]
+
+
+def test_values_of_four_gigabytes_raise():
+    try:
+        # The pages are not touched.
+        huge = bytes(1 << 32)
+    except MemoryError:
+        pytest.skip("no address space")
+    for n, name in enumerate(["keys", "messages", "signatures"]):
+        lists = [[b"", b""] for _ in range(3)]
+        lists[n][1] = huge
+        with pytest.raises(MlDsaError, match=f'row 1 of column "{name}" has 4 GiB'):
+            Verifier().verify_many(*lists)
+
+
 def test_committee():
     private = [PrivateKey.from_seed("ML-DSA-44", bytes([n]) * 32) for n in range(5)]
     committee = Committee([bytes(key.public_key()) for key in private], CONTEXT)

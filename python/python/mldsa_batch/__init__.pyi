@@ -115,9 +115,13 @@ class Verifier:
         message: str = "message",
         signature: str = "signature",
         mu: str | None = None,
-        context: bytes = b"",
+        context: bytes | None = None,
         context_column: str | None = None,
         set: Set | None = None,
         set_column: str | None = None,
     ) -> Any:
-        """Returns a record batch (PyCapsule interface) with the columns ``valid`` and ``reason``."""
+        """Returns a record batch (PyCapsule interface) with the columns ``valid`` and ``reason``.
+
+        Of ``set`` and ``set_column``, and of ``mu``, ``context`` and ``context_column``, at most one
+        is given. Without a context it is empty.
+        """

@@ -1,5 +1,7 @@
 //! The columns that a run reads, by options.
 
+use std::path::Path;
+
 use arrow_array::RecordBatch;
 use mldsa_arrow::batch_verify::Context;
 use mldsa_arrow::{Column, ContextOf, Id, Inputs, KeyOf, KeyTable, MessageOf, Set, SetOf};
@@ -94,6 +96,11 @@ impl ColumnArgs {
             None => bytes.push(&self.key_column),
         }
         Wanted { bytes, texts }
+    }
+
+    /// Returns the file with the table of keys.
+    pub(crate) fn table_file(&self) -> Option<&Path> {
+        self.keys.as_deref().map(Path::new)
     }
 
     /// Reads the table of keys.

@@ -16,6 +16,9 @@ use crate::{Failure, named};
 /// Upper bound on the bytes of a line; a longer one is a malformed row.
 const MAX_LINE: usize = 1 << 24;
 
+/// Bytes of lines that end a batch. An array of bytes has at most 2 GiB.
+const MAX_BATCH: usize = 1 << 27;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Json,
@@ -122,12 +125,14 @@ impl<R: BufRead> Lines<R> {
             .map(|_| StringBuilder::new())
             .collect();
         let mut malformed = Vec::new();
-        while malformed.len() < self.rows {
+        let mut size = 0;
+        while malformed.len() < self.rows && size < MAX_BATCH {
             let values = match self.next_line()? {
                 Line::End => break,
                 Line::TooLong => None,
                 Line::Read => self.values(),
             };
+            size += self.line.len();
             let decoded = values.as_ref().and_then(|values| {
                 let of_bytes = values[..self.bytes].iter();
                 let decode = |value: &Option<Cow<'_, str>>| match value {

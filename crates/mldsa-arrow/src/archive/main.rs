@@ -4,6 +4,7 @@
 
 mod reading;
 mod lines;
+mod files;
 mod source;
 mod columns;
 mod output;
@@ -52,9 +53,17 @@ fn named(name: impl core::fmt::Display, error: impl core::fmt::Display) -> Failu
     format!("{name}: {error}").into()
 }
 
-/// Writes a line on standard error, which may be closed.
+/// Writes a line on standard error, which may be closed. Names of files and values in it cannot
+/// control a terminal.
 fn say(line: impl core::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "mldsa-archive: {line}");
+    let mut text = String::new();
+    for letter in line.to_string().chars() {
+        match letter {
+            '"' | '\'' | '\\' => text.push(letter),
+            _ => text.extend(letter.escape_debug()),
+        }
+    }
+    let _ = writeln!(std::io::stderr(), "mldsa-archive: {text}");
 }
 
 fn main() -> ExitCode {

@@ -74,7 +74,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A Parquet file under a temporary name until it is complete and on the disk.
+/// A Parquet file under a temporary name until it is complete and on the disk. The temporary file is
+/// removed if that does not happen.
 pub(crate) struct Output {
     path: PathBuf,
     temporary: PathBuf,
@@ -84,11 +85,9 @@ pub(crate) struct Output {
 impl Output {
     /// Begins a file. The temporary name is the path with `.tmp` behind it.
     pub(crate) fn create(path: &Path) -> Self {
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(".tmp");
         Self {
             path: path.to_owned(),
-            temporary: temporary.into(),
+            temporary: temporary_of(path),
             writer: None,
         }
     }
@@ -123,11 +122,41 @@ impl Output {
             return Ok(());
         };
         let done = writer.into_inner().map_err(io::Error::other);
-        done.and_then(|file| file.sync_all())
-            .and_then(|()| fs::rename(&self.temporary, &self.path))
+        let renamed = done
+            .and_then(|file| file.sync_all())
+            .and_then(|()| fs::rename(&self.temporary, &self.path));
+        if renamed.is_err() {
+            let _ = fs::remove_file(&self.temporary);
+        }
+        renamed
             .and_then(|()| sync_folder(&self.path))
             .map_err(|error| named(self.path.display(), error))
     }
+}
+
+impl Drop for Output {
+    /// Removes what has not become a whole file.
+    fn drop(&mut self) {
+        if self.writer.take().is_some() {
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Returns the name under which a file is written.
+pub(crate) fn temporary_of(path: &Path) -> PathBuf {
+    with_ending(path, ".tmp")
+}
+
+/// Returns the folder of the parts of an output.
+pub(crate) fn parts_of(path: &Path) -> PathBuf {
+    with_ending(path, ".parts")
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 /// Writes a file whole or not at all.
@@ -141,7 +170,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 }
 
 /// Puts the names in the folder of a file on the disk.
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     match cfg!(unix) {
         true => File::open(folder.unwrap_or(Path::new(".")))?.sync_all(),

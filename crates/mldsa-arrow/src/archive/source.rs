@@ -31,7 +31,7 @@ pub(crate) struct Unit {
     kind: Kind,
     /// Bytes in the file, for the progress.
     pub(crate) bytes: u64,
-    /// Number of rows, if it is known.
+    /// Number of rows that the footer promises; that of text is not known.
     pub(crate) rows: Option<u64>,
 }
 
@@ -76,6 +76,14 @@ pub(crate) fn open(path: &Path) -> Result<Source, Failure> {
         ArrowReaderMetadata::try_new(Arc::clone(stored.metadata()), options)
     };
     let loaded = guarded(|| Ok(load()?)).map_err(|error| named(path.display(), error))?;
+    let mut groups = loaded.metadata().row_groups().iter();
+    let rows = groups.try_fold(0_u64, |sum, group| {
+        sum.checked_add(u64::try_from(group.num_rows()).ok()?)
+    });
+    if rows != u64::try_from(loaded.metadata().file_metadata().num_rows()).ok() || rows.is_none() {
+        let error = "the footer contradicts itself on the number of rows";
+        return Err(named(path.display(), error));
+    }
     Ok(Source::Parquet(path.to_owned(), loaded))
 }
 

@@ -48,6 +48,20 @@ impl Summary {
         Ok(())
     }
 
+    /// Adds what another summary has counted.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.failures += other.failures;
+        for (reason, n) in other.reasons {
+            *self.reasons.entry(reason).or_default() += n;
+        }
+        for (key, Counts { valid, rejected }) in other.keys {
+            let counts = self.keys.entry(key).or_default();
+            counts.valid += valid;
+            counts.rejected += rejected;
+        }
+    }
+
     pub(crate) fn status(&self) -> Status {
         let is_unusable = |name: &String| {
             name == MALFORMED || name.parse::<Reason>().is_ok_and(Reason::is_unusable)
@@ -75,13 +89,15 @@ impl fmt::Display for Summary {
         writeln!(f, "rows {}", self.rows)?;
         writeln!(f, "valid {}", self.rows - rejected)?;
         for (reason, count) in &self.reasons {
-            writeln!(f, "{reason} {count}")?;
+            writeln!(f, "{} {count}", reason.escape_debug())?;
         }
         writeln!(f, "unreadable {}", self.failures)?;
         writeln!(f, "keys {}", self.keys.len())?;
         let mut worst: Vec<_> = self.keys.iter().filter(|(_, of)| of.rejected > 0).collect();
         worst.sort_by_key(|(_, counts)| core::cmp::Reverse(counts.rejected));
         for (key, Counts { valid, rejected }) in worst.iter().take(LISTED) {
+            // An id is whatever the file has.
+            let key = key.escape_debug();
             writeln!(f, "key {key}: valid {valid}, rejected {rejected}")?;
         }
         match worst.len().saturating_sub(LISTED) {

@@ -14,10 +14,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use mldsa_arrow::{KeyTable, Options, Verifier};
 
 use crate::columns::ColumnArgs;
-use crate::output::{self, Output};
+use crate::files;
+use crate::output::{self, Output, parts_of};
 use crate::reading::Read;
 use crate::source::{self, Batches, Unit};
-use crate::state::State;
+use crate::state::{self, State};
 use crate::summary::Summary;
 use crate::{Failure, Status, named, say};
 
@@ -55,7 +56,8 @@ groups that are unreadable, keys; then the keys with most rejected rows. A key i
 SHA-256 of its encoding.
 
 RESUME  With --out, the verdicts of each file or row group that is complete are kept in PARQUET.parts until the output
-is written. The same command continues after a crash, and the output is the same, byte for byte.
+is written. The same command continues after a crash, and the output is the same, byte for byte. If the options, the
+files or the contents of the key table are others, it is refused.
 
 EXAMPLES
   mldsa-archive verify 'history/*.parquet' --out verdicts.parquet
@@ -67,6 +69,16 @@ at all, or the run could not finish.";
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let files = expand(&args.files)?;
+    let table_file = args.columns.table_file();
+    let inputs = || state::inputs(&files, table_file);
+    let before = match &args.out {
+        Some(out) => {
+            let paths = files.iter().map(PathBuf::as_path).chain(table_file);
+            files::check_outputs(out, paths)?;
+            inputs()?
+        }
+        None => String::new(),
+    };
     let table = args.columns.table()?;
     let verifier = Options::default()
         .key_cache_bytes(args.key_cache << 20)
@@ -97,7 +109,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     let options = format!("{:?} {}", args.columns, args.batch_rows);
     let state = match &args.out {
-        Some(out) => Some(State::open(out, &files, &format!("{options} {places:?}"))?),
+        Some(out) => {
+            let plan = format!("{before}{options} {places:?}\n");
+            Some(State::open(out, &plan, units.len())?)
+        }
         None => None,
     };
     let run = Run {
@@ -107,16 +122,26 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         queue: Mutex::new((0, Vec::new())),
         summary: Mutex::new(summary),
         progress: progress(&units),
+        outcomes: Mutex::new(vec![None; units.len()]),
         stopped: Mutex::new(None),
     };
     run.all()?;
     run.progress.finish_and_clear();
+    let outcomes = run
+        .outcomes
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
     let mut summary = run
         .summary
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
     if let (Some(out), Some(state)) = (&args.out, state) {
-        merge(out, &state, &places, &mut summary)?;
+        if inputs()? != before {
+            let why = "an input has changed since the run began; remove the folder to begin again";
+            return Err(named(parts_of(out).display(), why));
+        }
+        let parts: Vec<_> = places.iter().zip(&units).zip(&outcomes).collect();
+        merge(out, &state, &parts, &mut summary)?;
         state.remove()?;
     }
     write!(std::io::stdout(), "{summary}")?;
@@ -194,13 +219,75 @@ enum Reader {
     Ended,
 }
 
-#[derive(Default)]
+/// Where the verdicts of a unit go.
+enum Sink {
+    Part(Box<Output>),
+    Summary(Summary),
+}
+
+impl Sink {
+    fn add(&mut self, rows: &RecordBatch) -> Result<(), Failure> {
+        match self {
+            Self::Part(output) => output.write(rows),
+            Self::Summary(summary) => summary.add(rows),
+        }
+    }
+}
+
 struct Results {
-    rows: BTreeMap<usize, RecordBatch>,
+    /// Verdicts that wait for those of earlier batches.
+    waiting: BTreeMap<usize, RecordBatch>,
+    /// Takes the verdicts in order. It is dropped when the unit has failed.
+    sink: Option<Sink>,
+    /// Batches, and rows, that the sink has.
+    batches: usize,
+    rows: u64,
     failed: Option<Failure>,
     /// Batches that workers have.
     pending: usize,
     closed: bool,
+}
+
+impl Results {
+    fn new(sink: Sink) -> Self {
+        Self {
+            waiting: BTreeMap::new(),
+            sink: Some(sink),
+            batches: 0,
+            rows: 0,
+            failed: None,
+            pending: 0,
+            closed: false,
+        }
+    }
+
+    /// Takes the verdicts of a batch, and gives the sink those that are next.
+    fn accept(&mut self, n: usize, rows: RecordBatch) -> Result<(), Failure> {
+        let Some(sink) = &mut self.sink else {
+            return Ok(());
+        };
+        self.waiting.insert(n, rows);
+        while let Some(rows) = self.waiting.remove(&self.batches) {
+            sink.add(&rows)?;
+            self.batches += 1;
+            self.rows += rows.num_rows() as u64;
+        }
+        Ok(())
+    }
+
+    /// Gives up the verdicts of the unit.
+    fn discard(&mut self) {
+        self.sink = None;
+        self.waiting.clear();
+    }
+}
+
+/// What became of a unit in this run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Failed,
+    /// The verdicts of so many rows are there.
+    Rows(u64),
 }
 
 struct Run<'a> {
@@ -211,6 +298,8 @@ struct Run<'a> {
     queue: Mutex<(usize, Vec<Arc<Active>>)>,
     summary: Mutex<Summary>,
     progress: ProgressBar,
+    /// Of each unit that was verified.
+    outcomes: Mutex<Vec<Option<Outcome>>>,
     /// Why the run cannot go on.
     stopped: Mutex<Option<Failure>>,
 }
@@ -268,7 +357,10 @@ impl Run<'_> {
                 unit,
                 reader: Mutex::new(Reader::New),
                 exhausted: AtomicBool::new(false),
-                results: Mutex::default(),
+                results: Mutex::new(Results::new(match self.state {
+                    Some(state) => Sink::Part(Box::new(state.begin(unit))),
+                    None => Sink::Summary(Summary::default()),
+                })),
             });
             active.push(Arc::clone(&unit));
             return Some(unit);
@@ -298,9 +390,18 @@ impl Run<'_> {
         if let Some(verified) = verified {
             results.pending -= 1;
             match verified {
-                Ok((n, rows)) => drop(results.rows.insert(n, rows)),
+                Ok((n, rows)) => {
+                    if let Err(error) = results.accept(n, rows) {
+                        // The run stops, and no other worker completes the unit.
+                        active.exhausted.store(true, Ordering::Relaxed);
+                        results.closed = true;
+                        results.discard();
+                        return Err(error);
+                    }
+                }
                 Err(error) => {
                     active.exhausted.store(true, Ordering::Relaxed);
+                    results.discard();
                     results.failed.get_or_insert(error);
                 }
             }
@@ -309,30 +410,57 @@ impl Run<'_> {
         if !ended || core::mem::replace(&mut results.closed, true) {
             return Ok(());
         }
-        let results = core::mem::take(&mut *results);
-        let unit = &self.units[active.unit];
-        if let Some(error) = results.failed {
-            self.progress.suspend(|| say(named(unit.name(), error)));
-            lock(&self.summary).failures += 1;
-            return Ok(());
-        }
-        let rows: Vec<_> = results.rows.into_values().collect();
-        match self.state {
-            Some(state) => state.write(active.unit, &rows),
-            None => rows
-                .iter()
-                .try_for_each(|rows| lock(&self.summary).add(rows)),
-        }
+        let (sink, rows) = (results.sink.take(), results.rows);
+        let failed = results.failed.take();
+        drop(results);
+        self.close(active.unit, sink, rows, failed)
+    }
+
+    /// Ends a unit, of which `rows` rows are verified.
+    fn close(
+        &self,
+        n: usize,
+        sink: Option<Sink>,
+        rows: u64,
+        failed: Option<Failure>,
+    ) -> Result<(), Failure> {
+        let unit = &self.units[n];
+        let failed = failed.or_else(|| miscounted(unit, rows));
+        let outcome = match (failed, sink) {
+            (Some(error), _) => {
+                self.progress.suspend(|| say(named(unit.name(), error)));
+                lock(&self.summary).failures += 1;
+                Outcome::Failed
+            }
+            (None, Some(Sink::Part(mut output))) => {
+                // A unit without rows has a part too.
+                output.write(&output::none()?)?;
+                (*output).finish()?;
+                Outcome::Rows(rows)
+            }
+            (None, Some(Sink::Summary(summary))) => {
+                lock(&self.summary).absorb(summary);
+                Outcome::Rows(rows)
+            }
+            (None, None) => return Err(named(unit.name(), "its verdicts are lost")),
+        };
+        lock(&self.outcomes)[n] = Some(outcome);
+        Ok(())
     }
 
     /// The next batch of a unit, and its position. The batch is pending until its result is there, and
     /// so is an error.
     fn take(&self, active: &Active) -> Result<Option<(usize, Read)>, Failure> {
         let mut reader = lock(&active.reader);
-        if active.exhausted.load(Ordering::Relaxed) {
-            return Ok(None);
+        {
+            // Who ends the unit has this lock too.
+            let mut results = lock(&active.results);
+            results.pending += 1;
+            if active.exhausted.load(Ordering::Relaxed) {
+                results.pending -= 1;
+                return Ok(None);
+            }
         }
-        lock(&active.results).pending += 1;
         if matches!(*reader, Reader::New) {
             let args = self.job.args;
             let unit = &self.units[active.unit];
@@ -348,8 +476,9 @@ impl Run<'_> {
             return Ok(Some((*next - 1, read?)));
         }
         *reader = Reader::Ended;
+        let mut results = lock(&active.results);
         active.exhausted.store(true, Ordering::Relaxed);
-        lock(&active.results).pending -= 1;
+        results.pending -= 1;
         Ok(None)
     }
 
@@ -372,26 +501,42 @@ struct Place {
     row: u64,
 }
 
-/// Writes the output from the verdicts of the units, in their order.
+/// Tells whether a unit has other than the promised number of rows.
+fn miscounted(unit: &Unit, rows: u64) -> Option<Failure> {
+    let promised = unit.rows.filter(|promised| *promised != rows)?;
+    Some(format!("it is damaged: {rows} rows, of which the footer promises {promised}").into())
+}
+
+/// Writes the output from the verdicts of the units, in their order. All that have not failed must be
+/// there.
 fn merge(
     out: &Path,
     state: &State,
-    places: &[Place],
+    parts: &[((&Place, &Unit), &Option<Outcome>)],
     summary: &mut Summary,
 ) -> Result<(), Failure> {
     let mut output = Output::create(out);
     output.write(&numbered(&output::none()?, "", 0)?)?;
-    for (unit, Place { file, row }) in places
-        .iter()
-        .enumerate()
-        .filter(|(unit, _)| state.has(*unit))
-    {
-        let mut row = *row;
-        for rows in state.read(unit)? {
+    for (n, ((place, unit), outcome)) in parts.iter().enumerate() {
+        let verified = match outcome {
+            Some(Outcome::Failed) => continue,
+            Some(Outcome::Rows(rows)) => Some(*rows),
+            None => None,
+        };
+        let (stored, batches) = state.read(n)?;
+        let expected = unit.rows.or(verified).unwrap_or(stored);
+        let mut count = 0;
+        for rows in batches {
             let rows = rows?;
             summary.add(&rows)?;
-            output.write(&numbered(&rows, file, row)?)?;
-            row += rows.num_rows() as u64;
+            output.write(&numbered(&rows, &place.file, place.row + count)?)?;
+            count += rows.num_rows() as u64;
+        }
+        if count != expected {
+            let why = format!(
+                "it is damaged: verdicts of {count} rows instead of {expected}; remove it to verify them again"
+            );
+            return Err(named(state.name(n), why));
         }
         output.flush()?;
     }

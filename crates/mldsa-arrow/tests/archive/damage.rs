@@ -1,6 +1,9 @@
 //! Damaged files.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
+
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter};
 
 use crate::tool::{Folder, VERIFY, count, errors};
 
@@ -54,5 +57,49 @@ fn damaged_bytes_never_end_the_process() {
         let code = run.status.code();
         assert!(matches!(code, Some(0..=2)), "{n}: {run:?}");
         assert!(code != Some(0) || count(&run, "rows") == 64, "{n}: {run:?}");
+    }
+}
+
+/// Writes the file with a footer that has `more` rows in its first row group.
+fn promise(folder: &Folder, name: &str, more: i64) {
+    let bytes = fs::read(folder.path("data.parquet")).unwrap();
+    let file = File::open(folder.path("data.parquet")).unwrap();
+    let read = ParquetMetaDataReader::new().parse_and_finish(&file);
+    let metadata = read.unwrap();
+    let mut groups = metadata.row_groups().to_vec();
+    let rows = groups[0].num_rows() + more;
+    groups[0] = groups[0]
+        .clone()
+        .into_builder()
+        .set_num_rows(rows)
+        .build()
+        .unwrap();
+    let changed = ParquetMetaData::new(metadata.file_metadata().clone(), groups);
+    // The pages stay; the new footer is behind the old one.
+    let mut file = File::create(folder.path(name)).unwrap();
+    file.write_all(&bytes).unwrap();
+    ParquetMetaDataWriter::new(&mut file, &changed)
+        .finish()
+        .unwrap();
+}
+
+/// A row group with fewer rows than the footer says is named.
+#[test]
+fn the_promised_rows_are_there() {
+    let folder = Folder::new(1100, &["--bad", "0"]);
+    promise(&folder, "same.parquet", 0);
+    promise(&folder, "more.parquet", 5);
+    for out in [&[][..], &["--out", "out"]] {
+        let run = |name| folder.run(&[&VERIFY[..], out, &[name]].concat());
+        let same = run("same.parquet");
+        assert_eq!(same.status.code(), Some(0), "{same:?}");
+        let more = run("more.parquet");
+        assert_eq!(more.status.code(), Some(2), "{more:?}");
+        let text = errors(&more);
+        let why =
+            "more.parquet, row group 0: it is damaged: 512 rows, of which the footer promises 517";
+        assert!(text.contains(why), "{text}");
+        // None of the rows of a failed group is counted.
+        assert_eq!(count(&more, "rows"), 1100 - 512, "{more:?}");
     }
 }

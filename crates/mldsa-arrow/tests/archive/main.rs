@@ -3,5 +3,6 @@
 mod damage;
 mod inputs;
 mod resume;
+mod safety;
 mod sample;
 mod tool;

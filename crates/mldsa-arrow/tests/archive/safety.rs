@@ -1,0 +1,235 @@
+//! Files that a run must not touch, and state that is not what it was.
+
+use std::fs;
+
+use crate::tool::{Folder, VERIFY, count, errors, texts};
+
+fn verify<'a>(out: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
+    [&VERIFY[..], &["--out", out], rest].concat()
+}
+
+/// Makes a run that has verified everything but could not write its output.
+fn interrupted(folder: &Folder, out: &str, rest: &[&str]) {
+    fs::create_dir(folder.path(out)).unwrap();
+    let run = folder.run(&verify(out, rest));
+    assert_eq!(run.status.code(), Some(2), "{run:?}");
+    assert!(folder.path(&format!("{out}.parts/plan")).exists());
+    fs::remove_dir(folder.path(out)).unwrap();
+}
+
+/// Nothing that is written is an input, by whatever name.
+#[test]
+fn inputs_are_not_overwritten() {
+    let folder = Folder::new(20, &["--bad", "0"]);
+    let bytes = fs::read(folder.path("data.parquet")).unwrap();
+    let copy = |name: &str| fs::write(folder.path(name), &bytes).unwrap();
+    copy("other.tmp");
+    fs::create_dir(folder.path("inside.parts")).unwrap();
+    copy("inside.parts/x");
+    fs::create_dir(folder.path("linked.parts")).unwrap();
+    fs::hard_link(folder.path("data.parquet"), folder.path("hard")).unwrap();
+    fs::hard_link(
+        folder.path("data.parquet"),
+        folder.path("linked.parts/lock"),
+    )
+    .unwrap();
+    let mut cases = vec![
+        ("data.parquet", "data.parquet"),
+        ("./data.parquet", "data.parquet"),
+        ("hard", "data.parquet"),
+        ("other", "other.tmp"),
+        ("inside", "inside.parts/x"),
+        ("linked", "data.parquet"),
+    ];
+    if cfg!(unix) {
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("data.parquet", folder.path("soft")).unwrap();
+        cases.extend([("soft", "data.parquet"), ("data.parquet", "soft")]);
+    }
+    for (out, input) in cases {
+        let run = folder.run(&verify(out, &[input]));
+        assert_eq!(run.status.code(), Some(2), "{out} {input}: {run:?}");
+        let text = errors(&run);
+        assert!(text.contains("would destroy the input"), "{out}: {text}");
+        assert!(fs::read(folder.path(input)).unwrap() == bytes);
+        assert!(!folder.path("data.parquet.parts").exists());
+    }
+    // The table of keys is an input.
+    copy("keys.parquet");
+    let keys = ["--keys", "keys.parquet", "--id-column", "set"];
+    let run = folder.run(&verify(
+        "keys.parquet",
+        &[&keys[..], &["data.parquet"]].concat(),
+    ));
+    assert!(errors(&run).contains("would destroy the input"), "{run:?}");
+    assert!(fs::read(folder.path("keys.parquet")).unwrap() == bytes);
+}
+
+/// A folder that is of no run is neither used nor removed.
+#[test]
+fn a_folder_of_somebody_else_stays() {
+    let folder = Folder::new(20, &["--bad", "0"]);
+    for (n, name) in ["letter", "lock", "plan", "plan.tmp", "00000000.parquet"]
+        .iter()
+        .enumerate()
+    {
+        let out = format!("out{n}");
+        let mine = folder.path(&format!("{out}.parts"));
+        fs::create_dir(&mine).unwrap();
+        fs::write(mine.join(name), "mine").unwrap();
+        let run = folder.run(&verify(&out, &["data.parquet"]));
+        assert_eq!(run.status.code(), Some(2), "{name}: {run:?}");
+        assert!(errors(&run).contains("not empty"), "{name}: {run:?}");
+        assert_eq!(fs::read(mine.join(name)).unwrap(), b"mine");
+        assert_eq!(fs::read_dir(&mine).unwrap().count(), 1, "{name}");
+    }
+    // An empty one, and one in which a run has begun, are used.
+    fs::create_dir(folder.path("empty.parts")).unwrap();
+    fs::create_dir(folder.path("begun.parts")).unwrap();
+    fs::write(folder.path("begun.parts/lock"), "").unwrap();
+    fs::write(folder.path("begun.parts/plan.tmp"), "mldsa-ar").unwrap();
+    for out in ["empty", "begun"] {
+        let run = folder.run(&verify(out, &["data.parquet"]));
+        assert_eq!(run.status.code(), Some(0), "{run:?}");
+        assert!(!folder.path(&format!("{out}.parts")).exists());
+    }
+    // What somebody has put beside the parts stays.
+    interrupted(&folder, "shared", &["data.parquet"]);
+    fs::write(folder.path("shared.parts/letter"), "mine").unwrap();
+    let run = folder.run(&verify("shared", &["data.parquet"]));
+    assert_eq!(run.status.code(), Some(0), "{run:?}");
+    assert!(errors(&run).contains("stay"), "{run:?}");
+    let left = fs::read_dir(folder.path("shared.parts")).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["letter"]);
+}
+
+/// A plan that cannot be read is not replaced.
+#[test]
+fn a_plan_that_cannot_be_read_is_an_error() {
+    let folder = Folder::new(20, &["--bad", "0"]);
+    interrupted(&folder, "out", &["data.parquet"]);
+    fs::remove_file(folder.path("out.parts/plan")).unwrap();
+    let run = folder.run(&verify("out", &["data.parquet"]));
+    assert!(errors(&run).contains("not empty"), "{run:?}");
+    fs::create_dir(folder.path("out.parts/plan")).unwrap();
+    let run = folder.run(&verify("out", &["data.parquet"]));
+    assert_eq!(run.status.code(), Some(2), "{run:?}");
+    assert!(folder.path("out.parts/00000000.parquet").exists());
+    assert!(!folder.path("out").exists());
+}
+
+/// The state is of the contents of the table of keys, whatever its time of change is.
+#[test]
+fn another_table_of_keys_is_another_run() {
+    let folder = Folder::new(1, &["--bad", "0"]);
+    let rows = "{\"id\":\"a\",\"message\":\"00\",\"signature\":\"00\"}\n";
+    fs::write(folder.path("rows.jsonl"), rows).unwrap();
+    let table = |digit: &str| {
+        let key = digit.repeat(2 * 1312);
+        let line = format!("{{\"id\":\"a\",\"key\":\"{key}\"}}\n");
+        fs::write(folder.path("keys.jsonl"), line).unwrap();
+    };
+    table("0");
+    let arguments = [
+        "verify",
+        "rows.jsonl",
+        "--keys",
+        "keys.jsonl",
+        "--id-column",
+        "id",
+        "--out",
+        "out",
+    ];
+    fs::create_dir(folder.path("out")).unwrap();
+    folder.run(&arguments);
+    fs::remove_dir(folder.path("out")).unwrap();
+    table("1");
+    let run = folder.run(&arguments);
+    assert_eq!(run.status.code(), Some(2), "{run:?}");
+    assert!(errors(&run).contains("other files or options"), "{run:?}");
+    table("0");
+    let run = folder.run(&arguments);
+    assert_eq!(run.status.code(), Some(1), "{run:?}");
+}
+
+/// A file of the same length and time of change is another one if its ends differ.
+#[test]
+fn another_file_of_the_same_time_is_another_run() {
+    let folder = Folder::new(20, &["--bad", "0"]);
+    let path = folder.path("data.parquet");
+    interrupted(&folder, "out", &["data.parquet"]);
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[100] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(modified).unwrap();
+    let run = folder.run(&verify("out", &["data.parquet"]));
+    assert!(errors(&run).contains("other files or options"), "{run:?}");
+}
+
+/// Verdicts of fewer rows than the footer promises are not merged.
+#[test]
+fn a_short_part_is_named() {
+    let folder = Folder::new(1100, &["--bad", "0"]);
+    interrupted(&folder, "out", &["data.parquet"]);
+    let part = folder.read("out.parts/00000000.parquet").remove(0);
+    folder.write("out.parts/00000000.parquet", &[part.slice(0, 7)]);
+    let run = folder.run(&verify("out", &["data.parquet"]));
+    assert_eq!(run.status.code(), Some(2), "{run:?}");
+    let text = errors(&run);
+    assert!(
+        text.contains("00000000.parquet: it is damaged: verdicts of 7 rows"),
+        "{text}"
+    );
+    assert!(!folder.path("out").exists());
+    assert!(!folder.path("out.tmp").exists());
+    fs::remove_file(folder.path("out.parts/00000000.parquet")).unwrap();
+    let run = folder.run(&verify("out", &["data.parquet"]));
+    assert_eq!(run.status.code(), Some(0), "{run:?}");
+    assert_eq!(count(&run, "rows"), 1100);
+}
+
+/// Ids come from the file, and go to a terminal.
+#[test]
+fn ids_in_the_summary_are_escaped() {
+    let folder = Folder::new(1, &["--bad", "0"]);
+    let rows = "{\"id\":\"\\u001b[2J\\nrows 9\",\"message\":\"00\",\"signature\":\"00\"}\n";
+    fs::write(folder.path("rows.jsonl"), rows).unwrap();
+    let key = "0".repeat(2 * 1312);
+    let table = format!("{{\"id\":\"\\u001b[2J\\nrows 9\",\"key\":\"{key}\"}}\n");
+    fs::write(folder.path("keys.jsonl"), table).unwrap();
+    let run = folder.run(&[
+        "verify",
+        "rows.jsonl",
+        "--keys",
+        "keys.jsonl",
+        "--id-column",
+        "id",
+    ]);
+    let text = String::from_utf8(run.stdout).unwrap();
+    assert!(text.contains("key \\u{1b}[2J\\nrows 9: valid 0"), "{text}");
+    assert!(!text.contains('\u{1b}'));
+}
+
+/// A text of many batches has its verdicts in order, whichever worker has them first.
+#[test]
+fn a_text_of_many_batches_is_in_order() {
+    let folder = Folder::new(1, &["--bad", "0"]);
+    let line = |n: usize| match n % 3 {
+        0 => "nonsense\n".to_owned(),
+        _ => format!("{{\"key\":\"{n:04}\",\"message\":\"00\",\"signature\":\"00\"}}\n"),
+    };
+    let text: String = (0..3000).map(line).collect();
+    fs::write(folder.path("rows.jsonl"), text).unwrap();
+    let arguments = ["rows.jsonl", "--threads", "6", "--batch-rows", "3"];
+    let arguments = [&["verify", "--out", "out"], &arguments[..]].concat();
+    let run = folder.run(&arguments);
+    assert_eq!(count(&run, "rows"), 3000, "{run:?}");
+    let reasons = texts(&folder.read("out"), "reason");
+    for (n, reason) in reasons.iter().enumerate() {
+        let is_malformed = reason.as_deref() == Some("malformed_row");
+        assert_eq!(is_malformed, n % 3 == 0, "{n}");
+    }
+}
