@@ -6,19 +6,46 @@ use std::path::Path;
 
 use tempfile::Builder;
 
-/// Reads a file of at most `limit` bytes.
+/// Reads a regular file of at most `limit` bytes. A pipe or a device is an error and does not block.
 pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_regular(path, limit, true)
+}
+
+/// [`read`] where others can write: a link is an error, because it can lead to any file of this user.
+pub(crate) fn read_foreign(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_regular(path, limit, false)
+}
+
+fn read_regular(path: &Path, limit: u64, follow: bool) -> io::Result<Vec<u8>> {
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let file = File::open(path).map_err(named)?;
-    if !file.metadata().map_err(named)?.is_file() {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        // The open of a pipe does not wait for its other end.
+        let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        flags.set(OFlags::NOFOLLOW, !follow);
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    }
+    #[cfg(not(unix))]
+    if !follow && std::fs::symlink_metadata(path)?.is_symlink() {
+        return Err(named(io::Error::other("a link")));
+    }
+    let file = options.open(path).map_err(named)?;
+    // The open file is examined: the path may lead to another one by then.
+    let metadata = file.metadata().map_err(named)?;
+    if !metadata.is_file() {
         return Err(named(io::Error::other("not a regular file")));
     }
     let mut bytes = Vec::new();
-    file.take(limit + 1)
-        .read_to_end(&mut bytes)
-        .map_err(named)?;
-    if bytes.len() as u64 > limit {
+    if metadata.len() <= limit {
+        file.take(limit + 1)
+            .read_to_end(&mut bytes)
+            .map_err(named)?;
+    }
+    if metadata.len().max(bytes.len() as u64) > limit {
         return Err(named(io::Error::other("file is too long")));
     }
     Ok(bytes)

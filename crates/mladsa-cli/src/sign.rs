@@ -54,9 +54,9 @@ pub(crate) fn run(args: &Args) -> io::Result<()> {
     let store = Store::open(&args.store)?;
     let mut journal = store.journal()?;
     let payload = files::read(&args.payload, verify::PAYLOAD)?;
-    let name = format!("{}-{}", encode_string(committee.identity()), args.slot);
+    let decision = format!("{}-{}", encode_string(committee.identity()), args.slot);
     let limit = payload.len() as u64 + 7_000 * committee.len() as u64 + 40_000;
-    let mut mailbox = Mailbox::new(&args.directory.join(name), &store.id, limit)?;
+    let mut mailbox = Mailbox::new(&args.directory, decision, store.id, limit)?;
     let task = SigningTask::decision(args.slot, &payload);
     let member = Arc::new(store.member()?);
     let timeout = args.timeout.saturating_mul(1000).max(1);
@@ -64,10 +64,11 @@ pub(crate) fn run(args: &Args) -> io::Result<()> {
     let began = Instant::now();
     let mut restored = 0;
     let mut signed: Option<u64> = None;
+    let mut exhausted = None;
     loop {
         let now = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut events = session.tick(now, &mut journal).map_err(failed)?;
-        for (from, message) in mailbox.receive()? {
+        for (from, message) in mailbox.receive() {
             events.extend(
                 session
                     .receive(&from, &message, now, &mut journal)
@@ -76,22 +77,31 @@ pub(crate) fn run(args: &Args) -> io::Result<()> {
         }
         for event in events {
             match event {
-                SessionEvent::Send { message, .. } => mailbox.send(&message)?,
+                SessionEvent::Send { message, .. } => mailbox.send(&message),
                 SessionEvent::Completed(certificate) => {
                     finish(args, &certificate)?;
                     signed = Some(now);
                 }
-                SessionEvent::Failed(error) => return Err(failed(error)),
+                SessionEvent::Failed(error) => {
+                    eprintln!("mladsa: {error}; waiting for the certificate of another member");
+                    exhausted = Some((now, error));
+                }
                 report => eprintln!("mladsa: {}", describe(&report)),
             }
         }
         if now > restored + timeout / 16 {
             restored = now;
-            mailbox.restore()?;
+            mailbox.restore();
         }
         // Members without the certificate can ask for it during one more attempt.
         if signed.is_some_and(|signed| now > signed.saturating_add(timeout)) {
             return Ok(());
+        }
+        if let Some((since, error)) = exhausted
+            && signed.is_none()
+            && now > timeout.saturating_add(since)
+        {
+            return Err(failed(error));
         }
         if signed.is_none() && began.elapsed().as_secs() >= args.limit {
             let awaited: Vec<_> = session.awaited().iter().map(ToString::to_string).collect();

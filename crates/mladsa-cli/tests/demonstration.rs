@@ -1,5 +1,5 @@
-//! Four members with the command line: two epochs, an overwritten message, a silent member, and refused
-//! stores and certificates.
+//! Members with the command line: two epochs, a disturbed directory, a silent member, users of their own,
+//! and refused stores and certificates.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use core::time::Duration;
@@ -69,7 +69,7 @@ impl Folder {
                 self.command(&args).spawn().unwrap()
             })
             .collect();
-        disturb(&shared.join(format!("{identity}-{slot}")));
+        disturb(&shared);
         for (n, child) in members.iter().zip(started) {
             let output = child.wait_with_output().unwrap();
             let text = String::from_utf8_lossy(&output.stderr);
@@ -88,25 +88,40 @@ impl Folder {
     }
 }
 
+/// The first `count` messages or more, once they have appeared.
+fn messages(directory: &Path, count: usize) -> Vec<PathBuf> {
+    loop {
+        let entries = fs::read_dir(directory).into_iter().flatten();
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let paths: Vec<_> = paths
+            .filter(|path| path.extension().is_some_and(|e| e.len() == 64))
+            .collect();
+        if paths.len() >= count {
+            return paths;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn four_members_sign() {
     let folder = Folder::new();
     fs::write(folder.at("payload"), b"block 77").unwrap();
     let identity = folder.committee(1);
-    // The first message that appears is overwritten, and the second one removed.
+    // Of the first messages that appear, one is overwritten, one removed, one replaced by a directory
+    // and one by a pipe.
     folder.sign(&[0, 1, 2, 3], 0, &identity, |directory| {
-        let files = || -> Vec<PathBuf> {
-            let entries = fs::read_dir(directory).into_iter().flatten();
-            let paths = entries.map(|entry| entry.unwrap().path());
-            paths
-                .filter(|path| path.extension().is_some_and(|e| e.len() == 64))
-                .collect()
-        };
-        while files().len() < 2 {
-            thread::sleep(Duration::from_millis(1));
+        let files = messages(directory, 4);
+        fs::write(&files[0], b"junk").unwrap();
+        for file in &files[1..4] {
+            fs::remove_file(file).unwrap();
         }
-        fs::write(&files()[0], b"junk").unwrap();
-        fs::remove_file(&files()[1]).unwrap();
+        fs::create_dir(&files[2]).unwrap();
+        #[cfg(unix)]
+        {
+            let made = Command::new("mkfifo").arg(&files[3]).status();
+            assert!(made.unwrap().success());
+        }
     });
     for n in 0..4 {
         let (code, text) = folder.verdict(0, &identity, &format!("certificate.{n}"));
@@ -133,6 +148,14 @@ fn four_members_sign() {
         (code, text.as_str()),
         (Some(0), "valid, signed by m0 m1 m3\n")
     );
+
+    // The directory is removed within the decision.
+    folder.sign(&[0, 1, 2, 3], 2, &identity, |directory| {
+        messages(directory, 4);
+        // A message can appear while the others are removed.
+        while fs::remove_dir_all(directory).is_err() {}
+    });
+    assert_eq!(folder.verdict(2, &identity, "certificate.3").0, Some(0));
 
     // The next epoch, with the successors of the secrets.
     let before = fs::read(folder.at("m0/secret")).unwrap();
@@ -192,4 +215,68 @@ fn stores_of_others_and_lost_journals_are_refused() {
         fs::write(folder.at("m0/secret"), junk).unwrap();
         refused("not a secret");
     }
+}
+
+/// Two members, each with a user of its own, over the directory that the manual prescribes, and over one
+/// that the first of them creates.
+#[cfg(unix)]
+#[test]
+fn members_of_different_users_sign() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    use std::os::unix::process::CommandExt;
+    const USERS: [u32; 2] = [65_532, 65_533];
+    let folder = Folder::new();
+    let mode = |path: &str, mode| {
+        fs::set_permissions(folder.at(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode("", 0o755);
+    let as_user = |n: usize, args: &str| {
+        let mut command = folder.command(args);
+        command.uid(USERS[n]).gid(USERS[n]);
+        command
+    };
+    match as_user(0, "--version").output() {
+        Ok(output) if output.status.success() => {}
+        other => {
+            println!("NOT RUN: needs root, and a command that all users can run: {other:?}");
+            return;
+        }
+    }
+    fs::write(folder.at("payload"), b"block 77").unwrap();
+    for (n, user) in USERS.iter().enumerate() {
+        let own = format!("own{n}");
+        fs::create_dir(folder.at(&own)).unwrap();
+        chown(folder.at(&own), Some(*user), Some(*user)).unwrap();
+        let args = format!("keygen --store own{n}/m --id m{n} --epoch 1 --out own{n}/reg");
+        assert!(as_user(n, &args).output().unwrap().status.success());
+    }
+    let text = folder.good("committee --epoch 1 --out committee own0/reg own1/reg");
+    let identity = text.lines().next().unwrap();
+    let identity = identity.strip_prefix("identity: ").unwrap();
+    for directory in ["shared", "parent"] {
+        fs::create_dir(folder.at(directory)).unwrap();
+        mode(directory, 0o1777);
+    }
+    for (slot, directory) in ["shared", "parent/created"].iter().enumerate() {
+        let started: Vec<_> = (0..2)
+            .map(|n| {
+                let args = format!(
+                    "sign --store own{n}/m --committee committee --identity {identity} \
+                     --slot {slot} --payload payload --directory {directory} --timeout 2 \
+                     --limit 60 --out own{n}/certificate"
+                );
+                as_user(n, &args).spawn().unwrap()
+            })
+            .collect();
+        for child in started {
+            let output = child.wait_with_output().unwrap();
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{directory}: {text}");
+        }
+        let slot = u32::try_from(slot).unwrap();
+        let (code, text) = folder.verdict(slot, identity, "own1/certificate");
+        assert_eq!((code, text.as_str()), (Some(0), "valid, signed by m0 m1\n"));
+    }
+    let created = fs::metadata(folder.at("parent/created")).unwrap();
+    assert_eq!(created.permissions().mode() & 0o7777, 0o1777);
 }
