@@ -8,7 +8,7 @@ use commonware_cryptography::sha256::Digest;
 use commonware_utils::channel::{fallible::OneshotExt as _, oneshot};
 use mladsa_aggregate::{Committee, Epoch, MemberId, Registration};
 
-use crate::block::{Block, SLOTS, committee, parameters};
+use crate::block::{Block, committee, parameters};
 
 /// Least time from the request for a block to its proposal.
 const BLOCK_TIME: Duration = Duration::from_millis(100);
@@ -163,14 +163,10 @@ impl Ledger {
         }
     }
 
-    fn height(&self, digest: &Digest) -> u64 {
-        self.blocks.get(digest).map_or(0, |block| block.height)
-    }
-
     /// Whether a member has registered for the next epoch in the epoch of `block`, below it.
     fn has_registered(&self, id: &MemberId, block: &Block) -> bool {
         let mut below = self.blocks.get(&block.parent);
-        while let Some(found) = below.filter(|found| found.epoch() == block.epoch()) {
+        while let Some(found) = below.filter(|found| found.epoch == block.epoch) {
             if found.registration.as_ref().map(Registration::id) == Some(id) {
                 return true;
             }
@@ -180,33 +176,35 @@ impl Ledger {
     }
 
     fn build(&mut self, parent: Digest) -> Digest {
-        let mut block = Block {
-            height: self.height(&parent) + 1,
-            parent,
-            registration: None,
+        let above = |registration| {
+            let below = self.blocks.get(&parent);
+            Block::above(below, parent, registration, self.validators)
         };
-        let next = parameters(block.epoch() + 1, self.validators).ok();
+        let mut block = above(None);
+        let next = parameters(block.epoch + 1, self.validators).ok();
         let own = next.and_then(|next| (self.register)(&next));
-        block.registration = own.filter(|own| !self.has_registered(own.id(), &block));
+        if let Some(own) = own.filter(|own| !self.has_registered(own.id(), &block)) {
+            block = above(Some(own));
+        }
         let digest = block.digest();
         self.blocks.insert(digest, block);
         digest
     }
 
-    /// Whether the block extends its parent, with at most one new registration, which is that of the
+    /// Whether the block is the one above its parent, with at most one new registration, which is that of the
     /// proposer and has a valid proof.
     fn is_valid(&self, parent: Digest, digest: &Digest, proposer: &MemberId) -> bool {
         let Some(block) = self.blocks.get(digest) else {
             return false;
         };
         let registers = |own: &Registration| {
-            let next = parameters(block.epoch() + 1, self.validators);
+            let next = parameters(block.epoch + 1, self.validators);
             own.id() == proposer
                 && !self.has_registered(proposer, block)
                 && next.is_ok_and(|next| own.verify(&next).is_ok())
         };
-        block.parent == parent
-            && block.height == self.height(&parent) + 1
+        let below = self.blocks.get(&parent);
+        *block == Block::above(below, parent, block.registration.clone(), self.validators)
             && block.registration.as_ref().is_none_or(registers)
     }
 
@@ -229,15 +227,102 @@ impl Ledger {
         new.reverse();
         self.processed = self.tip.1;
         for block in &new {
-            let next = block.epoch() + 1;
+            let next = block.epoch + 1;
             let registered = self.registered.entry(next).or_default();
             registered.extend(block.registration.clone());
-            if block.slot() == Some(SLOTS - 1) {
+            if block.ends_epoch(self.validators) {
                 let epoch = parameters(next, self.validators)?;
                 let members = registered.iter().cloned();
-                self.committees.insert(next, committee(&epoch, members)?);
+                let committee = committee(&epoch, members, self.validators)?;
+                self.committees.insert(next, committee);
             }
         }
         Ok(new)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use mldsa_core::Randomness;
+
+    use super::*;
+    use crate::block::{EPOCH_BLOCKS, name};
+    use crate::signing::{member, seed};
+
+    const VALIDATORS: usize = 16;
+
+    fn registration(n: usize, epoch: &Arc<Epoch>) -> Registration {
+        let member = member(n, &seed(n), epoch).unwrap();
+        member.register(Randomness::Deterministic).unwrap()
+    }
+
+    /// Seven of sixteen validators make no committee: the epoch goes on until eleven have registered.
+    #[test]
+    fn epoch_waits_for_two_thirds_of_all_validators() {
+        let first = parameters(1, VALIDATORS).unwrap();
+        let registrations = |count: usize| (0..count).map(|n| registration(n, &first));
+        assert!(committee(&first, registrations(10), VALIDATORS).is_err());
+        let first = committee(&first, registrations(VALIDATORS), VALIDATORS).unwrap();
+        let (proposer, registering) =
+            (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(7)));
+        let register = {
+            let (proposer, registering) = (Arc::clone(&proposer), Arc::clone(&registering));
+            move |epoch: &Arc<Epoch>| {
+                let n = proposer.load(Ordering::Relaxed);
+                (n < registering.load(Ordering::Relaxed)).then(|| registration(n, epoch))
+            }
+        };
+        let genesis = crate::block::genesis(first.identity());
+        let mut ledger = Ledger::new(VALIDATORS, genesis, first, Box::new(register));
+        let mut parent = genesis;
+        let mut slots = Vec::new();
+        let mut extend = |ledger: &mut Ledger| {
+            let height = ledger.block(&parent).map_or(1, |block| block.height + 1);
+            let n = usize::try_from(height).unwrap() % VALIDATORS;
+            proposer.store(n, Ordering::Relaxed);
+            let digest = ledger.build(parent);
+            assert!(ledger.is_valid(parent, &digest, &name(n).unwrap()));
+            ledger.finalise(height, digest);
+            let processed = ledger.process().unwrap();
+            let [block] = processed.try_into().unwrap();
+            assert_eq!(Block::from_bytes(&block.to_bytes()), Some(block.clone()));
+            // A proposer cannot end the epoch, or move the end of it.
+            for change in [
+                |block: &mut Block| block.epoch += 1,
+                |block: &mut Block| block.position += 1,
+                |block: &mut Block| block.registered += 1,
+                |block: &mut Block| block.height += 1,
+            ] {
+                let mut changed = block.clone();
+                change(&mut changed);
+                let digest = changed.digest();
+                ledger.blocks.insert(digest, changed);
+                assert!(!ledger.is_valid(parent, &digest, &name(n).unwrap()));
+            }
+            slots.extend(block.slot(VALIDATORS).map(|slot| (block.position, slot)));
+            parent = digest;
+            block
+        };
+        for _ in 0..3 * EPOCH_BLOCKS {
+            let block = extend(&mut ledger);
+            assert_eq!(block.epoch, 1);
+        }
+        assert!(ledger.committee(2).is_none());
+        registering.store(VALIDATORS, Ordering::Relaxed);
+        let last = loop {
+            let block = extend(&mut ledger);
+            if block.ends_epoch(VALIDATORS) {
+                break block;
+            }
+        };
+        assert_eq!((last.epoch, last.registered), (1, 11));
+        let second = ledger.committee(2).unwrap();
+        assert_eq!((second.len(), second.view().threshold()), (11, 11));
+        let next = extend(&mut ledger);
+        assert_eq!((next.epoch, next.position), (2, 1));
+        assert_eq!(slots, [(16, 0), (last.position, 1)]);
     }
 }

@@ -132,7 +132,8 @@ pub(crate) fn run(network: &Network, validator: &Validator) -> anyhow::Result<()
     let ledger = Ledger::new(VALIDATORS, genesis, first, Box::new(register));
     let ledger: Shared = Arc::new(Mutex::new(ledger));
     let timeout = network.timeout_ms;
-    let signing = Signing::open(n, VALIDATORS, validator.role, directory, timeout)?;
+    let (role, first) = (validator.role, validator.first);
+    let signing = Signing::open(n, VALIDATORS, role, directory, timeout, first)?;
 
     let config = tokio::Config::new()
         .with_worker_threads(1)
@@ -254,10 +255,12 @@ async fn clock(
             ledger.answer_waiting();
             let mut begun = Vec::new();
             for block in ledger.process()? {
-                let Some(slot) = block.slot() else { continue };
-                let committee = ledger.committee(block.epoch()).cloned();
+                let Some(slot) = block.slot(VALIDATORS) else {
+                    continue;
+                };
+                let committee = ledger.committee(block.epoch).cloned();
                 let committee = committee.context("the committee of a final block")?;
-                let next = ledger.committee(block.epoch() + 1);
+                let next = ledger.committee(block.epoch + 1);
                 let next = next
                     .filter(|_| slot == SLOTS - 1)
                     .map(|next| next.identity());

@@ -48,6 +48,9 @@ pub(crate) struct Validator {
     /// Conduct in sessions
     #[arg(value_enum)]
     pub(crate) role: Role,
+    /// Creates the journals; without it, validators with none do not start
+    #[arg(long)]
+    pub(crate) first: bool,
 }
 
 /// Conduct of a validator in sessions. In the engine all are honest.

@@ -39,13 +39,17 @@ impl Processes<'_> {
         self.shared.path().join(n.to_string())
     }
 
-    fn spawn(&mut self, n: usize) -> anyhow::Result<()> {
+    /// Starts a validator. Only its first process creates its directory and its journals: with a new
+    /// journal, the same seed would use its one-time keys again.
+    fn spawn(&mut self, n: usize, first: bool) -> anyhow::Result<()> {
         let role = match n {
             COPIED => "copied",
             SILENT => "silent",
             _ => "honest",
         };
-        fs::create_dir_all(self.directory(n))?;
+        if first {
+            fs::create_dir(self.directory(n))?;
+        }
         let network = &self.options.network;
         let child = Command::new(std::env::current_exe()?)
             .args(["--port", &network.port.to_string()])
@@ -53,6 +57,7 @@ impl Processes<'_> {
             .args(["validator", &n.to_string()])
             .arg(self.directory(n))
             .arg(role)
+            .args(first.then_some("--first"))
             .stdin(Stdio::null())
             .spawn()?;
         self.children.insert(n, child);
@@ -115,7 +120,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let member = member(n, &seed(n), &epoch)?;
         Ok(member.register(Randomness::Deterministic)?)
     });
-    let first = committee(&epoch, members.collect::<anyhow::Result<Vec<_>>>()?)?;
+    let first = committee(
+        &epoch,
+        members.collect::<anyhow::Result<Vec<_>>>()?,
+        VALIDATORS,
+    )?;
     let shared = tempfile::tempdir()?;
     fs::write(shared.path().join(GENESIS), first.to_bytes())?;
     let mut processes = Processes {
@@ -125,12 +134,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         deadline: Instant::now() + Duration::from_secs(options.seconds),
     };
     for n in 0..VALIDATORS {
-        processes.spawn(n)?;
+        processes.spawn(n, true)?;
     }
     // Within the session of the last checkpoint of the first epoch.
     processes.kill(KILLED, "1-1.begun")?;
     processes.wait(0, "2-0.begun")?;
-    processes.spawn(KILLED)?;
+    processes.spawn(KILLED, false)?;
 
     let mut client = LightClient::new(*first.identity());
     println!(

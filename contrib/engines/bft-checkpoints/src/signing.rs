@@ -8,8 +8,8 @@ use std::{fs, io};
 
 use anyhow::Context as _;
 use mladsa_aggregate::{
-    Committee, Epoch, MasterSeed, Member, OneTimeKeyJournal, Recipient, Session, SessionEvent,
-    SigningTask,
+    Committee, Epoch, MasterSeed, Member, OneTimeKeyJournal, Recipient, RoundError, Session,
+    SessionEvent, SigningTask,
 };
 
 use crate::block::name;
@@ -46,13 +46,15 @@ pub(crate) struct Signing {
 }
 
 impl Signing {
-    /// Opens the journals in the directory of validator `n`, or creates them.
+    /// Creates the journals in the directory of validator `n` in its `first` process, and opens them in
+    /// later ones: the seed of a journal that is lost signs nothing more.
     pub(crate) fn open(
         n: usize,
         validators: usize,
         role: Role,
         directory: &Path,
         timeout: u64,
+        first: bool,
     ) -> anyhow::Result<Self> {
         let seed = seed(n);
         let copies = match role {
@@ -64,11 +66,10 @@ impl Signing {
             let [log, mark] =
                 ["log", "mark"].map(|name| directory.join(format!("journal-{copy}.{name}")));
             let seed = MasterSeed::from_bytes(&seed);
-            // A process that was killed before the mark was written has opened no key.
-            let journal = if mark.exists() {
-                OneTimeKeyJournal::open_files(&log, &mark, &seed)
-            } else {
+            let journal = if first {
                 OneTimeKeyJournal::create_files(&log, &mark, &seed)
+            } else {
+                OneTimeKeyJournal::open_files(&log, &mark, &seed)
             };
             Ok(Store {
                 journal: journal.with_context(|| format!("{}", log.display()))?,
@@ -139,7 +140,7 @@ impl Signing {
             if let Some(running) = copy.sessions.get_mut(&at) {
                 let journal = &mut copy.journal;
                 let events = running.session.receive(&sender, message, now, journal);
-                handle(at, running, events?)?;
+                handle(at, running, report(at, events))?;
             }
             Ok(())
         })
@@ -151,7 +152,7 @@ impl Signing {
         self.each(|copy, handle| {
             for (at, running) in &mut copy.sessions {
                 let events = running.session.tick(now, &mut copy.journal);
-                handle(*at, running, events?)?;
+                handle(*at, running, report(*at, events))?;
             }
             Ok(())
         })
@@ -214,7 +215,8 @@ impl Signing {
                                 id.as_bytes(),
                             )?;
                         }
-                        SessionEvent::Failed(error) if copies == 1 => return Err(error.into()),
+                        // The session still takes a certificate.
+                        SessionEvent::Failed(error) => _ = report(at, Err(error)),
                         _ => {}
                     }
                 }
@@ -223,6 +225,17 @@ impl Signing {
         }
         Ok(outgoing)
     }
+}
+
+/// The events of a session, or none and a report: one session that has ended does not end the others.
+fn report(
+    (epoch, slot): (u64, u32),
+    events: Result<Vec<SessionEvent>, RoundError>,
+) -> Vec<SessionEvent> {
+    events.unwrap_or_else(|error| {
+        eprintln!("epoch {epoch}, slot {slot}: {error}");
+        Vec::new()
+    })
 }
 
 /// Master seed of validator `n`. It is fixed, so that the processes need no setup: an example.
@@ -242,4 +255,87 @@ pub(crate) fn publish(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<
     let staged = directory.join("staged");
     fs::write(&staged, bytes)?;
     fs::rename(staged, directory.join(name))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use mladsa_aggregate::AttemptId;
+    use mldsa_core::Randomness;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::block::{committee, parameters};
+
+    const VALIDATORS: usize = 4;
+    const TIMEOUT: u64 = 60_000;
+
+    fn open(directory: &Path, n: usize, first: bool) -> anyhow::Result<Signing> {
+        Signing::open(n, VALIDATORS, Role::Honest, directory, TIMEOUT, first)
+    }
+
+    /// A validator whose journal is lost gets no new one for the same seed.
+    #[test]
+    fn only_the_first_process_creates_journals() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path();
+        assert!(open(at, 0, false).is_err());
+        open(at, 0, true).unwrap();
+        open(at, 0, false).unwrap();
+        assert!(open(at, 0, true).is_err());
+        fs::remove_file(at.join("journal-0.mark")).unwrap();
+        assert!(open(at, 0, false).is_err());
+        fs::remove_file(at.join("journal-0.log")).unwrap();
+        assert!(open(at, 0, false).is_err());
+    }
+
+    /// A validator that has no attempts left runs on, and takes the certificate of the others.
+    #[test]
+    fn exhausted_sessions_take_a_certificate() {
+        let epoch = parameters(1, VALIDATORS).unwrap();
+        let registrations = (0..VALIDATORS).map(|n| {
+            let member = member(n, &seed(n), &epoch).unwrap();
+            member.register(Randomness::Deterministic).unwrap()
+        });
+        let committee = committee(&epoch, registrations, VALIDATORS).unwrap();
+        let directories: Vec<TempDir> = (0..VALIDATORS)
+            .map(|_| tempfile::tempdir().unwrap())
+            .collect();
+        let mut all: Vec<_> = (0..VALIDATORS)
+            .map(|n| open(directories[n].path(), n, true).unwrap())
+            .collect();
+        let own = member(0, &seed(0), &epoch).unwrap();
+        for number in 0..epoch.attempts() {
+            let attempt = AttemptId { slot: 0, number };
+            own.retire(attempt, &mut all[0].copies[0].journal).unwrap();
+        }
+        for signing in &mut all {
+            signing.begin(&committee, 0, b"payload").unwrap();
+        }
+        assert!(all[0].tick().unwrap().is_empty());
+        assert!(all[0].tick().unwrap().is_empty());
+        // The others sign without validator 0.
+        let certificate = directories[1].path().join("1-0.certificate");
+        while !certificate.exists() {
+            for from in 1..VALIDATORS {
+                let mut messages: Vec<_> = all[from]
+                    .tick()
+                    .unwrap()
+                    .into_iter()
+                    .map(|outgoing| (from, outgoing))
+                    .collect();
+                while let Some((from, Outgoing { to, bytes })) = messages.pop() {
+                    for to in to.into_iter().filter(|to| *to != 0) {
+                        let answers = all[to].receive(from, &bytes).unwrap();
+                        messages.extend(answers.into_iter().map(|answer| (to, answer)));
+                    }
+                }
+            }
+        }
+        let bytes = fs::read(certificate).unwrap();
+        let message = [&1u64.to_be_bytes()[..], &0u32.to_be_bytes(), &bytes].concat();
+        all[0].receive(1, &message).unwrap();
+        let taken = directories[0].path().join("1-0.certificate");
+        assert_eq!(fs::read(taken).unwrap(), bytes);
+    }
 }
