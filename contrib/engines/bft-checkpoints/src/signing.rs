@@ -1,6 +1,7 @@
 //! Sessions of one validator: one for each checkpoint, driven by messages and a clock.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,8 +9,8 @@ use std::{fs, io};
 
 use anyhow::Context as _;
 use mladsa_aggregate::{
-    Committee, Epoch, MasterSeed, Member, OneTimeKeyJournal, Recipient, RoundError, Session,
-    SessionEvent, SigningTask,
+    Committee, Epoch, MasterSeed, Member, OneTimeKeyJournal, Recipient, Session, SessionEvent,
+    SigningTask,
 };
 
 use crate::block::name;
@@ -230,7 +231,7 @@ impl Signing {
 /// The events of a session, or none and a report: one session that has ended does not end the others.
 fn report(
     (epoch, slot): (u64, u32),
-    events: Result<Vec<SessionEvent>, RoundError>,
+    events: Result<Vec<SessionEvent>, impl Display>,
 ) -> Vec<SessionEvent> {
     events.unwrap_or_else(|error| {
         eprintln!("epoch {epoch}, slot {slot}: {error}");
