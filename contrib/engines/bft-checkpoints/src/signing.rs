@@ -305,7 +305,10 @@ mod tests {
         let mut all: Vec<_> = (0..VALIDATORS)
             .map(|n| open(directories[n].path(), n, true).unwrap())
             .collect();
+        // The first session binds the journal to the committee, and a second one begins without attempts.
         let own = member(0, &seed(0), &epoch).unwrap();
+        all[0].begin(&committee, 0, b"payload").unwrap();
+        all[0].tick().unwrap();
         for number in 0..epoch.attempts() {
             let attempt = AttemptId { slot: 0, number };
             own.retire(attempt, &mut all[0].copies[0].journal).unwrap();
