@@ -1,16 +1,16 @@
-//! Tells the crate whether its target has a SIMD backend, and how far its own code is optimised: less
-//! optimised kernels leave secrets in larger frames, which are overwritten.
+//! Tells the crate whether its target has a SIMD backend, and how its own code is optimised: kernels that
+//! are less optimised, or optimised for size, leave secrets in larger frames, which are overwritten.
 
 use std::env;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-check-cfg=cfg(mldsa_simd)");
-    println!("cargo::rustc-check-cfg=cfg(mldsa_opt_level, values(\"0\", \"1\"))");
+    println!("cargo::rustc-check-cfg=cfg(mldsa_opt_level, values(\"0\", \"1\", \"s\", \"z\"))");
     if env::var_os("CARGO_FEATURE_SIMD").is_some() && has_vectors() {
         println!("cargo::rustc-cfg=mldsa_simd");
     }
-    if let Ok(level @ ("0" | "1")) = env::var("OPT_LEVEL").as_deref() {
+    if let Ok(level @ ("0" | "1" | "s" | "z")) = env::var("OPT_LEVEL").as_deref() {
         println!("cargo::rustc-cfg=mldsa_opt_level=\"{level}\"");
     }
 }

@@ -31,6 +31,14 @@ pub enum AttemptRejection {
     HintWeight,
 }
 
+/// Upper bound of the frames below an attempt, in bytes. Code that is optimised for size keeps more
+/// in its frames.
+const KERNEL_FRAMES: usize = if cfg!(any(mldsa_opt_level = "s", mldsa_opt_level = "z")) {
+    8_192
+} else {
+    4_096
+};
+
 /// Parts of a private key for signing, transformed.
 #[derive(Clone, Copy)]
 pub(crate) struct SigningMaterial<'a> {
@@ -126,7 +134,7 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     out: &mut [u8],
     observe: &mut dyn FnMut(AttemptRejection),
 ) -> Result<(), SignError> {
-    let _zeroize = ZeroizeKernelState::<4_096>(backend);
+    let _zeroize = ZeroizeKernelState::<KERNEL_FRAMES>(backend);
     let p = &P::PARAMS;
     if out.len() != p.sig_len() {
         return Err(SignError::BufferLength);
@@ -440,7 +448,7 @@ pub(super) fn is_response_of_masks(
     z: &[u8],
     out: &mut [u8],
 ) -> bool {
-    let _zeroize = ZeroizeKernelState::<4_096>(backend);
+    let _zeroize = ZeroizeKernelState::<KERNEL_FRAMES>(backend);
     let Some((_, again, _)) = signature_parts_mut(p, out) else {
         return false;
     };
