@@ -32,16 +32,19 @@ step_locks() {
     done
 }
 
+# The core and its tests with one parameter set.
+one_set() {
+    for features in "std,$1" "std,simd,unstable-internals,$1"; do
+        run cargo clippy --locked -p mldsa-core --all-targets --no-default-features \
+            --features "$features" -- -D warnings
+    done
+}
+
 step_clippy() {
     run cargo clippy --locked --workspace --all-targets -- -D warnings
     run cargo clippy --locked --workspace --all-targets --all-features -- -D warnings
-    # The core's tests with one parameter set, without the others.
-    for set in ml-dsa-44 ml-dsa-65 ml-dsa-87; do
-        for features in "std,$set" "std,simd,unstable-internals,$set"; do
-            run cargo clippy --locked -p mldsa-core --all-targets --no-default-features \
-                --features "$features" -- -D warnings
-        done
-    done
+    # The core's tests with one parameter set, without the others. `features` has the other sets.
+    one_set ml-dsa-65
     # Tests may unwrap, published code may not.
     run cargo clippy --locked --workspace --lib --bins --all-features -- -D warnings -D clippy::unwrap_used
 }
@@ -52,17 +55,18 @@ step_tests() {
     run cargo test --locked -p batch-verify --test forbidden
 }
 
-# Features that the command of the README leaves out.
+# Features that the command of the README and the step `clippy` leave out.
 step_features() {
+    for set in ml-dsa-44 ml-dsa-87; do one_set "$set"; done
     run cargo test --locked -p mladsa-aggregate --features insecure-open-commitments \
         --lib --example published_digests
 }
 
-# Published vectors: with checks of overflows on a part of the inputs, then all of them.
-step_kat() {
-    run cargo test --locked -p mldsa-kat
-    run cargo test --locked --release -p mldsa-kat -- --nocapture
-}
+# Published vectors and, on a part of the inputs, every other suite, with checks of overflows.
+step_kat() { run cargo test --locked -p mldsa-kat -- --nocapture; }
+
+# All inputs, as users build.
+step_kat_long() { run cargo test --locked --release -p mldsa-kat -- --nocapture; }
 
 # Keys and signatures of other implementations, and the corpora of the fuzz targets.
 step_interop() { run cargo test --locked -p mldsa-interop -- --nocapture; }
@@ -100,13 +104,20 @@ step_no_std() {
     done
 }
 
-# The same for a Cortex-M4; a build of all features for each board.
-step_metal() {
-    targets $boards x86_64-unknown-none x86_64-unknown-uefi
+# The same combinations for a Cortex-M4.
+step_metal_features() {
+    targets thumbv7em-none-eabi
     for name in $no_std_crates; do
         combinations "$name" metal | while read -r features; do
             lint "$name" "$features" --target thumbv7em-none-eabi
         done
+    done
+}
+
+# A build of all features for each board.
+step_metal() {
+    targets $boards x86_64-unknown-none x86_64-unknown-uefi
+    for name in $no_std_crates; do
         for target in $boards; do
             # The aggregate shares by Arc, which a CPU without atomics lacks.
             [ "$name $target" != "mladsa-aggregate thumbv6m-none-eabi" ] || continue
@@ -256,50 +267,80 @@ step_advisories() {
 
 step_fuzz() { run cargo check --locked --manifest-path fuzz/Cargo.toml; }
 
-# Constant time, wiping, stack, heap, instruction counts, traces.
-step_gates() {
+# Programs and targets that gates need.
+gate_tools() {
     install valgrind=valgrind "${board_tools[@]}" "${arm_tools[@]}" || true
     tools/install-targets.sh $boards riscv32imc-unknown-none-elf aarch64-unknown-linux-gnu i686-unknown-linux-gnu || true
-    gate cargo run --locked --quiet -p mldsa-gates -- all
+}
+
+gates() { gate cargo run --locked --quiet -p mldsa-gates -- "$@"; }
+
+# Constant time, wiping as most builds are made, stack, heap, instruction counts.
+step_gates() {
+    gate_tools
+    gates ct
+    gates wiping 0 3
+    gates stack
+    gates counts
     finish
 }
 
-# The oldest supported compiler: the default members and their tests compile, and two gates pass.
+# Wiping at the other levels of optimisation, jumps in machine code of six targets, traces.
+step_gates_long() {
+    gate_tools
+    gates wiping 1 s z
+    gates branches
+    gates trace
+    finish
+}
+
+# Uses the oldest supported compiler.
+oldest() {
+    RUSTUP_TOOLCHAIN=$(setting rust-version).0
+    toolchain "$RUSTUP_TOOLCHAIN"
+    export RUSTUP_TOOLCHAIN
+}
+
+# The oldest supported compiler: the default members and their tests compile.
 step_msrv() {
-    local version
-    version=$(setting rust-version).0
-    toolchain "$version"
-    export RUSTUP_TOOLCHAIN=$version
-    targets thumbv6m-none-eabi
-    install valgrind=valgrind || true
+    oldest
     run cargo check --locked --quiet --all-targets
     run cargo check --locked --quiet --all-targets -p mldsa-c
-    gate cargo run --locked --quiet -p mldsa-gates -- branches thumbv6m-none-eabi
-    gate cargo run --locked --quiet -p mldsa-gates -- ct
+}
+
+# The gates on constant time with that compiler.
+step_msrv_gates() {
+    oldest
+    targets thumbv6m-none-eabi
+    install valgrind=valgrind || true
+    gates branches thumbv6m-none-eabi
+    gates ct
     finish
 }
 
-# An emulated Cortex-M4: stack, instructions and faults; the same program is built for Cortex-M0+;
-# code sizes.
-step_device() {
-    need "${board_tools[@]}" readelf=binutils
-    targets $boards
-    cd examples/cortex-m
-    export QEMU_TIMEOUT=600
-    run cargo run --locked --quiet --release
-    run cargo build --locked --quiet --release --target thumbv6m-none-eabi
-    run ./sizes.sh $boards
+# The program of examples/cortex-m without other implementations: cortex_m COMMAND [ARGUMENT]...
+cortex_m() {
+    QEMU_TIMEOUT=600 run cargo "$@" --locked --quiet --release --no-default-features \
+        --features ml-dsa-44,ml-dsa-65,ml-dsa-87
 }
 
-# The gates of the Cortex-M4 at the other levels of optimisation.
-step_levels() {
+# An emulated Cortex-M4: stack, instructions and faults; the same program is built for Cortex-M0+.
+step_device() {
     need "${board_tools[@]}"
     targets $boards
     cd examples/cortex-m
-    for level in 2 s z; do
-        CARGO_PROFILE_RELEASE_OPT_LEVEL=$level QEMU_TIMEOUT=600 run cargo run --locked --quiet --release \
-            --no-default-features --features ml-dsa-44,ml-dsa-65,ml-dsa-87
-    done
+    cortex_m run
+    cortex_m build --target thumbv6m-none-eabi
+}
+
+# The same at the other levels of optimisation, then beside other implementations; code sizes.
+step_levels() {
+    need "${board_tools[@]}" readelf=binutils
+    targets $boards
+    cd examples/cortex-m
+    for level in 2 s z; do CARGO_PROFILE_RELEASE_OPT_LEVEL=$level cortex_m run; done
+    QEMU_TIMEOUT=600 run cargo run --locked --quiet --release
+    run ./sizes.sh $boards
 }
 
 # GPU kernels: the embedded PTX is what the compiler makes, PoCL runs the kernels on this CPU and
@@ -322,18 +363,27 @@ step_arrow() {
     finish
 }
 
-# The C interface: header, examples, misuse under sanitizers and Valgrind, known answers, wiping.
-step_c() {
+# Tools of the C suite.
+c_tools() {
     need cc=gcc c++=g++
     install valgrind=valgrind mcs=mono-mcs mono=mono-runtime || true
+}
+
+# The C interface: header, examples, misuse under sanitizers and Valgrind, known answers, wiping.
+step_c() {
+    c_tools
     run cargo test --locked -p mldsa-c -- --nocapture
     # A library that ends the process after a panic passes the programs that provoke errors.
     local folder=${CARGO_TARGET_DIR:-$PWD/target}/c-abort
     CARGO_PROFILE_DEV_PANIC=abort run cargo build --locked --quiet -p mldsa-c --target-dir "$folder"
     MLDSA_C_ARCHIVE=$folder/debug/libmldsa_c.a run cargo test --locked -p mldsa-c --test suite -- \
         --nocapture misuse_is random_programs
-    # As it is installed: stack and other Rust archives with glibc, small threads with musl.
-    folder=${CARGO_TARGET_DIR:-$PWD/target}/c-installed
+}
+
+# The C library as it is installed: stack and other Rust archives with glibc, small threads with musl.
+step_c_installed() {
+    c_tools
+    local folder=${CARGO_TARGET_DIR:-$PWD/target}/c-installed
     run crates/mldsa-c/install.sh "$folder"
     MLDSA_C_ARCHIVE=$folder/lib/libmldsa_c.a run cargo test --locked -p mldsa-c --test suite -- \
         --nocapture stack:: link:: misuse_is_rejected wiped generator

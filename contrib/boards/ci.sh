@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Whole programs on an emulated micro:bit and a RISC-V FE310, both with 16 kB of RAM: as a user builds
 # them, then with every parameter set.
-# Reads: crates/mldsa-core/src crates/mldsa-lowmem/src examples/cortex-m/board-meter
+# Reads: crates/mldsa-core/src crates/mldsa-core/Cargo.toml crates/mldsa-lowmem/src crates/mldsa-lowmem/Cargo.toml examples/cortex-m/board-meter
 source .ci/lib.sh
 need "${board_tools[@]}"
 targets $boards

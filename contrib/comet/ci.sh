@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Keys and batch verifier for CometBFT: tests against the released module, and a commit that a patched
 # CometBFT verifies.
-# Reads: go crates/mldsa-c crates/mldsa-core/src crates/batch-verify/src
+# Reads: go crates/mldsa-c crates/mldsa-core/src crates/mldsa-core/Cargo.toml crates/batch-verify/src crates/batch-verify/Cargo.toml
 source .ci/lib.sh
 has go || not_run "no Go"
 need cc=gcc

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ML-DSA inside the EVM: the generator's output and its compiled code have the committed hashes, the
 # contracts agree with the core, and the figures can be printed.
-# Reads: crates/mldsa-core/src crates/mldsa-core/Cargo.toml crates/mldsa-evm-precompile tests/kat/src
+# Reads: crates/mldsa-core/src crates/mldsa-core/Cargo.toml crates/mldsa-evm-precompile/src crates/mldsa-evm-precompile/Cargo.toml tests/kat/src tests/kat/Cargo.toml
 source .ci/lib.sh
 mkdir -p target
 need node=nodejs npm=npm

@@ -232,25 +232,41 @@ fn features(files: &[PathBuf], complaints: &mut Vec<String>) {
     }
 }
 
-/// Every default step of `.ci/run` and every step of `contrib` is in a workflow.
+/// Every step that a list of `.ci/run` names exists and is in a workflow, and every step is in a list.
 fn steps(complaints: &mut Vec<String>) {
     let workflows = [".github/workflows/ci.yml", ".github/workflows/weekly.yml"];
     let workflows = workflows.map(|file| text(Path::new(file))).concat();
     let named: BTreeSet<&str> = workflows.split_whitespace().collect();
     let script = text(Path::new(".ci/run"));
     let lists = script.lines().filter_map(|line| {
-        let list = line
-            .strip_prefix("default=\"")
-            .or_else(|| line.strip_prefix("contrib=\""))?;
-        list.strip_suffix('"')
+        let (name, list) = line.split_once("=\"")?;
+        let is_list = ["default", "landing", "weekly", "contrib"].contains(&name);
+        list.strip_suffix('"').filter(|_| is_list)
     });
-    let steps: Vec<_> = lists.flat_map(str::split_whitespace).collect();
-    if steps.is_empty() {
-        complaints.push(".ci/run lists no steps".into());
+    let listed: BTreeSet<&str> = lists.flat_map(str::split_whitespace).collect();
+    let defined = steps_defined();
+    for step in &defined {
+        if !listed.contains(&step[..]) && step != "quick" {
+            complaints.push(format!("no list of .ci/run names the step {step}"));
+        }
     }
-    for step in steps.into_iter().filter(|step| !named.contains(step)) {
-        complaints.push(format!("no workflow runs the step {step}"));
+    for step in listed {
+        let script = format!("contrib/{step}/ci.sh");
+        if !defined.contains(step) && !root().join(script).is_file() {
+            complaints.push(format!(".ci/run names a step {step} that does not exist"));
+        }
+        if !named.contains(step) {
+            complaints.push(format!("no workflow runs the step {step}"));
+        }
     }
+}
+
+/// The names of the functions `step_NAME` of `.ci/steps.sh`.
+fn steps_defined() -> BTreeSet<String> {
+    let script = text(Path::new(".ci/steps.sh"));
+    let functions = script.lines().filter_map(|line| line.strip_prefix("step_"));
+    let names = functions.filter_map(|line| line.split_once("()"));
+    names.map(|(name, _)| name.to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -49,7 +49,11 @@ const GATES: [(&str, Gate, &str); 6] = [
         branches::run,
         "conditional jumps in what compilers make [--all] [--print] [TARGET ...]",
     ),
-    ("wiping", wiping, "dead stack and heap hold no secrets"),
+    (
+        "wiping",
+        wiping,
+        "dead stack and heap hold no secrets [LEVEL ...]",
+    ),
     ("stack", stack::run, "stack and heap table [--bless]"),
     (
         "counts",
@@ -110,19 +114,29 @@ fn unknown<'a>(
 }
 
 /// Unoptimised, a little, and optimised for speed and for size: compilers leave different traces.
-fn wiping(_: &[String]) -> Verdict {
-    for (profile, level) in [
-        ("unoptimised", "0"),
-        ("debug-build", "1"),
-        ("release", "3"),
-        ("release", "s"),
-        ("release", "z"),
-    ] {
+const WIPING: [(&str, &str); 5] = [
+    ("unoptimised", "0"),
+    ("debug-build", "1"),
+    ("release", "3"),
+    ("release", "s"),
+    ("release", "z"),
+];
+
+/// Runs the tests at the named levels, or at all.
+fn wiping(arguments: &[String]) -> Verdict {
+    let known = |name: &str| WIPING.iter().any(|(_, level)| *level == name);
+    if let Some(argument) = unknown(arguments, &[], known) {
+        return Verdict::Failed(format!("no level `{argument}`"));
+    }
+    for (profile, level) in WIPING {
+        if !arguments.is_empty() && !arguments.iter().any(|argument| argument == level) {
+            continue;
+        }
         let mut test = cargo("test", profile);
         if profile == "release" {
             test.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", level);
         }
-        // Of its own, so that it does not rebuild what other gates need.
+        // A folder of its own does not rebuild what other gates need.
         if ["s", "z"].contains(&level) {
             test.env("CARGO_TARGET_DIR", target().join(level));
         }
