@@ -3,8 +3,9 @@
 //!
 //! `cargo run --release -p mladsa-aggregate --features test-util --example round_table`
 //!
-//! With two numbers it runs the random patterns of these seeds instead, and counts those that needed
-//! more attempts than claimed: `... --example round_table -- 1 100001`.
+//! With one number it prints the rows of this number of members. With two it runs the random patterns
+//! of these seeds instead, and counts those that needed more attempts than claimed:
+//! `... --example round_table -- 1 100001`.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 #[allow(dead_code, reason = "shared with the tests")]
@@ -19,8 +20,11 @@ use simulation::Fault::*;
 use simulation::{Fault, HEADER, Patterns, row};
 
 fn main() {
-    let mut seeds = std::env::args().skip(1).map(|seed| seed.parse().unwrap());
-    if let (Some(first), Some(last)) = (seeds.next(), seeds.next()) {
+    let mut numbers = std::env::args()
+        .skip(1)
+        .map(|number| number.parse().unwrap());
+    let (first, last) = (numbers.next(), numbers.next());
+    if let (Some(first), Some(last)) = (first, last) {
         let (mut exceeded, mut most) = (0, 0);
         let mut patterns = Patterns::new();
         for seed in first..last {
@@ -35,12 +39,34 @@ fn main() {
         println!("{number} patterns, at most {most} attempts, {exceeded} beyond the bound");
         return;
     }
-    println!("{HEADER}");
-    for n in [4, 16, 64, 128] {
-        println!("{}", row(n, &[Honest], 0));
-        println!("{}", row(n, &[Honest], 10));
-        println!("{}", row(n, &[Silent], 0));
-        println!("{}", row(n, &[LeaderOnly], 0));
-        println!("{}", row(n, Fault::KINDS, 10));
+    let sizes = first.map_or(vec![4, 16, 64, 128], |n| vec![n as usize]);
+    let mut header = HEADER.lines();
+    println!("{} ms of CPU for each member |", header.next().unwrap());
+    println!("{}---|", header.next().unwrap());
+    for n in sizes {
+        for (faults, loss) in [
+            (&[Honest][..], 0),
+            (&[Honest], 10),
+            (&[Silent], 0),
+            (&[LeaderOnly], 0),
+            (Fault::KINDS, 10),
+        ] {
+            let before = cpu();
+            let row = row(n, faults, loss);
+            println!("{row} {:.1} |", (cpu() - before) / n as f64);
+        }
     }
+}
+
+/// CPU time of this thread in milliseconds.
+#[cfg(unix)]
+fn cpu() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
+}
+
+/// Not a number: std has no clock of CPU time.
+#[cfg(not(unix))]
+fn cpu() -> f64 {
+    f64::NAN
 }

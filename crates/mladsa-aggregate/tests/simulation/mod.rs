@@ -123,18 +123,20 @@ impl Simulation {
         (0..self.n()).find(|n| self::id(*n) == id)
     }
 
-    /// The bytes that `from` sends to `to` instead of `bytes`.
-    fn as_sent(&mut self, from: usize, to: usize, bytes: &Arc<[u8]>) -> Option<Arc<[u8]>> {
+    /// The bytes that `from` sends to `to` instead of `bytes`, which are those of `message`.
+    fn as_sent(
+        &mut self,
+        (from, to): (usize, usize),
+        message: Option<&Message>,
+        bytes: &Arc<[u8]>,
+    ) -> Option<Arc<[u8]>> {
         let fault = self.faults[from];
         if fault.is_honest() || fault == Slow {
             return Some(Arc::clone(bytes));
         }
         let committee = Arc::clone(&self.group.committee);
-        let message = Message::receive(bytes, &committee).ok();
-        let kind = message.as_ref().map(Message::kind);
-        let is_own = message
-            .as_ref()
-            .is_some_and(|message| *message.id() == id(from));
+        let kind = message.map(Message::kind);
+        let is_own = message.is_some_and(|message| *message.id() == id(from));
         let attempt = self.sessions[from].as_ref().map_or(0, Session::attempt);
         let leader = self.leader(attempt);
         let n = self.n() as u64;
@@ -152,17 +154,17 @@ impl Simulation {
             Grinding if kind == Some(MessageKind::CommitmentHash) && is_own => None,
             Ahead if kind != Some(MessageKind::Opening) => None,
             TwoHashes if to % 2 == 1 && kind == Some(MessageKind::CommitmentHash) && is_own => {
-                Some(hostile::changed(&message?, &committee).to_bytes().into())
+                Some(hostile::changed(message?, &committee).to_bytes().into())
             }
             TwoAnnouncements if to % 2 == 1 && kind == Some(MessageKind::Signers) && is_own => {
                 let message = message?;
                 let mut signers = message.body().to_vec();
                 signers[0] ^= if from == 0 { 2 } else { 1 };
-                let other = hostile::with_body(&message, &signers, &committee);
+                let other = hostile::with_body(message, &signers, &committee);
                 Some(other.to_bytes().into())
             }
             WrongResponse if kind == Some(MessageKind::Response) && is_own => {
-                Some(hostile::changed(&message?, &committee).to_bytes().into())
+                Some(hostile::changed(message?, &committee).to_bytes().into())
             }
             _ => unchanged,
         }
@@ -186,12 +188,18 @@ impl Simulation {
             match event {
                 SessionEvent::Send { to, message } => {
                     let bytes: Arc<[u8]> = message.into();
+                    let is_changed = self.forging || !self.faults[from].is_honest();
+                    let message = match is_changed {
+                        true => Message::receive(&bytes, &self.group.committee).ok(),
+                        false => None,
+                    };
                     for receiver in (0..self.n()).filter(|receiver| *receiver != from) {
                         if matches!(to, Recipient::Member(one) if one != id(receiver)) {
                             continue;
                         }
-                        if let Some(bytes) = self.as_sent(from, receiver, &bytes) {
-                            self.transmit(from, receiver, bytes);
+                        let link = (from, receiver);
+                        if let Some(bytes) = self.as_sent(link, message.as_ref(), &bytes) {
+                            self.transmit(link, message.as_ref(), bytes);
                         }
                     }
                 }
@@ -213,24 +221,29 @@ impl Simulation {
         }
     }
 
-    fn transmit(&mut self, from: usize, to: usize, bytes: Arc<[u8]>) {
+    fn transmit(
+        &mut self,
+        (from, to): (usize, usize),
+        message: Option<&Message>,
+        bytes: Arc<[u8]>,
+    ) {
         self.sent[from] += bytes.len() as u64;
         for _ in 0..1 + u64::from(self.draw(1000) < self.repeated) {
             self.messages += 1;
             if self.draw(1000) < self.loss {
                 continue;
             }
-            let arrival = self.arrival(from, to, &bytes);
-            if self.forging {
-                self.forge(from, to, &bytes);
+            let arrival = self.arrival(from, to, message);
+            if let (true, Some(message)) = (self.forging, message) {
+                self.forge(from, to, message);
             }
-            let message = (to, from, Arc::clone(&bytes));
-            self.in_transit.insert((arrival, self.messages), message);
+            let packet = (to, from, Arc::clone(&bytes));
+            self.in_transit.insert((arrival, self.messages), packet);
         }
     }
 
     /// When a message arrives.
-    fn arrival(&mut self, from: usize, to: usize, bytes: &[u8]) -> u64 {
+    fn arrival(&mut self, from: usize, to: usize, message: Option<&Message>) -> u64 {
         let arrival = self.now + 1 + self.draw(10);
         let last = match self.faults[from] {
             Slow => return arrival + TIMEOUT,
@@ -238,8 +251,8 @@ impl Simulation {
             LastCommitment => MessageKind::Commitment,
             _ => return arrival,
         };
-        match Message::receive(bytes, &self.group.committee) {
-            Ok(message) if message.kind() == last && *message.id() == id(from) => {
+        match message {
+            Some(message) if message.kind() == last && *message.id() == id(from) => {
                 let is_in_time = self.faults[from] == SplitHash && to.is_multiple_of(2);
                 let after = if is_in_time { TIMEOUT / 2 } else { TIMEOUT };
                 arrival.max(self.started[to].1.unwrap_or(self.now) + after - 5)
@@ -249,15 +262,12 @@ impl Simulation {
     }
 
     /// A changed copy that arrives before the message.
-    fn forge(&mut self, from: usize, to: usize, bytes: &[u8]) {
-        let committee = &self.group.committee;
-        if let Ok(message) = Message::receive(bytes, committee)
-            && matches!(
-                message.kind(),
-                MessageKind::Opening | MessageKind::Commitment | MessageKind::Response
-            )
-        {
-            let forged = hostile::changed(&message, committee).to_bytes();
+    fn forge(&mut self, from: usize, to: usize, message: &Message) {
+        if matches!(
+            message.kind(),
+            MessageKind::Opening | MessageKind::Commitment | MessageKind::Response
+        ) {
+            let forged = hostile::changed(message, &self.group.committee).to_bytes();
             let key = (self.now, 1 << 32 | self.messages);
             self.in_transit.insert(key, (to, from, forged.into()));
         }

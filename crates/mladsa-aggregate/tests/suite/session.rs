@@ -28,6 +28,22 @@ fn every_honest_member_completes() {
     }
 }
 
+/// Messages on their way were requested again, and completed members answered each request with the
+/// certificate: with 64 members that was eleven times the messages of the round.
+#[test]
+fn members_send_little_more_than_the_messages_of_the_round() {
+    let run = |loss| {
+        let mut simulation = Simulation::new(&[Honest; 16], loss);
+        simulation.run();
+        (simulation.messages, simulation.sent.iter().sum::<u64>())
+    };
+    // Four messages of each member to each other one, and the announcement.
+    let (messages, bytes) = run(0);
+    let least = 16 * 15 * 4 + 15;
+    assert!((least..least * 11 / 10).contains(&messages));
+    assert!(run(10).1 < bytes * 3 / 2);
+}
+
 /// A few members that sent to the leader only ended every decision from 17 members on: the others could
 /// not get their openings in time, and blamed the leader.
 #[test]

@@ -110,8 +110,7 @@ impl Session {
         let round = Round::new(self.committee.view(), &self.task, self.attempt, keys)?;
         // An announcement is a sign of a quorum that has begun the attempt.
         self.started.get_or_insert(now);
-        self.schedule_requests(now);
-        self.waits = 0;
+        self.wait(now);
         let set = CommitmentSet::new(&round);
         if !signers.contains(self.member.id()) {
             self.step = Step::Committing(set, None);

@@ -79,8 +79,7 @@ impl Session {
                 let is_last = *kind == MessageKind::Response && *of + 1 == present;
                 *of >= present || is_last
             });
-            self.schedule_requests(now);
-            self.waits = 0;
+            self.wait(now);
             let opening = self.member.open(&self.committee, attempt, journal)?;
             self.send(opening, events);
             return Ok(());
@@ -190,7 +189,11 @@ impl Session {
     pub(super) fn complete(&mut self, certificate: Certificate, events: &mut Vec<SessionEvent>) {
         self.step = Step::Ended;
         self.outcome = Some(certificate.to_bytes());
-        self.inbox.clear();
+        // Members that lack few of the responses are helped with less than the certificate.
+        let present = self.attempt;
+        self.inbox
+            .retain(|(attempt, kind, _), _| (*attempt, *kind) == (present, MessageKind::Response));
+        self.answered.clear();
         events.push(SessionEvent::Completed(Box::new(certificate)));
     }
 
@@ -221,8 +224,7 @@ impl Session {
             if self.has_ended() || !self.missing().is_empty() {
                 return Ok(());
             }
-            self.schedule_requests(now);
-            self.waits = 0;
+            self.wait(now);
             match mem::replace(&mut self.step, Step::Ended) {
                 Step::Committing(set, pending) => {
                     let own = pending.as_ref();

@@ -1,6 +1,7 @@
 //! Requests for messages that a member lacks, and answers to them.
 
 use alloc::vec::Vec;
+use core::slice;
 
 use super::progress::Step;
 use super::{Recipient, Session, SessionEvent};
@@ -20,19 +21,23 @@ impl Session {
         (self.timeout / self.intervals() as u64).max(1)
     }
 
-    pub(super) fn schedule_requests(&mut self, now: u64) {
-        self.resend_at = now.saturating_add(self.interval());
+    /// Begins to wait for the messages of a step. Messages that are on their way are not asked for: at
+    /// first, they have as long as an interval of the smallest committees.
+    pub(super) fn wait(&mut self, now: u64) {
+        self.waits = 0;
+        self.resend_at = now.saturating_add(self.interval().max(self.timeout / 24));
     }
 
-    /// Sends the own opening to members that have not begun the attempt, and requests for what the
-    /// present step lacks to the leader, to the members that it waits for, and to others in turn: each
-    /// is asked at least once in an attempt, because it can have the certificate.
+    /// Sends the own opening to members that have not begun the attempt, and requests: for all that the
+    /// present step lacks to the leader, and to others in turn, and for its own message to each member
+    /// that the step waits for. Every member is asked at least once in an attempt, because it can have
+    /// the certificate.
     pub(super) fn ask(
         &mut self,
         now: u64,
         events: &mut Vec<SessionEvent>,
     ) -> Result<(), RoundError> {
-        self.schedule_requests(now);
+        self.resend_at = now.saturating_add(self.interval());
         self.resends += 1;
         self.waits += 1;
         let own = *self.member.id();
@@ -66,11 +71,17 @@ impl Session {
             return Ok(());
         }
         asked.extend(leader);
-        asked.extend(&missing);
         asked.sort_unstable();
         asked.dedup();
         asked.retain(|id| *id != own);
         events.extend(asked.iter().map(|id| to(*id, &request)));
+        // The senders themselves are asked for their own messages: if all were asked for those of all,
+        // the answers would grow with the cube of the committee.
+        for id in lacking.iter().filter(|id| **id != own) {
+            if !asked.contains(id) {
+                events.push(to(*id, &self.request(kind, slice::from_ref(id))?));
+            }
+        }
         // Members that follow another announcement, or other hashes, show it.
         let signers: Vec<MemberId> = match &self.step {
             Step::Revealing(set, _) => set.round().ids().copied().collect(),
@@ -138,47 +149,62 @@ impl Session {
         let Ok(request) = Unverified::from_bytes(message) else {
             return;
         };
-        let is_request = request.content().kind() == MessageKind::Request;
+        // The signatures of other messages are verified when they are stored.
+        if request.content().kind() != MessageKind::Request {
+            return;
+        }
         let Ok(request) = request.verify(&self.committee) else {
             return;
         };
         let attempt = request.attempt_id();
-        if !is_request
-            || request.id() != from
-            || from == self.member.id()
-            || attempt.slot != self.task.slot()
-        {
+        if request.id() != from || from == self.member.id() || attempt.slot != self.task.slot() {
             return;
-        }
-        if self.outcome.is_some() {
-            if self.may_answer(from, MessageKind::Request, now)
-                && let Some(outcome) = self.outcome.clone()
-            {
-                events.push(SessionEvent::Send {
-                    to: Recipient::Member(*from),
-                    message: outcome,
-                });
-            }
-            return;
-        }
-        if attempt.number < self.attempt {
-            self.send_opening(from, now, events);
         }
         let body = request.body().split_first();
         let decoded = body.and_then(|(code, set)| {
             let set = SignerSet::from_bytes(set, self.ids.len()).ok()?;
             Some((MessageKind::from_code(*code)?, set))
         });
+        if let Some(outcome) = &self.outcome {
+            // The responses are shorter than the certificate. They are sent once: a member to which they
+            // are of no use asks again.
+            let responses = match &decoded {
+                Some((MessageKind::Response, set)) if attempt.number == self.attempt => {
+                    self.known(attempt.number, MessageKind::Response, set)
+                }
+                _ => Vec::new(),
+            };
+            let key = (*from, MessageKind::Response);
+            if !responses.is_empty() && !self.answered.contains_key(&key) {
+                self.answered.insert(key, now);
+                events.extend(responses.iter().map(|response| to(*from, response)));
+            } else {
+                let message = outcome.clone();
+                let to = Recipient::Member(*from);
+                if self.may_answer(from, MessageKind::Request, now) {
+                    events.push(SessionEvent::Send { to, message });
+                }
+            }
+            return;
+        }
+        if attempt.number < self.attempt {
+            self.send_opening(from, now, events);
+        }
         let Some((kind, set)) = decoded.filter(|_| attempt.number <= self.attempt) else {
             return;
         };
-        let positions: Vec<_> = set.positions(self.ids.len()).collect();
-        let ids = positions.iter().filter_map(|at| self.ids.get(*at));
-        let known = ids.filter_map(|id| self.inbox.get(&(attempt.number, kind, *id)));
-        let answers: Vec<_> = known.map(|known| to(*from, known)).collect();
+        let answers = self.known(attempt.number, kind, &set);
         if !answers.is_empty() && self.may_answer(from, kind, now) {
-            events.extend(answers);
+            events.extend(answers.iter().map(|answer| to(*from, answer)));
         }
+    }
+
+    /// The known messages of this kind of the members of the set.
+    fn known(&self, attempt: u8, kind: MessageKind, set: &SignerSet) -> Vec<Message> {
+        let positions = set.positions(self.ids.len());
+        let ids = positions.filter_map(|at| self.ids.get(at));
+        let known = ids.filter_map(|id| self.inbox.get(&(attempt, kind, *id)));
+        known.cloned().collect()
     }
 }
 
