@@ -1,6 +1,6 @@
 //! Verification of whole batches by a device, such as a GPU.
 
-use core::fmt;
+use core::error::Error;
 
 use mldsa_core::{Context, Mu, ParameterSet};
 
@@ -20,13 +20,13 @@ pub trait Accelerator<P: ParameterSet>: Send + Sync {
     /// from several threads at once, with signatures that are no duplicates.
     ///
     /// # Errors
-    /// [`AcceleratorError`] if the device does not answer. The CPU then verifies the whole batch,
-    /// whatever was written, as it does after a panic.
+    /// The device's own, if it does not answer. The CPU then verifies the whole batch, whatever was
+    /// written, as it does after a panic.
     fn verify(
         &self,
         jobs: &[AcceleratorJob<'_>],
         valid: &mut [bool],
-    ) -> Result<(), AcceleratorError>;
+    ) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
 /// A signature for an [`Accelerator`]: lengths are checked, encodings are not.
@@ -55,27 +55,4 @@ pub enum AcceleratorMessage<'a> {
     },
     /// The message representative (FIPS 204, algorithm 8, line 7).
     Mu(&'a Mu),
-}
-
-/// Reason why an [`Accelerator`] did not verify a batch.
-#[derive(Debug)]
-pub struct AcceleratorError(Box<dyn core::error::Error + Send + Sync>);
-
-impl AcceleratorError {
-    /// Makes an error with its cause.
-    pub fn new(cause: impl Into<Box<dyn core::error::Error + Send + Sync>>) -> Self {
-        Self(cause.into())
-    }
-}
-
-impl fmt::Display for AcceleratorError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the accelerator did not answer: {}", self.0)
-    }
-}
-
-impl core::error::Error for AcceleratorError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        Some(&*self.0)
-    }
 }

@@ -48,18 +48,17 @@ mod report;
 mod service;
 mod vertex;
 
-pub use accelerator::{Accelerator, AcceleratorError, AcceleratorJob, AcceleratorMessage};
+pub use accelerator::{Accelerator, AcceleratorJob, AcceleratorMessage};
 pub use batch::{BatchVerifier, CommitteeVerifier, Mode, VerifierBuilder};
 pub use committee::{Committee, CommitteeBuilder, KeyStorage, MemberId, Threshold};
 pub use error::BuildError;
 pub use executor::{ThreadPool, Threads};
 pub use item::{Item, Message, Vote};
 pub use quorum::{
-    Certificate, CertificateError, Equivocation, EquivocationError, QuorumError, QuorumReport,
-    QuorumRule,
+    Certificate, CertificateError, Equivocation, QuorumError, QuorumReport, QuorumRule,
 };
 pub use reason::{RejectReason, UnknownReason};
-pub use report::{Rejection, Report};
+pub use report::Report;
 pub use service::{
     Origin, Pending, RateLimiter, ServiceBuilder, ServiceError, ServiceStats, Source,
     VerificationService,

@@ -11,7 +11,7 @@ use mldsa_core::ParameterSet;
 use self::any_valid::AnyValid;
 pub use self::certificate::{Certificate, CertificateError};
 use self::each_valid::EachValid;
-pub use self::equivocation::{Equivocation, EquivocationError};
+pub use self::equivocation::Equivocation;
 pub use self::error::QuorumError;
 use crate::batch::Mode;
 use crate::reason::Verdict;

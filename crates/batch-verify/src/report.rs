@@ -1,27 +1,9 @@
 //! Report on a batch.
 
-use core::fmt;
 use core::time::Duration;
 
 use crate::RejectReason;
 use crate::reason::Verdict;
-
-/// The first item that keeps a batch from being valid as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rejection {
-    /// Index of the item; 0 for an empty batch.
-    pub index: usize,
-    /// Reason; [`RejectReason::NotVerified`] for an empty batch or a skipped item.
-    pub reason: RejectReason,
-}
-
-impl fmt::Display for Rejection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "item {} is rejected: {}", self.index, self.reason)
-    }
-}
-
-impl core::error::Error for Rejection {}
 
 /// Verdicts on a batch, in input order, and figures. The default is the report on an empty
 /// batch.
@@ -63,20 +45,15 @@ impl Report {
     /// Returns `Ok` only if [`all_valid`](Self::all_valid) is true.
     ///
     /// # Errors
-    /// The first item that is not valid. In [`Mode::AnyInvalid`](crate::Mode::AnyInvalid) an
-    /// item below it may have been skipped.
-    pub fn require_all(&self) -> Result<(), Rejection> {
-        let reason = RejectReason::NotVerified;
-        if self.verdicts.is_empty() {
-            return Err(Rejection { index: 0, reason });
-        }
-        let skipped = || {
-            let index = self.verdicts.iter().position(Verdict::is_err)?;
-            Some((index, reason))
-        };
-        match self.first_rejected().or_else(skipped) {
+    /// The reason of [`first_rejected`](Self::first_rejected), or [`RejectReason::NotVerified`] for
+    /// an empty batch or a skipped item.
+    pub fn require_all(&self) -> Result<(), RejectReason> {
+        match self.first_rejected() {
+            Some((_, reason)) => Err(reason),
+            None if self.verdicts.is_empty() || self.skipped() > 0 => {
+                Err(RejectReason::NotVerified)
+            }
             None => Ok(()),
-            Some((index, reason)) => Err(Rejection { index, reason }),
         }
     }
 
@@ -87,7 +64,8 @@ impl Report {
         rejected.filter(|(_, reason)| *reason != RejectReason::NotVerified)
     }
 
-    /// Returns the rejected item with the lowest index, if any.
+    /// Returns the rejected item with the lowest index, if any. In
+    /// [`Mode::AnyInvalid`](crate::Mode::AnyInvalid) an item below it may have been skipped.
     #[must_use]
     pub fn first_rejected(&self) -> Option<(usize, RejectReason)> {
         self.rejected().next()
@@ -191,16 +169,15 @@ mod tests {
         let (valid, skipped, wrong) = (Ok(()), Err(not), Err(challenge));
         for (verdicts, rejection) in [
             (&[valid, valid][..], Ok(())),
-            (&[], Err((0, not))),
-            (&[valid, skipped, valid], Err((1, not))),
-            (&[valid, wrong, skipped], Err((1, challenge))),
-            (&[skipped, wrong], Err((1, challenge))),
+            (&[], Err(not)),
+            (&[valid, skipped, valid], Err(not)),
+            (&[valid, wrong, skipped], Err(challenge)),
+            (&[skipped, wrong], Err(challenge)),
         ] {
             let report = Report {
                 verdicts: verdicts.to_vec(),
                 ..Report::default()
             };
-            let rejection = rejection.map_err(|(index, reason)| Rejection { index, reason });
             assert_eq!(report.require_all(), rejection, "{verdicts:?}");
             assert_eq!(report.all_valid(), rejection.is_ok());
         }

@@ -13,57 +13,10 @@ use crate::executor::catch;
 use crate::{CommitteeVerifier, Report, Vote};
 
 impl<P: ParameterSet> CommitteeVerifier<P> {
-    /// Verifies the signatures of `vertices`, all of them: the verifier's mode is not used.
-    /// `vote` makes the vote of a vertex.
-    ///
-    /// ```
-    /// use batch_verify::{Committee, MemberId, Vote};
-    /// use mldsa_core::{Context, MlDsa44, SigningKey};
-    ///
-    /// struct Vertex {
-    ///     author: MemberId,
-    ///     bytes: Vec<u8>,
-    ///     signature: Vec<u8>,
-    /// }
-    ///
-    /// let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
-    /// let context = Context::new(b"mychain/v1/vertex")?;
-    /// let committee = Committee::<MlDsa44>::builder(context).build([(key.verifying_key(), 1)])?;
-    /// let vertices = [Vertex {
-    ///     author: committee.member(0).expect("one member"),
-    ///     bytes: b"round 1".to_vec(),
-    ///     signature: key.sign_hedged(b"round 1", context)?.as_ref().to_vec(),
-    /// }];
-    /// let report = committee.verifier().verify_vertex_signatures_batch(&vertices, |vertex| {
-    ///     Vote::new(vertex.author, &vertex.bytes, &vertex.signature)
-    /// });
-    /// report.require_all()?;
-    /// # Ok::<(), Box<dyn core::error::Error>>(())
-    /// ```
-    pub fn verify_vertex_signatures_batch<V>(
-        &self,
-        vertices: &[V],
-        vote: impl Fn(&V) -> Vote<'_>,
-    ) -> Report {
-        self.vertices(vertices, vote, None)
-    }
-
-    fn vertices<V>(
-        &self,
-        vertices: &[V],
-        vote: impl Fn(&V) -> Vote<'_>,
-        cancel: Option<&AtomicBool>,
-    ) -> Report {
-        let request = RunOptions {
-            cancel,
-            ..Mode::Full.into()
-        };
-        self.report(request, vertices.iter().map(vote))
-    }
-
-    /// Verifies as [`verify_vertex_signatures_batch`](Self::verify_vertex_signatures_batch) does
-    /// on the threads of the verifier, for callers that must not block. The future needs no
-    /// runtime; dropping it cancels the items that are not in a lane yet.
+    /// Verifies the signatures of `vertices` on the threads of the verifier, for callers that must
+    /// not block; others pass `vertices.iter().map(vote)` to [`verify_batch`](Self::verify_batch).
+    /// All are verified: the verifier's mode is not used. `vote` makes the vote of a vertex. The
+    /// future needs no runtime; dropping it cancels the items that are not in a lane yet.
     ///
     /// The task that polls the future verifies the batch itself if the verifier has no threads
     /// ([`Threads::Inline`](crate::Threads::Inline), one CPU, threads that the system refuses,
@@ -110,7 +63,12 @@ struct Batch<V, F, P: ParameterSet> {
 
 impl<V, F: Fn(&V) -> Vote<'_>, P: ParameterSet> Batch<V, F, P> {
     fn verify(&self, cancel: Option<&AtomicBool>) -> Report {
-        self.verifier.vertices(&self.vertices, &self.vote, cancel)
+        let request = RunOptions {
+            cancel,
+            ..Mode::Full.into()
+        };
+        let votes = self.vertices.iter().map(&self.vote);
+        self.verifier.report(request, votes)
     }
 }
 

@@ -20,6 +20,7 @@ mod journal;
 mod committee;
 mod round;
 #[cfg(feature = "insecure-open-commitments")]
+#[doc(hidden)]
 pub mod open_commitments;
 #[cfg(test)]
 #[path = "../tests/vectors/mod.rs"]

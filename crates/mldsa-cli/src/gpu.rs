@@ -1,9 +1,10 @@
 //! The device of `mldsa batch-verify --gpu`.
 
+use core::error::Error;
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
-use batch_verify::{Accelerator, AcceleratorError, AcceleratorJob, Threads};
+use batch_verify::{Accelerator, AcceleratorJob, Threads};
 use clap::ValueEnum;
 use mldsa_core::ParameterSet;
 use mldsa_gpu::{Choice, Gpu, GpuError, GpuOptions};
@@ -81,10 +82,10 @@ impl<P: ParameterSet> Accelerator<P> for Lazy<P> {
         &self,
         jobs: &[AcceleratorJob<'_>],
         valid: &mut [bool],
-    ) -> Result<(), AcceleratorError> {
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
         match self.gpu.get_or_init(|| self.open()) {
             Some(gpu) if jobs.len() >= gpu.threshold() => gpu.verify(jobs, valid),
-            _ => Err(AcceleratorError::new("too few signatures, or no device")),
+            _ => Err("too few signatures, or no device".into()),
         }
     }
 }

@@ -37,14 +37,12 @@ pub use crate::scheme::keygen_many::keygen_many;
 pub use crate::scheme::sign::AttemptRejection;
 
 use crate::backend::Backend;
-use crate::error::SignError;
-#[cfg(feature = "hazmat")]
-use crate::error::VerifyError;
+use crate::error::{SignError, VerifyError};
 use crate::hash::transcript::{Mu, Randomness};
 use crate::keys::SigningKey;
 #[cfg(feature = "hazmat")]
 use crate::keys::VerifyingKey;
-use crate::keys::no_alloc::SignInto;
+use crate::keys::no_alloc::{SignInto, verify_encoded};
 use crate::params::ParameterSet;
 use crate::scheme::sign::sign_expanded;
 
@@ -115,6 +113,18 @@ pub mod window {
 #[must_use]
 pub fn framed_context(frame: &[u8; 256]) -> crate::Context<'_> {
     crate::Context::framed(frame)
+}
+
+/// Verifies a signature over `mu` under an encoded key, without computing `tr`.
+///
+/// # Errors
+/// Every [`VerifyError`], in the order of its variants.
+pub fn verify_mu_encoded<P: ParameterSet>(
+    pk: &P::PublicKeyBytes,
+    mu: &Mu,
+    signature: &[u8],
+) -> Result<(), VerifyError> {
+    verify_encoded::<P>(pk, JobMessage::Mu(mu), signature)
 }
 
 /// Returns the 32 bytes `rnd` of FIPS 204 algorithm 2.

@@ -1,12 +1,13 @@
 //! The device behind `batch-verify`.
 
+use core::error::Error;
 use core::time::Duration;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use batch_verify::{Accelerator, AcceleratorError, AcceleratorJob, AcceleratorMessage, MemberId};
+use batch_verify::{Accelerator, AcceleratorJob, AcceleratorMessage, MemberId};
 use mldsa_core::{ParameterSet, VerifyingKey};
 
 use crate::batch::{Batch, Key, Signed};
@@ -31,9 +32,9 @@ impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
         &self,
         jobs: &[AcceleratorJob<'_>],
         valid: &mut [bool],
-    ) -> Result<(), AcceleratorError> {
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
         if let Some(error) = self.fault() {
-            return Err(AcceleratorError::new(error.clone()));
+            return Err(error.clone().into());
         }
         let mut ids = self.member_ids(jobs);
         let patience = Instant::now() + self.shared.options.deadline;
@@ -56,7 +57,7 @@ impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
                         ids = None;
                         continue;
                     }
-                    let batch = filled.map_err(AcceleratorError::new)?;
+                    let batch = filled?;
                     let items = batch.len();
                     flight.push_back((start, batch.submit()));
                     start += items;
@@ -66,7 +67,7 @@ impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
                 (Err(GpuError::Busy), None) if Instant::now() < patience => {
                     thread::sleep(Duration::from_micros(100));
                 }
-                (Err(error), _) => return Err(AcceleratorError::new(error)),
+                (Err(error), _) => return Err(error.into()),
             }
         }
         flight.into_iter().for_each(collect);

@@ -1,7 +1,5 @@
 //! Evidence of two conflicting signatures by one member.
 
-use core::fmt;
-
 use mldsa_core::ParameterSet;
 
 use crate::{Committee, MemberId, RejectReason, Vote};
@@ -40,63 +38,39 @@ impl Equivocation {
     }
 }
 
-/// Reason why two signatures are no equivocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EquivocationError {
-    /// The messages are equal: hedged signatures of one message differ.
-    SameMessage,
-    /// The messages are for different slots, or at least one has none.
-    OtherSlot,
-    /// A signature is rejected.
-    Rejected(RejectReason),
-}
-
-impl fmt::Display for EquivocationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SameMessage => f.write_str("the messages are equal"),
-            Self::OtherSlot => f.write_str("the messages are not for one slot"),
-            Self::Rejected(reason) => write!(f, "a signature is rejected: {reason}"),
-        }
-    }
-}
-
-impl core::error::Error for EquivocationError {}
-
 impl<P: ParameterSet> Committee<P> {
     /// Verifies two signatures of one member over different messages for one slot, each given as
     /// `(message, signature)`.
     ///
     /// `slot` decodes the part of a message in which an honest member signs once, such as height,
-    /// round and step; `None` if the message is of another kind. Votes for two heights are no
-    /// equivocation.
+    /// round and step; `None` if the message is of another kind. The answer is `Ok(None)` if the
+    /// messages are equal (hedged signatures of one message differ) or not for one slot: votes for
+    /// two heights are no equivocation.
     ///
     /// # Errors
-    /// [`EquivocationError`], in the order of its variants.
+    /// The reason why a signature is rejected.
     pub fn equivocation<S: AsRef<[u8]>>(
         &self,
         member: MemberId,
         slot: impl Fn(&[u8]) -> Option<S>,
         first: (&[u8], &[u8]),
         second: (&[u8], &[u8]),
-    ) -> Result<Equivocation, EquivocationError> {
+    ) -> Result<Option<Equivocation>, RejectReason> {
         if first.0 == second.0 {
-            return Err(EquivocationError::SameMessage);
+            return Ok(None);
         }
         let slot = match (slot(first.0), slot(second.0)) {
             (Some(one), Some(other)) if one.as_ref() == other.as_ref() => one.as_ref().to_vec(),
-            _ => return Err(EquivocationError::OtherSlot),
+            _ => return Ok(None),
         };
         for (message, signature) in [first, second] {
-            self.verify(&Vote::new(member, message, signature))
-                .map_err(EquivocationError::Rejected)?;
+            self.verify(&Vote::new(member, message, signature))?;
         }
         let owned = |(message, signature): (&[u8], &[u8])| (message.to_vec(), signature.to_vec());
-        Ok(Equivocation {
+        Ok(Some(Equivocation {
             member,
             slot,
             votes: [owned(first), owned(second)],
-        })
+        }))
     }
 }

@@ -53,7 +53,7 @@ fn single_verdict(service: &VerificationService<Set>, vote: &Vote) {
 }
 
 fn vertices(verifier: &CommitteeVerifier<Set>, vertices: &[Vec<u8>], member: MemberId) {
-    verifier.verify_vertex_signatures_batch(vertices, |vertex| Vote::new(member, b"block", vertex));
+    verifier.verify_batch(vertices.iter().map(|vertex| Vote::new(member, b"block", vertex)));
 }
 
 fn wait(pending: Pending<Result<(), ServiceError>>) {

@@ -1,10 +1,11 @@
 //! Accelerators: honest, lying, failing ones give the same reports.
 
+use core::error::Error;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use batch_verify::{
-    Accelerator, AcceleratorError, AcceleratorJob, AcceleratorMessage, BatchVerifier,
-    CommitteeVerifier, Item, Mode, Report,
+    Accelerator, AcceleratorJob, AcceleratorMessage, BatchVerifier, CommitteeVerifier, Item, Mode,
+    Report,
 };
 use mldsa_core::{Context, MlDsa44, Mu, MuBuilder, VerifyingKey};
 
@@ -43,7 +44,7 @@ impl Accelerator<MlDsa44> for Counting {
         &self,
         jobs: &[AcceleratorJob<'_>],
         valid: &mut [bool],
-    ) -> Result<(), AcceleratorError> {
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
         assert!(!valid.contains(&true) && valid.len() == jobs.len());
         self.1.fetch_add(jobs.len(), Ordering::Relaxed);
         for (job, valid) in jobs.iter().zip(valid) {
@@ -69,7 +70,7 @@ impl Accelerator<MlDsa44> for Counting {
             };
         }
         match self.0 {
-            Device::Fails => Err(AcceleratorError::new("no device")),
+            Device::Fails => Err("no device".into()),
             Device::Panics => panic!("the device's fault"),
             _ => Ok(()),
         }

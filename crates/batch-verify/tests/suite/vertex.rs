@@ -39,15 +39,15 @@ fn one_verdict_per_vertex() {
     for threads in [Threads::Dedicated(2), Threads::Shared, Threads::Inline] {
         let verifier = verifier(threads);
         let (vertices, count) = (vertices(), AtomicUsize::new(0));
-        let report = verifier.verify_vertex_signatures_batch(&vertices, |vertex| {
+        let report = verifier.verify_batch(vertices.iter().map(|vertex| {
             count.fetch_add(1, Ordering::Relaxed);
             vote(vertex)
-        });
+        }));
         check(&report);
         assert!(!report.all_valid());
         // Asked once, on this thread.
         assert_eq!(count.load(Ordering::Relaxed), vertices.len());
-        let few = |count| verifier.verify_vertex_signatures_batch(&vertices[..count], vote);
+        let few = |count| verifier.verify_batch(vertices[..count].iter().map(vote));
         assert!(few(3).all_valid() && !few(0).all_valid());
         let futures =
             [0; 4].map(|_| verifier.verify_vertex_signatures_batch_async(vertices.clone(), vote));

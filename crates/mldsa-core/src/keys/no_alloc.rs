@@ -21,7 +21,7 @@
 use crate::backend::Backend;
 use crate::coding::encode::PublicKeyParts;
 use crate::error::VerifyError;
-use crate::hash::transcript::{Context, Mu};
+use crate::hash::transcript::Context;
 pub use crate::keys::batch_signing::BatchSignerScratch;
 pub use crate::keys::prepared_signing::{PreparedSigningKeyRef, PreparedSigningKeyStorage};
 pub use crate::keys::prepared_verifying::{PreparedVerifyingKeyRef, PreparedVerifyingKeyStorage};
@@ -46,21 +46,10 @@ impl<P: ParameterSet> VerifyingKey<P> {
     ) -> Result<(), VerifyError> {
         verify_encoded::<P>(pk, JobMessage::Pure(context, message), signature.as_ref())
     }
-
-    /// Verifies a signature over `mu` under an encoded key, without computing `tr`.
-    ///
-    /// # Errors
-    /// As [`Self::verify_with_context`].
-    pub fn verify_mu_encoded(
-        pk: &P::PublicKeyBytes,
-        mu: &Mu,
-        signature: &(impl AsRef<[u8]> + ?Sized),
-    ) -> Result<(), VerifyError> {
-        verify_encoded::<P>(pk, JobMessage::Mu(mu), signature.as_ref())
-    }
 }
 
-fn verify_encoded<P: ParameterSet>(
+/// Verifies a signature over a message in any form, without a key in memory.
+pub(crate) fn verify_encoded<P: ParameterSet>(
     pk: &P::PublicKeyBytes,
     message: JobMessage<'_>,
     signature: &[u8],

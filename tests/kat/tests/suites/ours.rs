@@ -414,7 +414,7 @@ impl<P: ParameterSet> Verifier for Encodings<P> {
             &tr(Backend::detect().permutation(), pk.as_ref()),
             message,
         )?;
-        VerifyingKey::<P>::verify_mu_encoded(&pk, &mu, sig).map_err(verify_reason)
+        mldsa_core::internals::verify_mu_encoded::<P>(&pk, &mu, sig).map_err(verify_reason)
     }
 }
 
