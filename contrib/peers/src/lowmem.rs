@@ -7,7 +7,7 @@ use mldsa_core::internals::{Secret, Zeroed};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness};
 use mldsa_lowmem::{
     Balanced, CacheMatrix, CacheW0, ExpandedSigningKey, Minimal, MlDsaSigner, Tier, VerifyingKey,
-    Workspace, keygen_from_seed,
+    Workspace,
 };
 
 use crate::inputs::{Case, Key};
@@ -33,11 +33,11 @@ where
 {
     let mut pk = Box::new(P::PublicKeyBytes::zeroed());
     let mut sk = Box::new(Secret::<P::SecretKeyBytes>::zeroed());
-    keygen_from_seed::<P>(&inputs.keys[0].seed, &mut pk, sk.expose_mut());
+    mldsa_lowmem::SigningKey::<P>::keygen_into(&inputs.keys[0].seed, &mut pk, sk.expose_mut());
     assert_eq!(pk.as_ref().as_ref(), inputs.keys[0].public, "{PEER} keygen");
     let keygen = {
         let inputs = Rc::clone(inputs);
-        move |i| keygen_from_seed::<P>(&inputs.key(i).seed, &mut pk, sk.expose_mut())
+        move |i| mldsa_lowmem::SigningKey::<P>::keygen_into(&inputs.key(i).seed, &mut pk, sk.expose_mut())
     };
     let verify = |key: &Key, case: &Case| {
         let key = VerifyingKey::<P>::from_bytes(&key.public).expect("an encoding");

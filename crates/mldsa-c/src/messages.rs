@@ -119,9 +119,7 @@ pub unsafe extern "C" fn mldsa_eip8355(
             SET_87 => Set::MlDsa87,
             _ => return Err(Status::Argument),
         };
-        let output = set
-            .execute(input, gas_limit)
-            .map_err(|_| Status::OutOfGas)?;
+        let output = set.execute(input, gas_limit).ok_or(Status::OutOfGas)?;
         // SAFETY: the contract of the crate.
         unsafe {
             write(gas_used, output.gas_used)?;

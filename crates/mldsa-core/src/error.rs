@@ -75,16 +75,6 @@ errors! {
         /// The hash is weaker than the parameter set.
         WeakPreHash => "hash is weaker than the parameter set",
     }
-
-    /// The part of [`self_test`](crate::self_test()) that failed.
-    SelfTestError {
-        /// A key differs from the known answer.
-        KeyGeneration => "self-test of key generation failed",
-        /// A signature differs from the known answer.
-        Signing => "self-test of signing failed",
-        /// A good signature was rejected or a damaged one accepted.
-        Verification => "self-test of verification failed",
-    }
 }
 
 /// Reason why text is not a key or a signature.

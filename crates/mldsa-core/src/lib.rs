@@ -82,7 +82,7 @@ mod traits;
 pub mod internals;
 
 pub use crate::backend::Backend;
-pub use crate::error::{KeyError, MessageError, ParseError, SelfTestError, SignError, VerifyError};
+pub use crate::error::{KeyError, MessageError, ParseError, SignError, VerifyError};
 #[cfg(feature = "pem")]
 pub use crate::formats::pem::PemError;
 #[cfg(feature = "pkcs8")]
@@ -104,7 +104,6 @@ pub use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedVerifyingKey;
 pub use crate::keys::{BatchSigner, SignJob, Signature, SigningKey, VerifyingKey, no_alloc};
-pub use crate::memory::array::ByteArray;
 pub use crate::memory::secret::zeroize_stack;
 #[cfg(feature = "ml-dsa-44")]
 pub use crate::params::MlDsa44;

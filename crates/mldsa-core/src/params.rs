@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use crate::memory::array::{Array, ByteArray, Element, sealed};
+use crate::memory::array::{Array, Element, sealed};
 
 /// The field modulus q = 2^23 - 2^13 + 1.
 pub const Q: i32 = 8_380_417;
@@ -125,11 +125,11 @@ pub trait ParameterSet: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'stat
     const C_TILDE_LEN: usize = Self::PARAMS.c_tilde_len;
 
     /// `[u8; PK_LEN]`.
-    type PublicKeyBytes: ByteArray;
+    type PublicKeyBytes: Array<u8> + AsRef<[u8]> + AsMut<[u8]> + Clone + Eq + Debug;
     /// `[u8; SK_LEN]`.
-    type SecretKeyBytes: ByteArray;
+    type SecretKeyBytes: Array<u8> + AsRef<[u8]> + AsMut<[u8]> + Clone + Eq + Debug;
     /// `[u8; SIG_LEN]`.
-    type SignatureBytes: ByteArray;
+    type SignatureBytes: Array<u8> + AsRef<[u8]> + AsMut<[u8]> + Clone + Eq + Debug;
     /// `[T; K]`.
     #[doc(hidden)]
     type Rows<T: Element>: Array<T>;

@@ -11,7 +11,7 @@ use mldsa_core::{
     Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedVerifyingKey, Signature, VerifyingKey,
 };
 
-use crate::{OutOfGas, PrecompileOutput, Set, charged, split};
+use crate::{PrecompileOutput, Set, charged, split};
 
 #[cfg(test)]
 mod tests;
@@ -65,12 +65,7 @@ impl KeyCache {
     ///
     /// # Errors
     /// As [`Set::execute`].
-    pub fn execute(
-        &mut self,
-        set: Set,
-        input: &[u8],
-        gas_limit: u64,
-    ) -> Result<PrecompileOutput, OutOfGas> {
+    pub fn execute(&mut self, set: Set, input: &[u8], gas_limit: u64) -> Option<PrecompileOutput> {
         if self.keys == 0 {
             return set.execute(input, gas_limit);
         }

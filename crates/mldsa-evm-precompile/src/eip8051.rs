@@ -23,7 +23,7 @@ use mldsa_core::internals::{
 };
 use mldsa_core::{Backend, MlDsa44, ParameterSet};
 
-use crate::{OutOfGas, PrecompileOutput, charged};
+use crate::{PrecompileOutput, charged};
 
 #[cfg(test)]
 mod tests;
@@ -59,11 +59,9 @@ impl Variant {
     /// Gas of either precompile.
     pub const GAS: u64 = 4_500;
 
-    /// Executes the precompile: verifies a signature under an expanded key.
-    ///
-    /// # Errors
-    /// [`OutOfGas`] when `gas_limit` is below [`Self::GAS`].
-    pub fn execute(self, input: &[u8], gas_limit: u64) -> Result<PrecompileOutput, OutOfGas> {
+    /// Executes the precompile: verifies a signature under an expanded key. `None` means out of
+    /// gas: `gas_limit` is below [`Self::GAS`].
+    pub fn execute(self, input: &[u8], gas_limit: u64) -> Option<PrecompileOutput> {
         charged(Self::GAS, gas_limit, || {
             if input.len() != INPUT_LEN {
                 return false;

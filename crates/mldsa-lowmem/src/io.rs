@@ -1,18 +1,5 @@
 //! Access to memory that is not a slice: a flash chip, a serial line, a mailbox.
 
-/// Destination of key generation, written piece by piece. The pieces cover the
-/// encoding exactly once, in no particular order.
-pub trait Writer {
-    /// Error of a failed write.
-    type Error;
-
-    /// Writes `bytes` at `offset` of the encoding.
-    ///
-    /// # Errors
-    /// Those of the destination; the operation ends with the first one.
-    fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<(), Self::Error>;
-}
-
 /// Random access to an encoding in external memory. Verification reads rows several
 /// times and detects a read that returns other bytes.
 pub trait Reader {

@@ -11,7 +11,6 @@ use mldsa_core::internals::{
 };
 use mldsa_core::{KeyError, ParameterSet};
 
-use crate::io::Writer;
 use crate::keygen::{WithT0, WithoutT0, for_each_public_row};
 use crate::packed::{KECCAK, packed_row, packed_row_mut, wiped};
 use crate::secrets::Secrets;
@@ -83,41 +82,42 @@ impl<P: ParameterSet> SigningKey<P> {
         key
     }
 
-    /// Generates a key without key buffers: writes the public key row by row to `pk` and the
-    /// expanded private key to `sk` (`None` if the seed is the private key). Returns `tr`. Takes
-    /// longer than [`keygen_from_seed`](crate::keygen_from_seed): s1 is sampled again for every
+    /// Generates a key without key buffers: passes the public key row by row to `pk` and the
+    /// expanded private key to `sk` (`None` if the seed is the private key), each piece with its
+    /// offset in the encoding. The pieces cover the encoding once, in no particular order. Returns `tr`. Takes
+    /// longer than [`Self::keygen_into`]: s1 is sampled again for every
     /// row.
     ///
     /// # Errors
     /// The first error of a writer.
     pub fn keygen_to_writers<E>(
         xi: &[u8; SEED_LEN],
-        pk: &mut dyn Writer<Error = E>,
-        sk: Option<&mut dyn Writer<Error = E>>,
+        pk: &mut dyn FnMut(usize, &[u8]) -> Result<(), E>,
+        sk: Option<&mut dyn FnMut(usize, &[u8]) -> Result<(), E>>,
     ) -> Result<[u8; CRH_LEN], E> {
         let p = &P::PARAMS;
         let mut seed = ExpandedSeed::zeroed();
         expand_seed(KECCAK, p, xi, &mut seed);
-        pk.write(0, &seed.rho)?;
+        pk(0, &seed.rho)?;
         let Some(sk) = sk else {
             return for_each_public_row::<WithoutT0, _, _>(p, &seed, |i, t1, _| {
-                pk.write(SEED_LEN + i * T1_POLY_LEN, t1)
+                pk(SEED_LEN + i * T1_POLY_LEN, t1)
             });
         };
         let rows_at = 2 * SEED_LEN + CRH_LEN;
         let t0_at = rows_at + (p.l + p.k) * p.eta_poly_len();
-        sk.write(0, &seed.rho)?;
-        sk.write(SEED_LEN, seed.k_seed.expose())?;
+        sk(0, &seed.rho)?;
+        sk(SEED_LEN, seed.k_seed.expose())?;
         let mut row = wiped();
         for n in 0..p.l + p.k {
             let s = seed.row(p, n, row.expose_mut());
-            sk.write(rows_at + n * p.eta_poly_len(), s)?;
+            sk(rows_at + n * p.eta_poly_len(), s)?;
         }
         let tr = for_each_public_row::<WithT0, _, _>(p, &seed, |i, t1, t0| {
-            pk.write(SEED_LEN + i * T1_POLY_LEN, t1)?;
-            sk.write(t0_at + i * T0_POLY_LEN, t0)
+            pk(SEED_LEN + i * T1_POLY_LEN, t1)?;
+            sk(t0_at + i * T0_POLY_LEN, t0)
         })?;
-        sk.write(2 * SEED_LEN, &tr)?;
+        sk(2 * SEED_LEN, &tr)?;
         Ok(tr)
     }
 }

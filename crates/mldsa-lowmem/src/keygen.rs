@@ -7,41 +7,44 @@ use mldsa_core::internals::{
     T1_POLY_LEN, expand_seed, tr,
 };
 
+use crate::key::SigningKey;
 use crate::matrix::public_row;
 use crate::packed::{KECCAK, packed_row_mut, wiped};
 use crate::secrets::{Packed, Secrets};
 
-/// Generates a key (FIPS 204 algorithm 6) from the seed `xi` into the caller's
-/// buffers: the public key, and the expanded private key, which is secret.
-///
-/// Constant time except ExpandS, whose rejected half-bytes are public.
-pub fn keygen_from_seed<P: ParameterSet>(
-    xi: &[u8; SEED_LEN],
-    pk: &mut P::PublicKeyBytes,
-    sk: &mut P::SecretKeyBytes,
-) {
-    let p = &P::PARAMS;
-    let mut parts = SecretKeyPartsMut::new(p, sk.as_mut());
-    let rho = sample_secrets(p, xi, &mut parts);
-    let secrets = Packed {
-        rho: &rho,
-        s1: parts.s1,
-        s2: parts.s2,
-    };
-    let (pk_rho, t1) = pk.as_mut().split_at_mut(SEED_LEN);
-    pk_rho.copy_from_slice(&rho);
-    let mut acc = wiped::<[i32; N]>();
-    for i in 0..p.k {
-        public_row(
-            p,
-            &secrets,
-            i,
-            acc.expose_mut(),
-            packed_row_mut(t1, i, T1_POLY_LEN),
-            packed_row_mut(parts.t0, i, T0_POLY_LEN),
-        );
+impl<P: ParameterSet> SigningKey<P> {
+    /// Generates a key (FIPS 204 algorithm 6) from the seed `xi` into the caller's
+    /// buffers: the public key, and the expanded private key, which is secret.
+    ///
+    /// Constant time except ExpandS, whose rejected half-bytes are public.
+    pub fn keygen_into(
+        xi: &[u8; SEED_LEN],
+        pk: &mut P::PublicKeyBytes,
+        sk: &mut P::SecretKeyBytes,
+    ) {
+        let p = &P::PARAMS;
+        let mut parts = SecretKeyPartsMut::new(p, sk.as_mut());
+        let rho = sample_secrets(p, xi, &mut parts);
+        let secrets = Packed {
+            rho: &rho,
+            s1: parts.s1,
+            s2: parts.s2,
+        };
+        let (pk_rho, t1) = pk.as_mut().split_at_mut(SEED_LEN);
+        pk_rho.copy_from_slice(&rho);
+        let mut acc = wiped::<[i32; N]>();
+        for i in 0..p.k {
+            public_row(
+                p,
+                &secrets,
+                i,
+                acc.expose_mut(),
+                packed_row_mut(t1, i, T1_POLY_LEN),
+                packed_row_mut(parts.t0, i, T0_POLY_LEN),
+            );
+        }
+        parts.tr.copy_from_slice(&tr(KECCAK, pk.as_ref()));
     }
-    parts.tr.copy_from_slice(&tr(KECCAK, pk.as_ref()));
 }
 
 /// Lines 1 to 4 of algorithm 6: all of a private key except t0 and `tr`.

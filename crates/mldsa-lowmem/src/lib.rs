@@ -45,12 +45,11 @@ mod remote;
 mod attempt;
 mod signer;
 
-pub use crate::attempt::{AttemptRejection, Progress};
+pub use crate::attempt::Progress;
 pub use crate::error::{ReaderError, SignError};
-pub use crate::io::{Reader, Writer};
+pub use crate::io::Reader;
 pub use crate::key::{ExpandedSigningKey, PrivateKey, SigningKey};
-pub use crate::keygen::keygen_from_seed;
-pub use crate::signer::{MlDsaSigner, sign_mu_from_seed};
+pub use crate::signer::MlDsaSigner;
 pub use crate::tier::{Balanced, CacheMatrix, CacheW0, Minimal, Tier, Workspace};
 pub use crate::verify::VerifyingKey;
 #[cfg(feature = "ml-dsa-44")]

@@ -5,15 +5,13 @@ use core::ops::ControlFlow;
 
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
-use mldsa_core::internals::{
-    CRH_LEN, ExpandedSeed, N, SEED_LEN, Wipe, expand_seed, randomness_bytes,
-};
+use mldsa_core::internals::{CRH_LEN, N, Wipe, randomness_bytes};
 use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, Randomness};
 
 use crate::attempt::{Progress, Request, Watch, sign_internal};
 use crate::error::SignError;
 use crate::key::PrivateKey;
-use crate::packed::{KECCAK, wiped};
+use crate::packed::wiped;
 use crate::signing_secrets::SigningSecrets;
 use crate::tier::{Tier, Workspace};
 use crate::verify::{message_mu, self_verify};
@@ -56,7 +54,7 @@ mod tests;
 /// ```
 /// use mldsa_lowmem::{Context, ExpandedSigningKey, Minimal, MlDsa87, MlDsaSigner, Randomness, Workspace};
 /// # let (mut pk, mut sk) = ([0; 2592], [0; 4896]);
-/// # mldsa_lowmem::keygen_from_seed::<MlDsa87>(&[7; 32], &mut pk, &mut sk);
+/// # mldsa_lowmem::SigningKey::<MlDsa87>::keygen_into(&[7; 32], &mut pk, &mut sk);
 /// let key = ExpandedSigningKey::<MlDsa87>::from_trusted_bytes(&sk)?;
 /// let mut workspace = Workspace::<MlDsa87, Minimal>::new();
 /// let mut signature = [0; 4627];
@@ -159,7 +157,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
             rnd: randomness_bytes(&randomness),
             self_verification: self.self_verification,
         };
-        let (public_key, tr) = (self.key.public_key(), Some(self.key.tr()));
+        let (public_key, tr) = (self.key.public_key(), self.key.tr());
         let progress = &mut self.progress;
         sign_with(
             self.key.secrets(),
@@ -209,14 +207,14 @@ impl Drop for Unfinished<'_> {
     }
 }
 
-/// Signs, and verifies with the public key and its `tr`, as far as they are known. Both use
+/// Signs, and verifies with the public key, if it is known, and its `tr`. Both use
 /// the same accumulator.
 #[inline(never)]
 fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     secrets: &S,
     workspace: &mut Workspace<P, T>,
     request: &Request<'_>,
-    (public_key, tr): (Option<&[u8]>, Option<&[u8; CRH_LEN]>),
+    (public_key, tr): (Option<&[u8]>, &[u8; CRH_LEN]),
     watch: &mut Watch<'_>,
     signature: &mut [u8],
 ) -> Result<(), SignError> {
@@ -235,29 +233,4 @@ fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     }
     out.release();
     Ok(())
-}
-
-/// Signs `mu` with the key of the seed `xi`, which is stored nowhere: key generation
-/// and signing in one call. `rnd` is fresh, or 32 zero bytes. The signature is verified
-/// before it is released. `signature` has `SIG_LEN` bytes; what
-/// [`MlDsaSigner`] says about it holds here too.
-///
-/// # Errors
-/// Every [`SignError`].
-pub fn sign_mu_from_seed<P: ParameterSet, T: Tier<P>>(
-    xi: &[u8; SEED_LEN],
-    mu: &Mu,
-    rnd: &[u8; SEED_LEN],
-    workspace: &mut Workspace<P, T>,
-    signature: &mut [u8],
-) -> Result<(), SignError> {
-    let mut seed = ExpandedSeed::zeroed();
-    expand_seed(KECCAK, &P::PARAMS, xi, &mut seed);
-    let request = Request {
-        mu,
-        rnd,
-        self_verification: true,
-    };
-    let watch = &mut |_, _: [&mut [u8]; 4]| ControlFlow::Continue(());
-    sign_with(&seed, workspace, &request, (None, None), watch, signature)
 }

@@ -23,11 +23,11 @@ use crate::secrets::Secrets;
 /// use.
 ///
 /// ```
-/// use mldsa_lowmem::{Context, MlDsa44, VerifyingKey, keygen_from_seed};
+/// use mldsa_lowmem::{Context, MlDsa44, VerifyingKey};
 /// # use mldsa_lowmem::{ExpandedSigningKey, MlDsaSigner, Minimal, Randomness, Workspace};
 ///
 /// let (mut pk, mut sk) = ([0; 1312], [0; 2560]);
-/// keygen_from_seed::<MlDsa44>(&[7; 32], &mut pk, &mut sk);
+/// mldsa_lowmem::SigningKey::<MlDsa44>::keygen_into(&[7; 32], &mut pk, &mut sk);
 /// # let signing = ExpandedSigningKey::<MlDsa44>::from_trusted_bytes(&sk)?;
 /// # let mut workspace = Workspace::<MlDsa44, Minimal>::new();
 /// # let mut signature = [0; 2420];
@@ -226,7 +226,7 @@ pub(crate) fn self_verify<S: Secrets>(
     p: &Params,
     secrets: &S,
     public_key: Option<&[u8]>,
-    key_tr: Option<&[u8; CRH_LEN]>,
+    key_tr: &[u8; CRH_LEN],
     mu: &Mu,
     signature: &[u8],
     acc: &mut [i32; N],
@@ -247,12 +247,12 @@ pub(crate) fn self_verify<S: Secrets>(
 fn verify_given(
     p: &Params,
     pk: &[u8],
-    key_tr: Option<&[u8; CRH_LEN]>,
+    key_tr: &[u8; CRH_LEN],
     mu: &Mu,
     signature: &SignatureParts<'_>,
     acc: &mut [i32; N],
 ) -> bool {
-    let same_tr = key_tr.is_none_or(|tr| is_zero(difference(tr, &tr_of(pk))));
+    let same_tr = is_zero(difference(key_tr, &tr_of(pk)));
     let verdict = PublicKeyParts::parse(p, pk)
         .is_ok_and(|pk| verify_internal(p, pk.rho, &mut Stored(pk.t1), mu, signature, acc).is_ok());
     verdict & same_tr
@@ -262,7 +262,7 @@ fn verify_given(
 fn verify_computed<S: Secrets>(
     p: &Params,
     secrets: &S,
-    key_tr: Option<&[u8; CRH_LEN]>,
+    key_tr: &[u8; CRH_LEN],
     mu: &Mu,
     signature: &SignatureParts<'_>,
     acc: &mut [i32; N],
@@ -271,7 +271,7 @@ fn verify_computed<S: Secrets>(
     let mut t1 = Computed { secrets, key_hash };
     t1.key_hash.absorb(secrets.rho());
     let verdict = verify_internal(p, secrets.rho(), &mut t1, mu, signature, acc).is_ok();
-    verdict & key_tr.is_none_or(|tr| is_digest(&mut t1.key_hash, tr))
+    verdict & is_digest(&mut t1.key_hash, key_tr)
 }
 
 /// Whether `hash` ends as `expected`; no early exit.

@@ -16,7 +16,7 @@ fn mu() -> Mu {
 
 fn keys() -> (Vec<u8>, Vec<u8>) {
     let (mut pk, mut sk) = ([0; P::PK_LEN], [0; P::SK_LEN]);
-    keygen_from_seed::<P>(&XI, &mut pk, &mut sk);
+    mldsa_lowmem::SigningKey::<P>::keygen_into(&XI, &mut pk, &mut sk);
     (pk.to_vec(), sk.to_vec())
 }
 
@@ -72,7 +72,7 @@ fn first_attempt_is_signed_and_verified() {
     let key = ExpandedSigningKey::<P>::from_trusted_bytes(&sk).expect("a key");
     let mut workspace = Workspace::<P, CacheW0>::new();
     let mut once = |progress| match progress {
-        Progress::Rejected(_) => ControlFlow::Break(()),
+        Progress::Rejected => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };
     let signed = MlDsaSigner::new(&key, &mut workspace)
@@ -207,7 +207,7 @@ fn self_verification_rejects_a_wrong_tr_of_a_seed() {
 #[test]
 fn self_verification_rejects_the_wrong_public_key() {
     let (mut pk, mut other) = ([0; P::PK_LEN], [0; P::SK_LEN]);
-    keygen_from_seed::<P>(&[10; 32], &mut pk, &mut other);
+    mldsa_lowmem::SigningKey::<P>::keygen_into(&[10; 32], &mut pk, &mut other);
     let (_, sk) = keys();
     let key = ExpandedSigningKey::<P>::from_trusted_bytes(&sk).expect("a key");
     let key = key.with_public_key(&pk).expect("length");
@@ -216,24 +216,19 @@ fn self_verification_rejects_the_wrong_public_key() {
 
 #[test]
 fn keygen_ends_with_the_first_error_of_a_writer() {
-    struct Line {
-        writes: usize,
-    }
-    impl Writer for Line {
-        type Error = &'static str;
-        fn write(&mut self, _: usize, _: &[u8]) -> Result<(), Self::Error> {
-            self.writes = self.writes.checked_sub(1).ok_or("line down")?;
+    fn line(mut writes: usize) -> impl FnMut(usize, &[u8]) -> Result<(), &'static str> {
+        move |_, _| {
+            writes = writes.checked_sub(1).ok_or("line down")?;
             Ok(())
         }
     }
     let rows = P::K + P::L;
     for writes in 0..=P::K + 1 {
-        let line = &mut Line { writes };
-        let ended = SigningKey::<P>::keygen_to_writers(&XI, line, None);
+        let ended = SigningKey::<P>::keygen_to_writers(&XI, &mut line(writes), None);
         assert_eq!(ended.is_ok(), writes == P::K + 1, "{writes} writes");
     }
     for writes in [0, 1, 2, rows, rows + 2, rows + P::K + 2] {
-        let (pk, sk) = (&mut Line { writes: 99 }, &mut Line { writes });
+        let (pk, sk) = (&mut line(99), &mut line(writes));
         let ended = SigningKey::<P>::keygen_to_writers(&XI, pk, Some(sk));
         assert_eq!(ended, Err("line down"), "{writes} writes");
     }

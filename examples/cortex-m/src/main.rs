@@ -18,7 +18,6 @@ use mldsa_core::internals::{keygen_internal, sign_mu_encoded, tr};
 use mldsa_lowmem::{
     Balanced, CacheMatrix, CacheW0, Context, ExpandedSigningKey, Minimal, MlDsaSigner, Mu,
     MuBuilder, ParameterSet, Randomness, Reader, SigningKey, Tier, VerifyingKey, Workspace,
-    keygen_from_seed,
 };
 
 mod fault;
@@ -112,7 +111,7 @@ pub struct Bench<P: ParameterSet> {
 
 impl<P: ParameterSet> Bench<P> {
     fn keys(&mut self, input: &Input) {
-        keygen_from_seed::<P>(&input.xi, &mut self.pk, &mut self.sk);
+        mldsa_lowmem::SigningKey::<P>::keygen_into(&input.xi, &mut self.pk, &mut self.sk);
     }
 
     /// Keys, and the signature to be expected.

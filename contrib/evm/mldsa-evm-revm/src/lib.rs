@@ -73,7 +73,7 @@ functions! {
 fn run(set: Set, input: &[u8], gas_limit: u64) -> EthPrecompileResult {
     let output = set
         .execute(input, gas_limit)
-        .map_err(|_| PrecompileHalt::OutOfGas)?;
+        .ok_or(PrecompileHalt::OutOfGas)?;
     let word = Bytes::copy_from_slice(&output.word());
     Ok(EthPrecompileOutput::new(output.gas_used, word))
 }

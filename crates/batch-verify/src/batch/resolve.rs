@@ -1,7 +1,7 @@
 //! Checks that need neither hint nor hash, and the form in which an item is stored.
 
-use mldsa_core::internals::SignatureParts;
-use mldsa_core::{ByteArray, ParameterSet, PreHashed};
+use mldsa_core::internals::{Array, SignatureParts};
+use mldsa_core::{ParameterSet, PreHashed};
 
 use crate::item::{Item, Signed};
 use crate::{AcceleratorJob, AcceleratorMessage, Committee, Message, RejectReason, Vote};

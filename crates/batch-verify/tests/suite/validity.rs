@@ -14,7 +14,7 @@ use batch_verify::{
 };
 use mldsa_core::internals::{JobMessage, Verification, verify_lanes};
 use mldsa_core::{
-    Backend, ByteArray, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, VerifyingKey,
+    Backend, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, VerifyingKey,
 };
 use serde_json::{Value, json};
 
@@ -97,7 +97,9 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
                 .unwrap()
                 .with_backend(backend);
             let good_prepared = good_key.prepare();
-            let encoded = P::PublicKeyBytes::from_slice(&input.pk).unwrap();
+            let encoded =
+                <P::PublicKeyBytes as mldsa_core::internals::Array<u8>>::from_slice(&input.pk)
+                    .unwrap();
             for form in 0..3 {
                 for place in [0, 3, 8] {
                     let mut results = [Ok(()); 9];

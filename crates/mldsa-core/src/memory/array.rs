@@ -1,8 +1,6 @@
 //! Traits of fixed-size arrays, so that generic code can own memory sized
 //! for its parameter set without `alloc` and without const-generic arithmetic.
 
-use core::fmt::Debug;
-
 pub(crate) mod sealed {
     /// Keeps the traits of this crate closed.
     pub trait Sealed {}
@@ -78,21 +76,15 @@ impl<T: Element, const LEN: usize> Zeroed for [T; LEN] {
 pub trait Array<T: Element>:
     AsRef<[T]> + AsMut<[T]> + Zeroed + Send + Sync + sealed::Sealed + 'static
 {
+    /// The slice as an array, without a copy; `None` if the length differs.
+    fn from_slice(slice: &[T]) -> Option<&Self>;
 }
 
 impl<const LEN: usize, T: Element> sealed::Sealed for [T; LEN] {}
 
-impl<const LEN: usize, T: Element> Array<T> for [T; LEN] {}
-
-/// A byte array of fixed length. Implemented by `[u8; LEN]` only.
-pub trait ByteArray: Array<u8> + Clone + Eq + Debug + Send + Sync {
-    /// The slice as an array, without a copy; `None` if the length differs.
-    fn from_slice(bytes: &[u8]) -> Option<&Self>;
-}
-
-impl<const LEN: usize> ByteArray for [u8; LEN] {
-    fn from_slice(bytes: &[u8]) -> Option<&Self> {
-        bytes.try_into().ok()
+impl<const LEN: usize, T: Element> Array<T> for [T; LEN] {
+    fn from_slice(slice: &[T]) -> Option<&Self> {
+        slice.try_into().ok()
     }
 }
 

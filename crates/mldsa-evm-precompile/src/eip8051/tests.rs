@@ -102,10 +102,7 @@ fn accepts_what_fips_204_signs() {
     assert_eq!(input.len(), INPUT_LEN);
     assert!(answer(&input));
     assert!(!Variant::Eth.execute(&input, Variant::GAS).unwrap().valid);
-    assert_eq!(
-        Variant::Nist.execute(&input, Variant::GAS - 1),
-        Err(OutOfGas)
-    );
+    assert_eq!(Variant::Nist.execute(&input, Variant::GAS - 1), None);
 }
 
 #[test]

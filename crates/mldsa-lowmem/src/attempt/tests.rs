@@ -12,7 +12,6 @@ use mldsa_core::internals::{SecretKeyParts, tr};
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
 
 use super::*;
-use crate::keygen::keygen_from_seed;
 use crate::tier::{Balanced, CacheMatrix, CacheW0, Minimal};
 use crate::verify::self_verify;
 
@@ -30,7 +29,7 @@ struct Case<P: ParameterSet> {
 impl<P: ParameterSet> Case<P> {
     fn new() -> Self {
         let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
-        keygen_from_seed::<P>(&[5; 32], &mut pk, &mut sk);
+        crate::SigningKey::<P>::keygen_into(&[5; 32], &mut pk, &mut sk);
         for n in 0..=u8::MAX {
             let mut case = Self {
                 pk: pk.clone(),
@@ -83,7 +82,7 @@ impl<P: ParameterSet> Case<P> {
         pass.commit().expect("not stopped");
         match pass.respond() {
             Ok(()) => Some(out),
-            Err(AttemptError::Rejected(_)) => None,
+            Err(AttemptError::Rejected) => None,
             Err(AttemptError::Failed(error)) => panic!("{error}"),
         }
     }
@@ -114,8 +113,7 @@ impl<P: ParameterSet> Case<P> {
         if signed.is_ok() && self_verification {
             let (pk, key_tr) = (self.pk.as_ref(), tr(KECCAK, self.pk.as_ref()));
             let (p, mu) = (&P::PARAMS, &self.mu);
-            let (pk, key_tr) = (Some(pk), Some(&key_tr));
-            if !self_verify(p, &key, pk, key_tr, mu, out.as_ref(), &mut acc) {
+            if !self_verify(p, &key, Some(pk), &key_tr, mu, out.as_ref(), &mut acc) {
                 signed = Err(SignError::SelfVerification);
             }
         }

@@ -7,13 +7,13 @@ use std::boxed::Box;
 use std::panic::{catch_unwind, resume_unwind};
 use std::vec::Vec;
 
-use mldsa_core::internals::Zeroed;
 use mldsa_core::internals::window::{COMPACT_LEN, expand_compact};
+use mldsa_core::internals::{SEED_LEN, Zeroed};
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
 
 use super::*;
 use crate::key::{ExpandedSigningKey, SigningKey};
-use crate::keygen::keygen_from_seed;
+use crate::packed::KECCAK;
 use crate::secrets::Secrets;
 use crate::tier::{Balanced, CacheMatrix, CacheW0, Keeps, Minimal};
 
@@ -110,7 +110,7 @@ where
     CacheMatrix: Tier<P>,
 {
     let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
-    keygen_from_seed::<P>(&XI, &mut pk, &mut sk);
+    crate::SigningKey::<P>::keygen_into(&XI, &mut pk, &mut sk);
     let expanded = ExpandedSigningKey::<P>::from_trusted_bytes(sk.as_ref()).expect("a key");
     assert_no_secret_remains::<P, _, Minimal>(&expanded);
     assert_no_secret_remains::<P, _, CacheW0>(&expanded);

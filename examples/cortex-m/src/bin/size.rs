@@ -21,7 +21,7 @@ mod operation {
     #[cfg(feature = "keygen")]
     pub(crate) fn run() {
         let (mut pk, mut sk) = ([0; P::PK_LEN], [0; P::SK_LEN]);
-        keygen_from_seed::<P>(black_box(&[0; 32]), &mut pk, &mut sk);
+        mldsa_lowmem::SigningKey::<P>::keygen_into(black_box(&[0; 32]), &mut pk, &mut sk);
         black_box((&pk, &sk));
     }
 

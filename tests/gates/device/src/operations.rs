@@ -16,7 +16,6 @@ use mldsa_core::internals::{
 };
 use mldsa_lowmem::{
     ExpandedSigningKey, MlDsaSigner, Mu, ParameterSet, Randomness, SigningKey, Tier, Workspace,
-    keygen_from_seed,
 };
 
 /// Set, tier, operation, `xi`, `mu`; the expanded private key follows.
@@ -101,7 +100,7 @@ pub fn perform<P: ParameterSet, T: Tier<P>>(input: &Input<'_, P>, digest: &mut [
     match input.operation {
         Operation::Keygen => {
             let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
-            keygen_from_seed::<P>(input.xi, &mut pk, &mut sk);
+            mldsa_lowmem::SigningKey::<P>::keygen_into(input.xi, &mut pk, &mut sk);
             Shake256::digest(Permutation::PORTABLE, &[sk.as_ref()], digest);
         }
         Operation::Import => {

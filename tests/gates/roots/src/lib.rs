@@ -51,7 +51,7 @@ macro_rules! set {
 
             #[inline(never)]
             pub fn lowmem_keygen(xi: &[u8; 32], pk: &mut Pk, sk: &mut Sk) {
-                mldsa_lowmem::keygen_from_seed::<Set>(xi, pk, sk);
+                mldsa_lowmem::SigningKey::<Set>::keygen_into(xi, pk, sk);
             }
 
             #[inline(never)]

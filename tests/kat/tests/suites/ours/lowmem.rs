@@ -8,7 +8,7 @@ use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Reason, Scheme, Verifier};
 use mldsa_kat::set::Set;
 use mldsa_lowmem::{
     ExpandedSigningKey, MlDsaSigner, PrivateKey as LowmemKey, SigningKey, Tier, VerifyingKey,
-    Workspace, keygen_from_seed,
+    Workspace,
 };
 
 use super::{context, hedge, key_reason, mu_of, pair, prehashed, seed, verify_reason};
@@ -31,7 +31,7 @@ impl<P: ParameterSet, T: Tier<P>> Scheme for Lowmem<P, T> {
         match key {
             PrivateKey::Seed(xi) => {
                 let mut sk = P::SecretKeyBytes::zeroed();
-                keygen_from_seed::<P>(seed(xi)?, &mut pk, &mut sk);
+                mldsa_lowmem::SigningKey::<P>::keygen_into(seed(xi)?, &mut pk, &mut sk);
                 Ok(pair(pk, sk))
             }
             PrivateKey::Expanded(sk) => {
