@@ -1,23 +1,52 @@
-//! A batch allocates only its report; prepared keys, cached verdicts and
-//! queued votes take no more than their bounds; a cached quorum copies no signatures.
+//! The heap of `batch-verify`, counted by dhat: a batch allocates only its report; prepared keys, cached
+//! verdicts and queued votes take no more than their bounds; a cached quorum copies no signatures.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::alloc::System;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use batch_verify::{
     BatchVerifier, Committee, CommitteeVerifier, Item, KeyStorage, Mode, QuorumRule, Source,
     Threads, VerificationService, Vote,
 };
+use dhat::{HeapStats, Profiler};
 use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+static HEAP: dhat::Alloc = dhat::Alloc;
 
-/// All threads of a process are counted.
-static ALONE: Mutex<()> = Mutex::new(());
+/// Counts the heap for one test at a time, because all threads of a process are counted.
+fn counted() -> (Profiler, MutexGuard<'static, ()>) {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    (Profiler::builder().testing().build(), alone)
+}
+
+/// The state of the heap at the start of a part of a test.
+struct Region(HeapStats);
+
+/// What was allocated since: blocks and bytes, and the bytes that are in use.
+#[derive(Debug)]
+struct Change {
+    blocks: u64,
+    bytes: u64,
+    in_use: usize,
+}
+
+impl Region {
+    fn new() -> Self {
+        Self(HeapStats::get())
+    }
+
+    fn change(&self) -> Change {
+        let now = HeapStats::get();
+        Change {
+            blocks: now.total_blocks - self.0.total_blocks,
+            bytes: now.total_bytes - self.0.total_bytes,
+            in_use: now.curr_bytes.saturating_sub(self.0.curr_bytes),
+        }
+    }
+}
 
 const CONTEXT: &[u8] = b"quiet";
 
@@ -44,7 +73,7 @@ fn sign(key: &SigningKey<MlDsa44>, message: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_batch_allocates_its_report() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _counted = counted();
     let signers = signers();
     let messages: Vec<[u8; 8]> = (0..300_usize).map(usize::to_le_bytes).collect();
     let mut signatures: Vec<Vec<u8>> = (0..300)
@@ -71,10 +100,9 @@ fn a_batch_allocates_its_report() {
                 assert!(report.first_rejected().is_some());
             };
             (0..3).for_each(|_| round());
-            let region = Region::new(ALLOCATOR);
+            let region = Region::new();
             (0..5).for_each(|_| round());
-            let change = region.change();
-            let allocated = change.allocations + change.reallocations;
+            let allocated = region.change().blocks;
             // Verdicts, and the list of duplicates.
             assert!(allocated <= 2 * 5, "{storage:?} {mode:?}: {allocated}");
             batches += 5;
@@ -86,7 +114,7 @@ fn a_batch_allocates_its_report() {
 
 #[test]
 fn the_key_cache_keeps_its_bound() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _counted = counted();
     let spent: Vec<_> = (0..120)
         .map(|n| {
             let key = SigningKey::<MlDsa44>::from_seed(&[n; 32]);
@@ -100,7 +128,7 @@ fn the_key_cache_keeps_its_bound() {
     for max_bytes in [25_000, 160_000, 360_000, 400_000, 600_000] {
         let builder = BatchVerifier::<MlDsa44>::builder().threads(Threads::Inline);
         let verifier = builder.key_cache_bytes(max_bytes).build().unwrap();
-        let region = Region::new(ALLOCATOR);
+        let region = Region::new();
         // Two expand a key while there is room, and eight otherwise.
         for times in [2, 1, 1, 8] {
             for (key, signature) in &spent {
@@ -110,8 +138,7 @@ fn the_key_cache_keeps_its_bound() {
                 }
             }
         }
-        let change = region.change();
-        let taken = change.bytes_allocated - change.bytes_deallocated;
+        let taken = region.change().in_use;
         let said = verifier.verify_batch([]).cache_bytes();
         assert!(taken <= max_bytes, "{taken} of {max_bytes} bytes");
         assert!(said <= max_bytes && said > max_bytes / 2);
@@ -121,7 +148,7 @@ fn the_key_cache_keeps_its_bound() {
 /// Queue and cache of a service under a flood, and a quorum whose votes are cached.
 #[test]
 fn a_service_keeps_its_bounds() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _counted = counted();
     let (signers, committee) = (signers(), committee(KeyStorage::BySize));
     let (send, receive) = std::sync::mpsc::channel();
     let (queue_bytes, cache_bytes) = (1_000_000, 500_000);
@@ -132,7 +159,7 @@ fn a_service_keeps_its_bounds() {
         .build()
         .unwrap();
     let work = receive.recv().unwrap();
-    let region = Region::new(ALLOCATOR);
+    let region = Region::new();
     for n in 0..10_000_u64 {
         let member = committee.member(n as u32 % 10).unwrap();
         let message = n.to_le_bytes();
@@ -141,15 +168,14 @@ fn a_service_keeps_its_bounds() {
             answer.detach();
         }
     }
-    let change = region.change();
-    let taken = change.bytes_allocated - change.bytes_deallocated;
+    let taken = region.change().in_use;
     // The queue, its tables, and one answer a vote.
     assert!(taken <= queue_bytes + queue_bytes / 5, "{taken} bytes");
     assert!(service.stats().queued_bytes <= queue_bytes);
     std::thread::spawn(work);
     service.drain().wait();
 
-    let region = Region::new(ALLOCATOR);
+    let region = Region::new();
     for height in 0..60_u64 {
         for (member, key) in committee.members().zip(&signers) {
             let (message, signature) = (height.to_le_bytes(), sign(key, &height.to_le_bytes()));
@@ -159,8 +185,7 @@ fn a_service_keeps_its_bounds() {
             );
         }
     }
-    let change = region.change();
-    let taken = change.bytes_allocated - change.bytes_deallocated;
+    let taken = region.change().in_use;
     assert!(taken <= cache_bytes + cache_bytes / 5, "{taken} bytes");
 
     let last = 59_u64.to_le_bytes();
@@ -170,22 +195,19 @@ fn a_service_keeps_its_bounds() {
         .zip(&signatures)
         .map(|(member, signature)| (member, &signature[..]))
         .collect();
-    let region = Region::new(ALLOCATOR);
+    let region = Region::new();
     let quorum = service.verify_quorum(&committee, &last, &votes, QuorumRule::Certificate);
     let change = region.change();
     assert_eq!(quorum.unwrap().weight(), 10);
     // Tables of the votes, and nothing for each signature.
-    assert!(
-        change.bytes_allocated < 10_000 && change.allocations <= 20,
-        "{change:?}"
-    );
+    assert!(change.bytes < 10_000 && change.blocks <= 20, "{change:?}");
     // Signatures that the caller gives away are moved to the worker.
     let owned = votes
         .iter()
         .map(|(member, signature)| (*member, Box::from(*signature)))
         .collect();
     let message: std::sync::Arc<[u8]> = last.into();
-    let region = Region::new(ALLOCATOR);
+    let region = Region::new();
     let quorum = service.submit_quorum(
         Source::own(),
         &committee,
@@ -196,16 +218,13 @@ fn a_service_keeps_its_bounds() {
     let quorum = quorum.unwrap().wait();
     let change = region.change();
     assert_eq!(quorum.unwrap().weight(), 10);
-    assert!(
-        change.bytes_allocated < 10_000 && change.allocations <= 40,
-        "{change:?}"
-    );
+    assert!(change.bytes < 10_000 && change.blocks <= 40, "{change:?}");
 }
 
 /// The memory of a huge batch is not kept.
 #[test]
 fn huge_batches_leave_no_memory() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _counted = counted();
     let committee = committee(KeyStorage::Compact);
     let builder = CommitteeVerifier::builder().threads(Threads::Inline);
     let verifier = builder.build(committee.clone()).unwrap();
@@ -214,13 +233,10 @@ fn huge_batches_leave_no_memory() {
     let member = committee.member(0).unwrap();
     // Malformed votes are rejected without cryptography.
     let votes = || (0..1_000_000).map(|_| Vote::new(member, b"", &[]));
-    let region = Region::new(ALLOCATOR);
+    let region = Region::new();
     assert!(!verifier.verify_batch(votes()).all_valid());
     assert!(!service.verify_batch(votes()).all_valid());
     let change = region.change();
     // The end of another test can free memory in between.
-    assert!(
-        change.bytes_allocated < change.bytes_deallocated + (1 << 20),
-        "{change:?}"
-    );
+    assert!(change.in_use < 1 << 20, "{change:?}");
 }
