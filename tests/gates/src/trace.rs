@@ -1,6 +1,21 @@
-//! Constant time of linked code: the instructions that run and the addresses that
-//! they load and store are the same for two secrets whose public events agree. See
-//! `tests/gates/README.md`.
+//! Constant time of linked code, compiler helpers and the C library included: the instructions that run and
+//! the addresses that they load and store are the same for two secrets, which run in lockstep.
+//!
+//! Devices run `mldsa-lowmem` in QEMU with `trace/plugin.c`: key generation, checked import, signing, and the
+//! steps after the challenge alone. AArch64 runs `mldsa-core` in QEMU's user mode with the same plugin. On
+//! x86-64 `ptrace` goes step by step; a gather fails the gate, because its address is not visible.
+//!
+//! The two secrets agree in everything that `declassify` makes known; a search finds them. Signatures have
+//! one attempt rejected for z, one for r0 and one accepted. The result of every run must be the one that the
+//! host computes. The functions of `trace/cuts.rs` are left out with all that they call, one reason each,
+//! and so is self-verification, whose input is public. An entry that no run meets fails the gate.
+//!
+//! A failure such as `3 x branch at 0xb314 keep_if (ct.rs:17) in decompose (rounding.rs:26)` names an address
+//! of the program in `target/gates/trace`, after which the two runs continued differently (`branch`), used
+//! two addresses (`address`), or only one of them did (`access`).
+//!
+//! By default the runs have ML-DSA-44, tier `Minimal`, opt-level 3, and on x86-64 the CPU's best backend.
+//! `--all` adds the other sets, backends and operations, every tier and opt-level `s`.
 
 use std::collections::BTreeSet;
 use std::fs;
