@@ -123,6 +123,9 @@ fn finish(args: &Args, certificate: &Certificate) -> io::Result<()> {
 
 fn describe(event: &SessionEvent) -> String {
     match event {
+        SessionEvent::AttemptAbandoned(missing) if missing.is_empty() => {
+            "attempt abandoned: the sum missed, or its one-time key was already used".into()
+        }
         SessionEvent::AttemptAbandoned(missing) => {
             let missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
             format!("attempt abandoned, missing: {}", missing.join(" "))

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use mladsa_aggregate::errors::{JournalError, StorageError};
+use mladsa_aggregate::errors::{JournalError, RoundError, StorageError};
 use mladsa_aggregate::steps::{CommitmentSet, Equivocation, Message, OneTimePublicKey, Round};
 use mladsa_aggregate::storage::{LogStorage, MarkStorage};
 use mladsa_aggregate::test_util::{Commitment, Opening, Response, SignerSet};
@@ -59,6 +59,7 @@ impl Committee {
             keys.push(members.authenticate(&opening)?);
             openings.push(opening);
         }
+        let round_keys = keys.clone();
         let round = Round::new(members.view(), &task, 0, keys)?;
         let mut set = CommitmentSet::new(&round);
         let (mut pending, mut hashes) = (Vec::new(), Vec::new());
@@ -68,6 +69,17 @@ impl Committee {
             pending.push(response);
             hashes.push(hash);
         }
+        // A second hash of the first member for the attempt, for another payload.
+        let other = Round::new(
+            members.view(),
+            &SigningTask::decision(0, b""),
+            0,
+            round_keys,
+        )?;
+        let mut second = OneTimeKeyJournal::in_memory(all[0].seed())?;
+        let _ = all[0].open(&members, FIRST, &mut second)?;
+        let (_, hash) = all[0].commit(&other, &mut second)?;
+        let evidence = Equivocation::new(&hashes[0], &hash).ok_or(RoundError::NotConflicting)?;
         let commitment = all[0].reveal(&pending[0], &set, &mut journals[0])?;
         let aggregate = [
             &b"MLADSAF3\x00\0\0\0\0\0"[..],
@@ -75,6 +87,12 @@ impl Committee {
             b"\0\0\0\x07payload\0\0\0\x01\x07",
             &[0; 4627],
         ];
+        let aggregate = aggregate.concat();
+        let mut certificate = b"MLADSAO2".to_vec();
+        for part in [&aggregate[..], openings[0].body(), openings[1].body()] {
+            certificate.extend((part.len() as u32).to_be_bytes());
+            certificate.extend_from_slice(part);
+        }
         let disk = Disk::of(&all[0], &members)?;
         let opening = members.member_opening(all[0].id()).unwrap_or_default();
         let samples = vec![
@@ -84,15 +102,16 @@ impl Committee {
             (3, openings[0].body().to_vec()),
             (4, commitment.body().to_vec()),
             (5, vec![0x80; 2688]),
-            (6, aggregate.concat()),
+            (6, aggregate),
             (7, openings[0].to_bytes()),
             (7, hashes[0].to_bytes()),
-            (8, b"MLADSAE3".to_vec()),
+            (8, evidence.to_bytes()),
             (9, opening),
             (10, vec![2, 0x07]),
             (13, disk.log),
             (14, disk.mark.unwrap_or_default()),
-            (16, b"MLADSAO2".to_vec()),
+            (16, certificate),
+            (17, openings[0].body()[..OneTimePublicKey::LEN].to_vec()),
         ];
         Ok(Self {
             members,

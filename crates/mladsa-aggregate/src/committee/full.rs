@@ -1,5 +1,6 @@
 //! The committee of an epoch.
 
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -42,7 +43,8 @@ impl Committee {
     ///
     /// # Errors
     /// [`CommitteeError::NoMembers`], [`CommitteeError::TooManyMembers`],
-    /// [`CommitteeError::DuplicateMember`], [`CommitteeError::InvalidProof`];
+    /// [`CommitteeError::InvalidProof`]; [`CommitteeError::DuplicateMember`] for two members with one
+    /// name or one registration key;
     /// [`CommitteeError::Weight`] for a weight of zero or a sum of 2^64 or more, and for a
     /// threshold of zero or above the sum.
     pub fn new(
@@ -61,15 +63,21 @@ impl Committee {
         }
         let mut total = 0u64;
         let mut entries = Vec::with_capacity(registrations.len());
+        let mut key_digests = BTreeSet::new();
         for (registration, weight) in &registrations {
             let sum = total.checked_add(*weight).filter(|_| *weight > 0);
             total = sum.ok_or(CommitteeError::Weight)?;
             registration.verify(epoch)?;
+            let key_digest = hash_lp(&[], &[registration.key.as_bytes()]);
+            // Two names of one seed: they would use the same one-time keys with two journals.
+            if !key_digests.insert(key_digest) {
+                return Err(CommitteeError::DuplicateMember);
+            }
             entries.push(Entry {
                 id: registration.id,
                 weight: *weight,
                 root: registration.root,
-                key_digest: hash_lp(&[], &[registration.key.as_bytes()]),
+                key_digest,
             });
         }
         let leaves: Vec<_> = entries.iter().map(Entry::leaf).collect();

@@ -28,6 +28,11 @@ fn committee_requires_proofs_and_weights() {
     assert_eq!(new(&[], 1), Err(CommitteeError::NoMembers));
     let twice = new(&[(0, 1), (1, 1), (0, 1)], 1);
     assert_eq!(twice, Err(CommitteeError::DuplicateMember));
+    // One seed under two names has one registration key.
+    let twin = Member::new(id(9), seed(0), &epoch).unwrap();
+    let twin = twin.register(Deterministic).unwrap();
+    let result = Committee::new(&epoch, [(entries[0].clone(), 1), (twin, 1)], 1);
+    assert_eq!(result.unwrap_err(), CommitteeError::DuplicateMember);
     for (weights, threshold) in [([1, 0], 1), ([u64::MAX, 1], 1), ([1, 1], 0), ([1, 1], 3)] {
         let members = [(0, weights[0]), (1, weights[1])];
         assert_eq!(new(&members, threshold), Err(CommitteeError::Weight));
