@@ -146,8 +146,8 @@ impl<P: ParameterSet> ServiceBuilder<P> {
         self
     }
 
-    /// Sets the upper bound on the votes of a batch (128, at least 8). A batch also has at most eight for
-    /// each peer that waits.
+    /// Sets the upper bound on the votes of a batch (128, at least 8). A batch also ends with the
+    /// eighth vote of a peer.
     pub fn batch(mut self, votes: usize) -> Self {
         self.batch = votes.max(8);
         self

@@ -89,11 +89,6 @@ impl<T> FairQueue<T> {
         self.bytes + self.peers.get(&None).map_or(0, |own| own.bytes)
     }
 
-    /// Number of peers that wait, at most: those whose items were evicted may be counted.
-    pub(super) fn waiting(&self) -> usize {
-        self.ring.len() + self.suspected_ring.len()
-    }
-
     /// Whether a peer waits that was not suspected when it was last looked at.
     pub(super) fn has_trusted(&self) -> bool {
         !self.ring.is_empty()

@@ -1,7 +1,7 @@
 //! State of a service under its lock: queues, counters, suspects, drains.
 
 use core::num::NonZeroUsize;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -188,15 +188,14 @@ impl<P: ParameterSet> ServiceState<P> {
     /// The next batch: the highest priority first, one vote in eight for each lower one, and
     /// no more votes after a certain length of messages.
     ///
-    /// A batch has at most eight votes for each peer that waits, and once it has votes of other
-    /// peers it takes none of suspects beyond their turns: a vote that arrives waits for few of
-    /// the votes of a peer that floods the queue.
+    /// A batch ends with the eighth vote of a peer, and once it has votes of other peers it takes
+    /// none of suspects beyond their turns: a vote that arrives waits for few of the votes of a
+    /// peer that floods the queue.
     pub(super) fn next_batch(&mut self, limit: usize) -> VecDeque<Box<QueuedVote<P>>> {
         let mut batch = VecDeque::new();
-        let (mut bytes, mut has_trusted) = (0, false);
-        let waiting: usize = self.queues.iter().map(FairQueue::waiting).sum();
-        let limit = limit.min(waiting.saturating_mul(LANES));
-        while batch.len() < limit && bytes < BATCH_MESSAGE_BYTES {
+        let (mut bytes, mut has_trusted, mut most) = (0, false, 0);
+        let mut by_peer: HashMap<Peer, usize> = HashMap::new();
+        while batch.len() < limit && bytes < BATCH_MESSAGE_BYTES && most < LANES {
             let order = match self.slot {
                 6 => [1, 0, 2],
                 7 => [2, 0, 1],
@@ -218,6 +217,9 @@ impl<P: ParameterSet> ServiceState<P> {
             let peer = entry.source.peer;
             has_trusted |= !peer.is_some_and(|peer| self.suspects.contains(peer));
             bytes += entry.vote.message;
+            let of_peer = by_peer.entry(peer).or_default();
+            *of_peer += 1;
+            most = most.max(*of_peer);
             batch.push_back(entry);
         }
         batch

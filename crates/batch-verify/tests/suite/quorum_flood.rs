@@ -282,6 +282,53 @@ fn a_running_quorum_ends_within_a_slice() {
     }
 }
 
+/// The memory of a large quorum is freed in pieces, between which votes are verified: of one that
+/// is cancelled, and of one whose answer is known before its end.
+#[test]
+fn large_quorums_are_freed_in_pieces() {
+    for is_cancelled in [true, false] {
+        let left = Left::default();
+        let (service, worker) =
+            held(|builder| builder.batch(8).cache_bytes(0).rate_limiter(left.clone()));
+        let votes = match is_cancelled {
+            true => forged(200),
+            // The first vote of two members is their only one.
+            false => {
+                let members = [4, 5].into_iter().chain((0..198).map(|n| n % 4));
+                let votes = forged(200).into_iter().zip(members);
+                votes.map(|((_, vote), n)| (member(n), vote)).collect()
+            }
+        };
+        let rule = QuorumRule::AnyValid;
+        let quorum = service.submit_quorum(from_peer(1), &COMMITTEE, *b"b", votes, rule);
+        let quorum = quorum.unwrap();
+        let votes: Vec<_> = VOTES[..16]
+            .iter()
+            .map(|vote| service.submit(from_peer(2), &vote.as_vote()).unwrap())
+            .collect();
+        let answer = (!is_cancelled).then_some(quorum);
+        worker.start();
+        service.drain().wait();
+        assert_eq!(*left.0.lock().unwrap(), [&[2; 16][..], &[1]].concat());
+        assert!(answer.is_none_or(|answer| answer.wait().is_err()));
+        drop(votes);
+    }
+}
+
+/// The peers of work in the order in which it leaves the queue.
+#[derive(Clone, Default)]
+struct Left(Arc<Mutex<Vec<u64>>>);
+
+impl RateLimiter for Left {
+    fn try_acquire(&self, _: u64, _: usize) -> bool {
+        true
+    }
+
+    fn release(&self, peer: u64, _: usize) {
+        self.0.lock().unwrap().push(peer);
+    }
+}
+
 /// Keeps a worker in the first verdict until the sender is dropped.
 struct FirstVerdict(mpsc::Sender<()>, Mutex<mpsc::Receiver<()>>, AtomicBool);
 

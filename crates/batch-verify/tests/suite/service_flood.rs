@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::task::Wake;
 use std::thread;
 
-use batch_verify::{Pending, RateLimiter, RejectReason, ServiceError, Source, VerificationService};
+use batch_verify::{
+    Pending, RateLimiter, RejectReason, ServiceError, Source, VerificationService, Vote,
+};
 use mldsa_core::MlDsa44;
 
 use crate::fixture::{
@@ -418,4 +420,25 @@ fn a_flooding_peer_fills_no_batch() {
     worker.start();
     service.drain().wait();
     assert_eq!(service.stats().batches, 8);
+}
+
+/// Nor does one whose votes are valid fill the batch of the votes of others.
+#[test]
+fn a_peer_of_valid_votes_fills_no_batch() {
+    let (service, worker) = held(|builder| builder.cache_bytes(0));
+    let submit = |peer, n: u64| {
+        let message = n.to_le_bytes();
+        let signature = sign(&KEYS[0], &message);
+        let vote = Vote::new(member(0), &message, &signature);
+        service.submit(from_peer(peer), &vote).unwrap()
+    };
+    let flood: Vec<_> = (0..40).map(|n| submit(9, n)).collect();
+    let others: Vec<_> = (100..109).map(|n| submit(n, n)).collect();
+    worker.start();
+    service.drain().wait();
+    for answer in flood.into_iter().chain(others) {
+        assert_eq!(answer.wait(), Ok(()));
+    }
+    // Nine and eight votes, then eight in each.
+    assert_eq!(service.stats().batches, 5);
 }
