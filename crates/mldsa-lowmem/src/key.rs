@@ -6,14 +6,15 @@ use core::marker::PhantomData;
 use mldsa_core::internals::ct::{difference, is_negative, is_zero};
 use mldsa_core::internals::pack::{GROUP, unpack_eta_part};
 use mldsa_core::internals::{
-    CRH_LEN, ExpandedSeed, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN, T1_POLY_LEN, declassify,
-    expand_seed,
+    CRH_LEN, ExpandedSeed, N, Params, SEED_LEN, SecretKeyParts, SecretKeyPartsMut, T0_POLY_LEN,
+    T1_POLY_LEN, declassify, expand_seed, tr,
 };
 use mldsa_core::{KeyError, ParameterSet};
 
-use crate::keygen::{WithT0, WithoutT0, for_each_public_row};
+use crate::keygen::{WithT0, WithoutT0, for_each_public_row, sample_secrets};
+use crate::matrix::public_row;
 use crate::packed::{KECCAK, packed_row, packed_row_mut, wiped};
-use crate::secrets::Secrets;
+use crate::secrets::{Packed, Secrets};
 use crate::signing_secrets::SigningSecrets;
 
 mod sealed {
@@ -80,6 +81,39 @@ impl<P: ParameterSet> SigningKey<P> {
         };
         expand_seed(KECCAK, &P::PARAMS, xi, &mut key.seed);
         key
+    }
+
+    /// Generates a key (FIPS 204 algorithm 6) from the seed `xi` into the caller's
+    /// buffers: the public key, and the expanded private key, which is secret.
+    ///
+    /// Constant time except ExpandS, whose rejected half-bytes are public.
+    pub fn keygen_into(
+        xi: &[u8; SEED_LEN],
+        pk: &mut P::PublicKeyBytes,
+        sk: &mut P::SecretKeyBytes,
+    ) {
+        let p = &P::PARAMS;
+        let mut parts = SecretKeyPartsMut::new(p, sk.as_mut());
+        let rho = sample_secrets(p, xi, &mut parts);
+        let secrets = Packed {
+            rho: &rho,
+            s1: parts.s1,
+            s2: parts.s2,
+        };
+        let (pk_rho, t1) = pk.as_mut().split_at_mut(SEED_LEN);
+        pk_rho.copy_from_slice(&rho);
+        let mut acc = wiped::<[i32; N]>();
+        for i in 0..p.k {
+            public_row(
+                p,
+                &secrets,
+                i,
+                acc.expose_mut(),
+                packed_row_mut(t1, i, T1_POLY_LEN),
+                packed_row_mut(parts.t0, i, T0_POLY_LEN),
+            );
+        }
+        parts.tr.copy_from_slice(&tr(KECCAK, pk.as_ref()));
     }
 
     /// Generates a key without key buffers: passes the public key row by row to `pk` and the

@@ -1,55 +1,18 @@
-//! Key generation row by row, into buffers or writers.
+//! The steps of key generation, row by row.
 
-use mldsa_core::ParameterSet;
 use mldsa_core::internals::sample::rej_bounded_packed;
 use mldsa_core::internals::{
     Array, CRH_LEN, ExpandedSeed, N, Params, SEED_LEN, SecretKeyPartsMut, Shake256, T0_POLY_LEN,
-    T1_POLY_LEN, expand_seed, tr,
+    T1_POLY_LEN, expand_seed,
 };
 
-use crate::key::SigningKey;
 use crate::matrix::public_row;
-use crate::packed::{KECCAK, packed_row_mut, wiped};
-use crate::secrets::{Packed, Secrets};
-
-impl<P: ParameterSet> SigningKey<P> {
-    /// Generates a key (FIPS 204 algorithm 6) from the seed `xi` into the caller's
-    /// buffers: the public key, and the expanded private key, which is secret.
-    ///
-    /// Constant time except ExpandS, whose rejected half-bytes are public.
-    pub fn keygen_into(
-        xi: &[u8; SEED_LEN],
-        pk: &mut P::PublicKeyBytes,
-        sk: &mut P::SecretKeyBytes,
-    ) {
-        let p = &P::PARAMS;
-        let mut parts = SecretKeyPartsMut::new(p, sk.as_mut());
-        let rho = sample_secrets(p, xi, &mut parts);
-        let secrets = Packed {
-            rho: &rho,
-            s1: parts.s1,
-            s2: parts.s2,
-        };
-        let (pk_rho, t1) = pk.as_mut().split_at_mut(SEED_LEN);
-        pk_rho.copy_from_slice(&rho);
-        let mut acc = wiped::<[i32; N]>();
-        for i in 0..p.k {
-            public_row(
-                p,
-                &secrets,
-                i,
-                acc.expose_mut(),
-                packed_row_mut(t1, i, T1_POLY_LEN),
-                packed_row_mut(parts.t0, i, T0_POLY_LEN),
-            );
-        }
-        parts.tr.copy_from_slice(&tr(KECCAK, pk.as_ref()));
-    }
-}
+use crate::packed::{KECCAK, wiped};
+use crate::secrets::Secrets;
 
 /// Lines 1 to 4 of algorithm 6: all of a private key except t0 and `tr`.
 #[inline(never)]
-fn sample_secrets(
+pub(crate) fn sample_secrets(
     p: &Params,
     xi: &[u8; SEED_LEN],
     parts: &mut SecretKeyPartsMut<'_>,
