@@ -6,9 +6,7 @@
 
 use mldsa_core::internals::{self, AttemptRejection};
 use mldsa_core::{Backend, Mu, ParameterSet, Randomness, SigningKey};
-use mldsa_lowmem::{
-    ExpandedSigningKey, MlDsaSigner, SigningKey as SeedKey, Tier, Workspace, Writer,
-};
+use mldsa_lowmem::{ExpandedSigningKey, MlDsaSigner, SigningKey as SeedKey, Tier, Workspace};
 
 /// Functions with branches on secrets, as they are written by mistake: each has to
 /// be found on every target.
@@ -57,8 +55,8 @@ macro_rules! set {
             #[inline(never)]
             pub fn lowmem_keygen_to(
                 xi: &[u8; 32],
-                pk: &mut dyn Writer<Error = ()>,
-                sk: Option<&mut dyn Writer<Error = ()>>,
+                pk: &mut dyn FnMut(usize, &[u8]) -> Result<(), ()>,
+                sk: Option<&mut dyn FnMut(usize, &[u8]) -> Result<(), ()>>,
             ) -> bool {
                 SeedKey::<Set>::keygen_to_writers::<()>(xi, pk, sk).is_ok()
             }
