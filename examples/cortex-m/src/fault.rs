@@ -29,8 +29,11 @@ pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
         let kept = outcome == expected
             && match outcome {
                 Ok(()) => {
-                    let verdict =
-                        mldsa_core::internals::verify_mu_encoded::<P>(&bench.pk, &mu, bench.signature.as_ref());
+                    let verdict = mldsa_core::internals::verify_mu_encoded::<P>(
+                        &bench.pk,
+                        &mu,
+                        bench.signature.as_ref(),
+                    );
                     verdict.is_ok() == zeroed
                 }
                 Err(_) => bench.signature.as_ref().iter().all(|&byte| byte == 0),

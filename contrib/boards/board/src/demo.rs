@@ -6,7 +6,7 @@ use core::convert::Infallible;
 
 use mldsa_lowmem::{
     CacheW0, Context, Minimal, MlDsaSigner, ParameterSet, Randomness, SigningKey, Tier,
-    VerifyError, VerifyingKey, Workspace, Writer,
+    VerifyError, VerifyingKey, Workspace,
 };
 
 use crate::meter::{Meter, Use, flash, statics};
@@ -96,18 +96,6 @@ sets!(
     ("ml-dsa-87", MlDsa87, "ML-DSA-87", 2)
 );
 
-/// A slice that key generation writes to.
-struct Memory<'a>(&'a mut [u8]);
-
-impl Writer for Memory<'_> {
-    type Error = Infallible;
-
-    fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<(), Infallible> {
-        self.0[offset..][..bytes.len()].copy_from_slice(bytes);
-        Ok(())
-    }
-}
-
 #[inline(never)]
 fn demonstrate<P: ParameterSet>(
     part: &Part,
@@ -142,7 +130,11 @@ where
     // The private key is the seed: 32 bytes of flash.
     let mut tr = [0; 64];
     let used = meter.measure(|| {
-        let Ok(hash) = SigningKey::<P>::keygen_to_writers(&SEED, &mut Memory(pk), None);
+        let mut write = |at: usize, bytes: &[u8]| {
+            pk[at..][..bytes.len()].copy_from_slice(bytes);
+            Ok::<(), Infallible>(())
+        };
+        let Ok(hash) = SigningKey::<P>::keygen_to_writers(&SEED, &mut write, None);
         tr = hash;
     });
     let mut kept = report("keygen", used, limits.keygen, *pk == *expected_pk);
