@@ -1,18 +1,18 @@
-//! Private keys encrypted with a password (RFC 5958, PBES2 of RFC 8018). Password and key are
-//! wiped; the key that RustCrypto derives from the password is not. AES-CBC does not authenticate:
-//! a bare seed with changed last bytes decrypts to another seed.
+//! Private keys encrypted with a password (RFC 5958, PBES2 of RFC 8018). Password and keys are
+//! wiped. AES-CBC does not authenticate: a bare seed with changed last bytes decrypts to another
+//! seed.
 
 use std::path::{Path, PathBuf};
 use std::{env, io};
 
 use pkcs8::EncryptedPrivateKeyInfoRef;
-use pkcs8::der::asn1::{AnyRef, ObjectIdentifier, OctetStringRef};
-use pkcs8::der::{Decode, Encode, Reader, SliceReader};
-use pkcs8::pkcs5::pbes2::{self, Kdf, Parameters, Pbkdf2Params, Pbkdf2Prf, Salt};
-use pkcs8::pkcs5::{EncryptionScheme, Error};
+use pkcs8::der::Encode;
+use pkcs8::der::asn1::OctetStringRef;
+use pkcs8::pkcs5::pbes2::{self, EncryptionScheme, Parameters, Pbkdf2Params, Pbkdf2Prf, Salt};
 use zeroize::Zeroizing;
 
 use crate::input::{read_small, unusable, without_mark};
+use crate::pbes2::{Encrypted, Failure, Kdf, encrypt_cbc};
 use crate::random::random;
 use crate::terminal::prompt;
 
@@ -105,8 +105,6 @@ const NO_PASSWORD: &str = "an encrypted private key: its password comes from --p
 const UNKNOWN: &str = "an encrypted private key, malformed or not of PBES2 with PBKDF2 (an \
     HMAC of SHA-2) or scrypt, and AES: `openssl pkcs8 -in ENCRYPTED -out KEY` of OpenSSL 3.5 or \
     newer may decrypt it";
-const LONG_SALT: &str = "an encrypted private key with a salt of more than 32 bytes: `openssl \
-    pkcs8 -in ENCRYPTED -out KEY` of OpenSSL 3.5 or newer decrypts it";
 const TOO_COSTLY: &str = "an encrypted private key whose parameters make a password too \
     costly to try: more than 10000000 iterations of PBKDF2, or of scrypt more than 256 MiB \
     of memory or four passes over so much";
@@ -117,17 +115,24 @@ const ITERATIONS: u32 = 600_000;
 
 /// Encrypts PKCS#8 with PBES2: PBKDF2 with HMAC-SHA-256, and AES-256-CBC.
 pub(crate) fn encrypt(der: &[u8], password: &[u8]) -> io::Result<Vec<u8>> {
+    let (salt, iv) = (random::<16>()?, *random()?);
     let parameters = Parameters {
-        kdf: Kdf::Pbkdf2(Pbkdf2Params {
-            salt: Salt::new(*random::<16>()?).map_err(io::Error::other)?,
+        kdf: pbes2::Kdf::Pbkdf2(Pbkdf2Params {
+            salt: Salt::new(*salt).map_err(io::Error::other)?,
             iteration_count: ITERATIONS,
             key_length: None,
             prf: Pbkdf2Prf::HmacWithSha256,
         }),
-        encryption: pbes2::EncryptionScheme::Aes256Cbc { iv: *random()? },
+        encryption: EncryptionScheme::Aes256Cbc { iv },
     };
-    let failed = |error: Error| io::Error::other(error.to_string());
-    let data = parameters.encrypt(password, der).map_err(failed)?;
+    let kdf = Kdf::Pbkdf2 {
+        salt: &*salt,
+        iterations: ITERATIONS,
+        prf: Pbkdf2Prf::HmacWithSha256,
+    };
+    let key = kdf.derive(password, parameters.encryption.key_size()).ok();
+    let data = key.and_then(|key| encrypt_cbc(&key, &iv, der));
+    let data = data.ok_or_else(|| io::Error::other("the key could not be encrypted"))?;
     let info = OctetStringRef::new(&data).and_then(|encrypted_data| {
         let encryption_algorithm = parameters.into();
         EncryptedPrivateKeyInfoRef {
@@ -144,82 +149,44 @@ pub(crate) fn decrypt(
     der: &[u8],
     password: &PasswordArgs,
 ) -> Result<Zeroizing<Vec<u8>>, std::borrow::Cow<'static, str>> {
-    let malformed = |_| {
-        if has_long_salt(der) {
-            LONG_SALT
-        } else {
-            UNKNOWN
-        }
-    };
-    let info = EncryptedPrivateKeyInfoRef::try_from(der).map_err(malformed)?;
-    let EncryptionScheme::Pbes2(parameters) = &info.encryption_algorithm else {
-        return Err(UNKNOWN.into());
-    };
-    affordable(&parameters.kdf)?;
+    let encrypted = Encrypted::decode(der).map_err(|_| UNKNOWN)?;
+    affordable(&encrypted.kdf)?;
     let password = password.read().map_err(|error| error.to_string())?;
     let password = password.ok_or(NO_PASSWORD)?;
-    let mut buffer = Zeroizing::new(info.encrypted_data.as_bytes().to_vec());
-    let decrypted = parameters.decrypt_in_place(&*password, &mut buffer);
-    let len = decrypted
-        .map_err(|error| match error {
-            Error::DecryptFailed => WRONG_PASSWORD,
-            _ => UNKNOWN,
-        })?
-        .len();
-    // Decryption was in place.
-    buffer.truncate(len);
-    Ok(buffer)
-}
-
-/// Returns whether PBES2 has a salt that `pkcs5` does not read: the first OCTET STRING of the
-/// parameters of PBKDF2 or scrypt, of more than 32 bytes.
-fn has_long_salt(der: &[u8]) -> bool {
-    // Each layer is a SEQUENCE: of the file, of the algorithm, of PBES2, of the KDF.
-    let salt = || {
-        let content = AnyRef::from_der(der)?.value();
-        let algorithm = AnyRef::decode(&mut SliceReader::new(content)?)?;
-        let kdf = AnyRef::decode(&mut SliceReader::new(
-            parameters(algorithm.value())?.value(),
-        )?)?;
-        let first = parameters(kdf.value())?.value();
-        <&OctetStringRef>::decode(&mut SliceReader::new(first)?)
-    };
-    salt().is_ok_and(|salt| salt.as_bytes().len() > Salt::MAX_LEN)
-}
-
-/// Decodes the parameters of an algorithm identifier.
-fn parameters(algorithm: &[u8]) -> pkcs8::der::Result<AnyRef<'_>> {
-    let mut reader = SliceReader::new(algorithm)?;
-    let _: ObjectIdentifier = Decode::decode(&mut reader)?;
-    let parameters = AnyRef::decode(&mut reader)?;
-    reader.finish()?;
-    Ok(parameters)
+    encrypted
+        .decrypt(&password)
+        .map_err(|failure| match failure {
+            Failure::Wrong => WRONG_PASSWORD.into(),
+            Failure::Unknown => UNKNOWN.into(),
+        })
 }
 
 /// Checks the cost of a password, which the file determines: seconds, and memory that every machine
 /// has. Zeros are malformed.
-fn affordable(kdf: &Kdf) -> Result<(), &'static str> {
+fn affordable(kdf: &Kdf<'_>) -> Result<(), &'static str> {
     const MEMORY: u64 = 256 << 20;
-    match kdf {
-        Kdf::Pbkdf2(parameters) => match parameters.iteration_count {
+    match *kdf {
+        Kdf::Pbkdf2 { iterations, .. } => match iterations {
             0 => Err(UNKNOWN),
             1..=10_000_000 => Ok(()),
             _ => Err(TOO_COSTLY),
         },
-        Kdf::Scrypt(parameters) => {
-            let blocks = parameters.cost_parameter;
-            let passes = u64::from(parameters.parallelization);
-            let block = 128 * u64::from(parameters.block_size);
+        Kdf::Scrypt {
+            cost,
+            block,
+            passes,
+            ..
+        } => {
+            let (passes, block) = (u64::from(passes), 128 * u64::from(block));
             // Of one pass, and of the first blocks of all passes.
-            let memory = block.saturating_mul(blocks.max(passes));
-            if blocks < 2 || block == 0 || passes == 0 {
+            let memory = block.saturating_mul(cost.max(passes));
+            if cost < 2 || block == 0 || passes == 0 {
                 Err(UNKNOWN)
-            } else if memory > MEMORY || block * blocks * passes > 4 * MEMORY {
+            } else if memory > MEMORY || block * cost * passes > 4 * MEMORY {
                 Err(TOO_COSTLY)
             } else {
                 Ok(())
             }
         }
-        _ => Err(UNKNOWN),
     }
 }

@@ -36,6 +36,7 @@ mod message;
 mod mu;
 mod output;
 mod paths;
+mod pbes2;
 mod pubkey;
 mod random;
 mod sign;
