@@ -361,6 +361,7 @@ step_gpu() {
     gate crates/mldsa-gpu/ptx.sh check
     MLDSA_GPU=opencl run cargo test --locked -p mldsa-gpu --lib -- --nocapture
     MLDSA_GPU=opencl run cargo test --locked -p mldsa-cli --features gpu --test suite -- gpu::
+    MLDSA_GPU=opencl run cargo test --locked -p mldsa-arrow --features archive,gpu --test archive -- gpu::
     gate crates/mldsa-gpu/registers.sh
     finish
 }

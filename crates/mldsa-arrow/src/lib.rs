@@ -10,6 +10,8 @@ mod inputs;
 mod verifier;
 
 pub use batch_verify;
+#[cfg(feature = "gpu")]
+pub use mldsa_gpu;
 
 pub use bytes::Column;
 pub use error::ColumnError;

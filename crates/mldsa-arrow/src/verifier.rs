@@ -117,6 +117,17 @@ impl Options {
         }
     }
 
+    /// Lets a GPU verify chunks that are large enough for it. It is opened for each parameter set when it is
+    /// needed; without one the CPU verifies, and `on_fault` of the options learns why.
+    #[cfg(feature = "gpu")]
+    pub fn gpu(self, options: &mldsa_gpu::GpuOptions) -> Self {
+        self.accelerators(
+            mldsa_gpu::LazyGpu::new(options.clone()),
+            mldsa_gpu::LazyGpu::new(options.clone()),
+            mldsa_gpu::LazyGpu::new(options.clone()),
+        )
+    }
+
     /// Builds a verifier.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use crate::backends::chosen;
 use crate::batch::{Batch, BatchArgs, Style, print_error};
 use crate::certificate::Certificate;
 #[cfg(feature = "gpu")]
-use crate::gpu::{Device, Lazy};
+use crate::gpu::{self, Device};
 use crate::json_request::{self, Request, Set};
 use crate::jsonl::{Fields, LINE, LineError};
 use crate::paths::Files;
@@ -269,7 +269,7 @@ impl Verifiers {
             let builder = BatchVerifier::builder();
             #[cfg(feature = "gpu")]
             let builder = match args.gpu {
-                Some(device) => builder.accelerator(Lazy::new(device, pool.threads())),
+                Some(device) => builder.accelerator(gpu::lazy(device, pool.threads())),
                 None => builder,
             };
             builder

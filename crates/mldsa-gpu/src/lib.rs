@@ -8,8 +8,8 @@
 //! | fill page-locked memory with signatures | [`Gpu::batch`], [`Batch::push`], [`Batch::slot`] |
 //! | verify | [`Batch::submit`], then [`Pending::wait`] or `.await` |
 //!
-//! `BatchVerifier::builder().accelerator(gpu)` of `batch-verify` takes a device too: its reports are
-//! those of the CPU.
+//! `BatchVerifier::builder().accelerator(gpu)` of `batch-verify` takes a device too, or a [`LazyGpu`]: its
+//! reports are those of the CPU.
 //!
 //! Nothing has to be installed to build. When the program runs, the library of the CUDA driver
 //! (`libcuda.so.1`) or of OpenCL (`libOpenCL.so.1`) is opened, by its bare name, if it is there.
@@ -49,6 +49,7 @@ mod job;
 mod batch;
 mod gpu;
 mod accelerator;
+mod lazy;
 #[cfg(test)]
 mod tests;
 
@@ -57,6 +58,7 @@ pub use driver::Device;
 pub use error::{GpuError, PushError};
 pub use gpu::Gpu;
 pub use job::Pending;
+pub use lazy::LazyGpu;
 pub use options::{Choice, CrossCheck, GpuOptions};
 pub use registry::{KeyId, KeyMemory, Table};
 pub use state::Counts;

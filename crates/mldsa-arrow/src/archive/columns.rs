@@ -1,6 +1,6 @@
 //! The columns that a run reads, by options.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use mldsa_arrow::batch_verify::Context;
@@ -27,7 +27,7 @@ pub(crate) struct ColumnArgs {
 
     /// File with a table of keys; the rows have ids of keys
     #[arg(long, value_name = "FILE", requires = "id_column")]
-    keys: Option<String>,
+    keys: Option<PathBuf>,
 
     /// Column of the ids, in the rows and in the table of keys
     #[arg(long, value_name = "COLUMN", requires = "keys")]
@@ -100,7 +100,7 @@ impl ColumnArgs {
 
     /// Returns the file with the table of keys.
     pub(crate) fn table_file(&self) -> Option<&Path> {
-        self.keys.as_deref().map(Path::new)
+        self.keys.as_deref()
     }
 
     /// Reads the table of keys.
@@ -108,23 +108,24 @@ impl ColumnArgs {
         let (Some(file), Some(id)) = (&self.keys, &self.id_column) else {
             return Ok(None);
         };
+        let name = file.display();
         let key = &self.key_column;
         let wanted = Wanted {
             bytes: vec![key],
             texts: vec![id],
         };
         let mut table = KeyTable::default();
-        for unit in source::open(file.as_ref())?.units() {
+        for unit in source::open(file)?.units() {
             for batch in unit
                 .read(&wanted, 1024)
-                .map_err(|error| named(file, error))?
+                .map_err(|error| named(&name, error))?
             {
-                let read = batch.map_err(|error| named(file, error))?;
+                let read = batch.map_err(|error| named(&name, error))?;
                 if let Some(row) = read.malformed.iter().position(|malformed| *malformed) {
-                    return Err(named(file, format!("row {row} is malformed")));
+                    return Err(named(&name, format!("row {row} is malformed")));
                 }
                 let added = table.add(&read.batch, id, key);
-                added.map_err(|error| named(file, error))?;
+                added.map_err(|error| named(&name, error))?;
             }
         }
         Ok(Some(table))

@@ -10,6 +10,7 @@ use std::time::UNIX_EPOCH;
 use sha2::{Digest, Sha256};
 
 use crate::output::{parts_of, temporary_of};
+use crate::{Failure, named};
 
 /// Bytes at each end of a file that identify it.
 const ENDS: u64 = 1 << 16;
@@ -50,6 +51,16 @@ pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     {
         let _ = file;
         path.try_exists()
+    }
+}
+
+/// Checks that an output is new or replaces a regular file: not a device, a folder or a link.
+pub(crate) fn check_replaceable(out: &Path) -> Result<(), Failure> {
+    match fs::symlink_metadata(out) {
+        Ok(found) if !found.is_file() => {
+            Err(named(out.display(), "it is there and is no regular file"))
+        }
+        _ => Ok(()),
     }
 }
 

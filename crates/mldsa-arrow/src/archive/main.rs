@@ -5,6 +5,7 @@
 mod reading;
 mod lines;
 mod files;
+mod patterns;
 mod source;
 mod columns;
 mod output;
@@ -12,6 +13,8 @@ mod state;
 mod summary;
 mod classes;
 mod make;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod verify;
 
 use std::io::Write;

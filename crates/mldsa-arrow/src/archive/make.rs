@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
-use arrow_array::{ArrayRef, BinaryArray, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, BinaryArray, RecordBatch, StringArray, UInt64Array};
 use indicatif::ProgressBar;
 use mldsa_arrow::Set;
 use mldsa_arrow::batch_verify::mldsa_core::{
@@ -16,13 +16,13 @@ use sha2::{Digest, Sha256};
 
 use crate::classes::{CLASSES, Row};
 use crate::output::Output;
-use crate::{Failure, Status};
+use crate::{Failure, Status, files};
 
 /// Write test data: signed rows, of which some are bad. The keys are known to everybody
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The Parquet file, with columns set, key, message, context, signature, and expected: the reason
-    /// of a bad row
+    /// The Parquet file, with columns set, key, message, context, signature, expected (the reason of a
+    /// bad row), block (as many rows as keys), and weight of the key
     out: PathBuf,
 
     #[arg(long, value_name = "N", default_value_t = 100_000)]
@@ -78,6 +78,7 @@ impl Key {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    files::check_replaceable(&args.out)?;
     let digest = |what: &str, n: usize| -> [u8; 32] {
         let text = format!("mldsa-archive {what} {} {n}", args.seed);
         Sha256::digest(text).into()
@@ -93,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     for chunks in plans.chunks(threads) {
         let sign = |start: usize| {
             let rows = start..args.rows.min(start + CHUNK);
-            let drawn = rows.map(|row| Drawn::new(args, &keys, digest("row", row)));
+            let drawn = rows.map(|row| Drawn::new(args, row, digest("row", row)));
             chunk(&keys, &drawn.collect::<Vec<_>>())
         };
         let signed = thread::scope(|scope| {
@@ -123,18 +124,20 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 
 /// What a row is to be.
 struct Drawn {
+    block: usize,
     key: usize,
     message: Vec<u8>,
     class: Option<usize>,
 }
 
 impl Drawn {
-    fn new(args: &Args, keys: &[Key], digest: [u8; 32]) -> Self {
+    fn new(args: &Args, row: usize, digest: [u8; 32]) -> Self {
         let number = |n: usize| u32::from_le_bytes([0, 1, 2, 3].map(|at| digest[4 * n + at]));
         let bad = number(1) % 1000 < args.bad;
         let length = 32 + number(3) as usize % 100;
         Self {
-            key: number(0) as usize % keys.len(),
+            block: row / args.keys,
+            key: number(0) as usize % args.keys,
             message: digest.iter().cycle().take(length).copied().collect(),
             class: bad.then(|| number(2) as usize % CLASSES.len()),
         }
@@ -157,6 +160,10 @@ fn chunk(keys: &[Key], drawn: &[Drawn]) -> Result<RecordBatch, Failure> {
         _ => None,
     })?;
     let rows: Vec<Row> = rows.into_iter().flatten().collect();
+    let number = |of: fn(&Drawn) -> usize| -> ArrayRef {
+        let numbers = drawn.iter().map(|row| of(row) as u64);
+        Arc::new(UInt64Array::from_iter_values(numbers))
+    };
     let text = |of: fn(&Row) -> Option<&str>| -> ArrayRef {
         Arc::new(rows.iter().map(of).collect::<StringArray>())
     };
@@ -170,6 +177,8 @@ fn chunk(keys: &[Key], drawn: &[Drawn]) -> Result<RecordBatch, Failure> {
         ("context", bytes(|row| row.context.as_deref()), true),
         ("signature", bytes(|row| row.signature.as_deref()), true),
         ("expected", text(|row| row.expected), true),
+        ("block", number(|row| row.block), false),
+        ("weight", number(|row| row.key + 1), false),
     ])?)
 }
 

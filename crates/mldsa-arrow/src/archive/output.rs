@@ -95,7 +95,7 @@ impl Output {
     /// Writes rows; the columns of the first ones are those of the file.
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         if self.writer.is_none() {
-            let file = File::create(&self.temporary);
+            let file = create_new(&self.temporary);
             let file = file.map_err(|error| named(self.temporary.display(), error))?;
             self.writer = Some(ArrowWriter::try_new(file, batch.schema(), None)?);
         }
@@ -159,10 +159,18 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
+/// Creates a temporary file instead of one of an earlier run, and does not follow a link.
+fn create_new(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => File::create_new(path),
+    }
+}
+
 /// Writes a file whole or not at all.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let temporary = path.with_extension("tmp");
-    File::create(&temporary)
+    create_new(&temporary)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&temporary, path))
         .and_then(|()| sync_folder(path))

@@ -15,7 +15,10 @@ use mldsa_arrow::{KeyTable, Options, Verifier};
 
 use crate::columns::ColumnArgs;
 use crate::files;
+#[cfg(feature = "gpu")]
+use crate::gpu;
 use crate::output::{self, Output, parts_of};
+use crate::patterns;
 use crate::reading::Read;
 use crate::source::{self, Batches, Unit};
 use crate::state::{self, State};
@@ -29,7 +32,7 @@ pub(crate) struct Args {
     /// Parquet files, CSV (.csv) and JSON lines (.json, .jsonl, .ndjson), whose bytes are hex; patterns
     /// with * and ? in quotes name many
     #[arg(required = true)]
-    files: Vec<String>,
+    files: Vec<PathBuf>,
 
     /// Write a verdict for each row: file, row, key, valid, reason. A run that was ended resumes
     #[arg(long, value_name = "PARQUET")]
@@ -49,6 +52,12 @@ pub(crate) struct Args {
     /// Memory for prepared keys of each parameter set
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     key_cache: usize,
+
+    /// Verify on a GPU; verdicts do not depend on it, and the CPU takes over where there is none
+    #[cfg(feature = "gpu")]
+    #[arg(long, value_enum, value_name = "DEVICE", num_args = 0..=1, require_equals = true,
+          default_missing_value = "any")]
+    gpu: Option<gpu::Device>,
 }
 
 const HELP: &str = "SUMMARY  On standard output, a name and a count a line: rows, valid, each reason, files and row
@@ -68,21 +77,26 @@ EXIT CODE  0 every row is valid, 1 some row is invalid, 2 some row or file is un
 at all, or the run could not finish.";
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let files = expand(&args.files)?;
+    let files = patterns::expand(&args.files)?;
     let table_file = args.columns.table_file();
     let inputs = || state::inputs(&files, table_file);
     let before = match &args.out {
         Some(out) => {
             let paths = files.iter().map(PathBuf::as_path).chain(table_file);
             files::check_outputs(out, paths)?;
+            files::check_replaceable(out)?;
             inputs()?
         }
         None => String::new(),
     };
     let table = args.columns.table()?;
-    let verifier = Options::default()
-        .key_cache_bytes(args.key_cache << 20)
-        .build()?;
+    let verifier = Options::default().key_cache_bytes(args.key_cache << 20);
+    #[cfg(feature = "gpu")]
+    let verifier = match args.gpu {
+        Some(device) => verifier.gpu(&device.options()),
+        None => verifier,
+    };
+    let verifier = verifier.build()?;
     let job = Job {
         args,
         table: table.as_ref(),
@@ -146,28 +160,6 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     write!(std::io::stdout(), "{summary}")?;
     Ok(summary.status())
-}
-
-/// The files of names and patterns, each once, in the order of their names for a pattern.
-fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Failure> {
-    let mut files = Vec::<PathBuf>::new();
-    for pattern in patterns {
-        let path = PathBuf::from(pattern);
-        // A name with brackets is a name.
-        let found = match path.exists() {
-            true => vec![path],
-            false => glob::glob(pattern)?.collect::<Result<_, _>>()?,
-        };
-        if found.is_empty() {
-            return Err(named(pattern, "there is no such file"));
-        }
-        for path in found {
-            if !files.contains(&path) {
-                files.push(path);
-            }
-        }
-    }
-    Ok(files)
 }
 
 fn progress(units: &[Unit]) -> ProgressBar {

@@ -1,6 +1,8 @@
 //! Tests of the program `mldsa-archive`.
 
 mod damage;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod inputs;
 mod resume;
 mod safety;

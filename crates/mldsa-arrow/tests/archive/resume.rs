@@ -71,7 +71,7 @@ fn a_killed_run_continues_with_the_same_bytes() {
 fn complete_units_are_not_verified_again() {
     let folder = Folder::new(2000, &["--bad", "0"]);
     // The output cannot be written: the state stays.
-    fs::create_dir(folder.path("out")).unwrap();
+    fs::create_dir(folder.path("out.tmp")).unwrap();
     let run = folder.run(&arguments("out", &[]));
     assert_eq!(run.status.code(), Some(2), "{run:?}");
     let found = parts(&folder, "out");
@@ -90,7 +90,7 @@ fn complete_units_are_not_verified_again() {
     folder.write("marked", &[marked]);
     fs::rename(folder.path("marked"), &found[1]).unwrap();
     fs::remove_file(&found[2]).unwrap();
-    fs::remove_dir(folder.path("out")).unwrap();
+    fs::remove_dir(folder.path("out.tmp")).unwrap();
     let run = folder.run(&arguments("out", &[]));
     assert!(!folder.path("out.parts").exists(), "{run:?}");
     let output = folder.read("out");
@@ -110,9 +110,9 @@ fn complete_units_are_not_verified_again() {
 #[test]
 fn a_state_belongs_to_one_run() {
     let folder = Folder::new(600, &["--bad", "0"]);
-    fs::create_dir(folder.path("out")).unwrap();
+    fs::create_dir(folder.path("out.tmp")).unwrap();
     folder.run(&arguments("out", &[]));
-    fs::remove_dir(folder.path("out")).unwrap();
+    fs::remove_dir(folder.path("out.tmp")).unwrap();
     let lock = File::create(folder.path("out.parts/lock")).unwrap();
     lock.lock().unwrap();
     let run = folder.run(&arguments("out", &[]));

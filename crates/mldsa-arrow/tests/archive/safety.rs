@@ -10,11 +10,12 @@ fn verify<'a>(out: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
 
 /// Makes a run that has verified everything but could not write its output.
 fn interrupted(folder: &Folder, out: &str, rest: &[&str]) {
-    fs::create_dir(folder.path(out)).unwrap();
+    let temporary = folder.path(&format!("{out}.tmp"));
+    fs::create_dir(&temporary).unwrap();
     let run = folder.run(&verify(out, rest));
     assert_eq!(run.status.code(), Some(2), "{run:?}");
     assert!(folder.path(&format!("{out}.parts/plan")).exists());
-    fs::remove_dir(folder.path(out)).unwrap();
+    fs::remove_dir(temporary).unwrap();
 }
 
 /// Nothing that is written is an input, by whatever name.
@@ -63,6 +64,69 @@ fn inputs_are_not_overwritten() {
     ));
     assert!(errors(&run).contains("would destroy the input"), "{run:?}");
     assert!(fs::read(folder.path("keys.parquet")).unwrap() == bytes);
+}
+
+/// An output replaces regular files only, and no link leads anywhere.
+#[cfg(unix)]
+#[test]
+fn links_folders_and_devices_are_not_replaced() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let folder = Folder::new(20, &["--bad", "0"]);
+    fs::write(folder.path("kept"), "kept").unwrap();
+    fs::create_dir(folder.path("folder")).unwrap();
+    symlink("kept", folder.path("link")).unwrap();
+    symlink("nowhere", folder.path("dangling")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(folder.path("socket")).unwrap();
+    for out in ["folder", "link", "dangling", "socket"] {
+        for command in [
+            &verify(out, &["data.parquet"])[..],
+            &["make", out, "--rows", "9"],
+        ] {
+            let run = folder.run(command);
+            assert_eq!(run.status.code(), Some(2), "{out}: {run:?}");
+            assert!(errors(&run).contains("no regular file"), "{out}: {run:?}");
+            assert!(!folder.path(&format!("{out}.parts")).exists());
+        }
+    }
+    let kind = |name: &str| fs::symlink_metadata(folder.path(name)).unwrap().file_type();
+    assert!(kind("folder").is_dir() && kind("socket").is_socket());
+    assert!(kind("link").is_symlink() && kind("dangling").is_symlink());
+    // The temporary file of an earlier run is replaced, not what it leads to.
+    symlink("kept", folder.path("out.tmp")).unwrap();
+    let run = folder.run(&verify("out", &["data.parquet"]));
+    assert_eq!(run.status.code(), Some(0), "{run:?}");
+    assert!(folder.path("out").exists() && !folder.path("out.tmp").exists());
+    assert_eq!(fs::read_to_string(folder.path("kept")).unwrap(), "kept");
+}
+
+/// Names that are no text are verified, by name and by pattern.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_no_text_are_verified() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new(20, &["--bad", "0"]);
+    let name = std::ffi::OsStr::from_bytes(b"data\xff.parquet");
+    fs::copy(folder.path("data.parquet"), folder.path("").join(name)).unwrap();
+    fs::copy(folder.path("data.parquet"), folder.path(".data.parquet")).unwrap();
+    let rows = |file: &std::ffi::OsStr| {
+        let run = folder.command(&VERIFY).arg(file).output().unwrap();
+        assert_eq!(run.status.code(), Some(0), "{run:?}");
+        count(&run, "rows")
+    };
+    assert_eq!(rows(name), 20);
+    fs::create_dir(folder.path("sub")).unwrap();
+    fs::copy(folder.path("data.parquet"), folder.path("sub/data.parquet")).unwrap();
+    let cases = [
+        ("*.parquet", 40),
+        ("./d*", 40),
+        ("d[a-c]ta?.parquet", 20),
+        ("s?b/*", 20),
+    ];
+    for (pattern, expected) in cases {
+        assert_eq!(rows(pattern.as_ref()), expected, "{pattern}");
+    }
+    let run = folder.run(&[&VERIFY[..], &["**/data.parquet"]].concat());
+    assert!(errors(&run).contains("** is not supported"), "{run:?}");
 }
 
 /// A folder that is of no run is neither used nor removed.
@@ -141,9 +205,9 @@ fn another_table_of_keys_is_another_run() {
         "--out",
         "out",
     ];
-    fs::create_dir(folder.path("out")).unwrap();
+    fs::create_dir(folder.path("out.tmp")).unwrap();
     folder.run(&arguments);
-    fs::remove_dir(folder.path("out")).unwrap();
+    fs::remove_dir(folder.path("out.tmp")).unwrap();
     table("1");
     let run = folder.run(&arguments);
     assert_eq!(run.status.code(), Some(2), "{run:?}");
