@@ -1,4 +1,4 @@
-//! Many signatures: lists of bytes, and Arrow.
+//! Many signatures: byte strings, and Arrow.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use arrow_array::builder::BinaryViewBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BinaryViewArray, RecordBatch};
 use mldsa_arrow::batch_verify::{ThreadPool, Threads};
-use mldsa_arrow::{Column, ContextOf, Inputs, KeyOf, MessageOf, Options, Set, SetOf, Verdicts};
+use mldsa_arrow::{ContextOf, Inputs, KeyOf, MessageOf, Options, Set, SetOf, Verdicts};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3_arrow::PyRecordBatch;
 
+use crate::buffers::Column;
 use crate::errors::{bad, context};
 
 #[pyclass(frozen, module = "mldsa_batch")]
@@ -25,14 +25,14 @@ fn set_of<C>(set: Option<&str>) -> PyResult<SetOf<C>> {
 }
 
 /// Makes a column of values, each shorter than 4 GiB.
-fn column(name: &str, values: &[PyBackedBytes]) -> PyResult<BinaryViewArray> {
-    let too_long = |value: &PyBackedBytes| u32::try_from(value.len()).is_err();
+fn column(name: &str, values: &Column) -> PyResult<BinaryViewArray> {
+    let too_long = |value: &[u8]| u32::try_from(value.len()).is_err();
     if let Some(row) = values.iter().position(too_long) {
         let error = format!("row {row} of column \"{name}\" has 4 GiB or more");
         return Err(bad(error));
     }
     let mut builder = BinaryViewBuilder::with_capacity(values.len());
-    for value in values {
+    for value in values.iter() {
         builder.try_append_value(value).map_err(bad)?;
     }
     Ok(builder.finish())
@@ -74,9 +74,9 @@ impl Verifier {
     fn verify_many(
         &self,
         py: Python<'_>,
-        keys: Vec<PyBackedBytes>,
-        messages: Vec<PyBackedBytes>,
-        signatures: Vec<PyBackedBytes>,
+        keys: Column,
+        messages: Column,
+        signatures: Column,
         context: &[u8],
         set: Option<&str>,
     ) -> PyResult<Vec<Option<String>>> {
@@ -85,12 +85,12 @@ impl Verifier {
             let keys = column("keys", &keys)?;
             let messages = column("messages", &messages)?;
             let signatures = column("signatures", &signatures)?;
-            let message = Column::new("messages", &messages);
+            let message = mldsa_arrow::Column::new("messages", &messages);
             let inputs = Inputs {
                 set,
-                key: KeyOf::Column(Column::new("keys", &keys)),
+                key: KeyOf::Column(mldsa_arrow::Column::new("keys", &keys)),
                 message: MessageOf::Message(message, ContextOf::All(context)),
-                signature: Column::new("signatures", &signatures),
+                signature: mldsa_arrow::Column::new("signatures", &signatures),
             };
             self.0.verify(&inputs).map_err(bad)
         });

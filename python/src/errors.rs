@@ -2,7 +2,7 @@
 
 use core::fmt::Display;
 
-use mldsa_arrow::batch_verify::{PreHash, RejectReason};
+use mldsa_arrow::batch_verify::{PreHash, QuorumError, RejectReason};
 use mldsa_core::{Context, Mu, VerifyError};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -20,6 +20,12 @@ create_exception!(
     MlDsaError,
     "The signature is rejected; `reason` is the name of the reason."
 );
+create_exception!(
+    mldsa_batch,
+    NoQuorum,
+    MlDsaError,
+    "Votes are no quorum; `reason` is the name of the reason."
+);
 
 /// An exception with the text of an error.
 pub(crate) fn bad(error: impl Display) -> PyErr {
@@ -29,7 +35,22 @@ pub(crate) fn bad(error: impl Display) -> PyErr {
 /// The exception of a rejected signature.
 pub(crate) fn rejected(py: Python<'_>, error: VerifyError) -> PyErr {
     let reason = RejectReason::from(error).name();
-    let exception = InvalidSignature::new_err(reason);
+    with_reason(py, InvalidSignature::new_err(reason), reason)
+}
+
+/// The exception of votes that are no quorum.
+pub(crate) fn no_quorum(py: Python<'_>, error: QuorumError) -> PyErr {
+    let reason = match error {
+        QuorumError::UnknownMember { .. } => "unknown_member",
+        QuorumError::Duplicate { .. } => "duplicate",
+        QuorumError::ConflictingClaims { .. } => "conflicting_claims",
+        QuorumError::Rejected { reason, .. } => reason.name(),
+        _ => "insufficient",
+    };
+    with_reason(py, NoQuorum::new_err(error.to_string()), reason)
+}
+
+fn with_reason(py: Python<'_>, exception: PyErr, reason: &str) -> PyErr {
     match exception.value(py).setattr("reason", reason) {
         Ok(()) => exception,
         Err(error) => error,

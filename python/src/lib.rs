@@ -1,5 +1,6 @@
 //! The native module of the Python package `mldsa_batch`.
 
+mod buffers;
 mod columns;
 mod committee;
 mod errors;
@@ -31,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "InvalidSignature",
         py.get_type::<errors::InvalidSignature>(),
     )?;
+    module.add("NoQuorum", py.get_type::<errors::NoQuorum>())?;
     module.add_class::<public::PublicKey>()?;
     module.add_class::<public::MuBuilder>()?;
     module.add_class::<private::PrivateKey>()?;

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives.asymmetric import mldsa
 
-from mldsa_batch import Committee, MlDsaError, PrivateKey, Verifier
+from mldsa_batch import Committee, MlDsaError, NoQuorum, PrivateKey, Verifier
 
 CONTEXT = b"app/v1"
 
@@ -166,3 +166,60 @@ def test_committee():
     ]:
         with pytest.raises(MlDsaError):
             call()
+
+
+def test_quorums():
+    private = [PrivateKey.from_seed("ML-DSA-44", bytes([n]) * 32) for n in range(4)]
+    keys = [bytes(key.public_key()) for key in private]
+    votes = [key.sign(b"block", CONTEXT) for key in private]
+    committee = Committee(keys, CONTEXT, weights=[5, 1, 1, 1], threshold=(1, 2))
+    assert (committee.total_weight, committee.required_weight) == (8, 5)
+    assert Committee(keys).required_weight == 3
+    assert committee.verify_quorum(b"block", [0], [votes[0]], certificate=True) == 5
+    # A forged vote, a duplicate and a stranger do not count, and do not exclude the vote of a member.
+    assert committee.verify_quorum(b"block", [0, 1, 9, 1, 0], [votes[1], votes[1], votes[2], votes[1], votes[0]]) == 6
+    for indices, signatures, certificate, reason in [
+        ([1, 2, 3], votes[1:], False, "insufficient"),
+        ([1, 2, 3], votes[1:], True, "insufficient"),
+        ([0, 9], votes[:2], True, "unknown_member"),
+        ([0, 0], [votes[0]] * 2, True, "duplicate"),
+        ([0, 0], votes[:2], True, "conflicting_claims"),
+        ([0, 1], [votes[0]] * 2, True, "challenge_mismatch"),
+        ([], [], False, "insufficient"),
+    ]:
+        with pytest.raises(NoQuorum) as raised:
+            committee.verify_quorum(b"block", indices, signatures, certificate=certificate)
+        assert raised.value.reason == reason
+    for call in [
+        lambda: committee.verify_quorum(b"block", [0], []),
+        lambda: Committee(keys, weights=[1]),
+        lambda: Committee(keys, weights=[1, 1, 1, 0]),
+        lambda: Committee(keys, threshold=(0, 3)),
+        lambda: Committee(keys, threshold=(3, 3)),
+    ]:
+        with pytest.raises(MlDsaError):
+            call()
+
+
+def test_buffers():
+    key = PrivateKey.from_seed("ML-DSA-44", bytes(32))
+    public, messages = bytes(key.public_key()), [b"message %d" % n for n in range(8)]
+    signatures = [key.sign(message) for message in messages]
+    signatures[3] = signatures[4]
+    expected = [None] * 3 + ["challenge_mismatch"] + [None] * 4
+
+    def rows(values):
+        """One buffer, of which each row is a value."""
+        return memoryview(b"".join(values)).cast("B", (len(values), len(values[0])))
+
+    verifier, committee = Verifier(), Committee([bytearray(public)])
+    for form in [list, rows, lambda values: [memoryview(value) for value in values], lambda v: list(map(bytearray, v))]:
+        assert verifier.verify_many(form([public] * 8), form(messages), form(signatures)) == expected
+        assert committee.verify_many([0] * 8, form(messages), form(signatures)) == expected
+    # A view that is not contiguous.
+    padded = [memoryview(bytes(byte for byte in value for _ in range(2)))[::2] for value in signatures]
+    assert verifier.verify_many([public] * 8, messages, padded) == expected
+    assert verifier.verify_many([], [], memoryview(b"")[:0]) == []
+    for wrong in [memoryview(bytes(8)), b"12345678", "12345678", [1] * 8, 8]:
+        with pytest.raises((TypeError, MlDsaError)):
+            verifier.verify_many([public] * 8, messages, wrong)

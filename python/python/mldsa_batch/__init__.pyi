@@ -12,6 +12,16 @@ class InvalidSignature(MlDsaError):
     reason: str
     """A name in snake case, such as ``challenge_mismatch``."""
 
+class NoQuorum(MlDsaError):
+    """The votes are no quorum."""
+
+    reason: str
+    """``insufficient``, ``unknown_member``, ``duplicate``, ``conflicting_claims``, or a reason of a signature."""
+
+Bytes = bytes | bytearray | memoryview
+Column = Sequence[Bytes] | memoryview
+"""Objects with a buffer, numpy arrays too; or the rows of a two-dimensional buffer of bytes."""
+
 class ArrowArray(Protocol):
     """A record batch of any library, by the PyCapsule interface of Arrow."""
 
@@ -84,14 +94,33 @@ class PrivateKey:
     ) -> bytes: ...
 
 class Committee:
-    """Keys of one set that sign often under one context; they are expanded once."""
+    """Keys of one set that sign often under one context, with a weight each (1); they are expanded once.
 
-    def __init__(self, keys: Sequence[bytes], context: bytes = b"") -> None: ...
+    A quorum has more than the fraction ``threshold`` of the weight.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[bytes],
+        context: bytes = b"",
+        *,
+        weights: Sequence[int] | None = None,
+        threshold: tuple[int, int] = (2, 3),
+    ) -> None: ...
     def __len__(self) -> int: ...
-    def verify_many(
-        self, indices: Sequence[int], messages: Sequence[bytes], signatures: Sequence[bytes]
-    ) -> list[str | None]:
+    @property
+    def total_weight(self) -> int: ...
+    @property
+    def required_weight(self) -> int: ...
+    def verify_many(self, indices: Sequence[int], messages: Column, signatures: Column) -> list[str | None]:
         """Returns the reason of each rejected signature, and None for a valid one."""
+    def verify_quorum(
+        self, message: bytes, indices: Sequence[int], signatures: Column, *, certificate: bool = False
+    ) -> int:
+        """Returns the weight of valid votes for a message, as soon as it is enough, or raises NoQuorum.
+
+        Invalid votes, duplicates and unknown members do not count; in a certificate there is none of them.
+        """
 
 class Verifier:
     """Verifies many signatures, and keeps the keys that sign often expanded."""
@@ -99,9 +128,9 @@ class Verifier:
     def __init__(self, *, threads: int | None = None, key_cache_bytes: int = ...) -> None: ...
     def verify_many(
         self,
-        keys: Sequence[bytes],
-        messages: Sequence[bytes],
-        signatures: Sequence[bytes],
+        keys: Column,
+        messages: Column,
+        signatures: Column,
         context: bytes = b"",
         *,
         set: Set | None = None,
