@@ -67,5 +67,5 @@ pub(crate) fn mu(bytes: &[u8]) -> PyResult<Mu> {
 }
 
 pub(crate) fn hash(name: &str) -> PyResult<PreHash> {
-    PreHash::from_name(name).ok_or_else(|| bad(format!("there is no hash {name}")))
+    name.parse::<PreHash>().map_err(|_| bad(format!("there is no hash {name}")))
 }

@@ -37,7 +37,13 @@ where
     assert_eq!(pk.as_ref().as_ref(), inputs.keys[0].public, "{PEER} keygen");
     let keygen = {
         let inputs = Rc::clone(inputs);
-        move |i| mldsa_lowmem::SigningKey::<P>::keygen_into(&inputs.key(i).seed, &mut pk, sk.expose_mut())
+        move |i| {
+            mldsa_lowmem::SigningKey::<P>::keygen_into(
+                &inputs.key(i).seed,
+                &mut pk,
+                sk.expose_mut(),
+            )
+        }
     };
     let verify = |key: &Key, case: &Case| {
         let key = VerifyingKey::<P>::from_bytes(&key.public).expect("an encoding");

@@ -112,7 +112,7 @@ fn mu(fields: &Fields<'_>) -> Result<Mu, LineError> {
 }
 
 pub(crate) fn hash_from_name(name: &str) -> Result<PreHash, String> {
-    PreHash::from_name(name).ok_or_else(|| {
+    name.parse::<PreHash>().map_err(|_| {
         let names = PreHash::ALL.map(PreHash::name).join(", ");
         format!("unknown hash, none of {names}")
     })

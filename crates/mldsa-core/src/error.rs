@@ -74,6 +74,8 @@ errors! {
         DigestLength => "digest has the wrong length for its hash",
         /// The hash is weaker than the parameter set.
         WeakPreHash => "hash is weaker than the parameter set",
+        /// No hash has the name.
+        UnknownHash => "unknown hash",
     }
 }
 

@@ -5,8 +5,8 @@
 
 use mldsa_core::{
     AnySigningKey, AnyVerifyingKey, Backend, Context, KeyError, MessageError, MlDsa44, MlDsa65,
-    MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed, Randomness, SignError, Signature,
-    SigningKey, VerifyError, VerifyingKey, no_alloc::PreparedVerifyingKeyStorage,
+    MlDsa87, MuBuilder, ParameterSet, ParseError, PreHash, PreHashed, Randomness, SignError,
+    Signature, SigningKey, VerifyError, VerifyingKey, no_alloc::PreparedVerifyingKeyStorage,
     no_alloc::SignInto, no_alloc::SigningKeyStorage,
 };
 use rand_core::{TryCryptoRng, TryRng};
@@ -424,7 +424,6 @@ mod generic {
         assert_eq!(short.err(), Some(KeyError::Length));
 
         // As text.
-        use mldsa_core::ParseError;
         let text = public[0].to_string();
         assert_eq!(text.len(), 2 * P::PK_LEN);
         assert!(
@@ -460,6 +459,8 @@ mod generic {
 /// Keys whose set is found from their length, and conversions from and to arrays.
 #[test]
 fn keys_of_any_set_and_arrays() {
+    let length = Some(ParseError::Rejected(KeyError::Length));
+    assert_eq!("".parse::<AnyVerifyingKey>().err(), length);
     macro_rules! of {
         ($set:ident, $pk:literal, $sig:literal) => {{
             let key = SigningKey::<$set>::from_seed(&[7; 32]);
@@ -475,6 +476,12 @@ fn keys_of_any_set_and_arrays() {
                 AnyVerifyingKey::from_bytes(public.as_ref()),
                 Ok(public.clone())
             );
+            let text = public.to_string();
+            assert_eq!(text, key.verifying_key().to_string());
+            assert_eq!(text.to_uppercase().parse(), Ok(public.clone()));
+            assert_eq!(text[1..].parse::<AnyVerifyingKey>().err(), length);
+            let wrong = text.replacen(|_| true, "g", 1).parse::<AnyVerifyingKey>();
+            assert_eq!(wrong.err(), Some(ParseError::Digit));
             let verdict = public.verify_with_context(b"m", Context::EMPTY, &expected);
             assert_eq!(verdict, Ok(()));
             let rejected = public.verify_with_context(b"n", Context::EMPTY, &expected);

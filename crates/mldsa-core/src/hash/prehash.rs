@@ -71,12 +71,6 @@ pre_hashes! {
 }
 
 impl PreHash {
-    /// Returns the hash of that [`name`](Self::name).
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|hash| hash.name() == name)
-    }
-
     /// Returns whether the collision strength is at least that of the set, lambda bits:
     /// digests of at least 256, 384 and 512 bits for ML-DSA-44, 65 and 87, SHAKE128
     /// for ML-DSA-44 only.
@@ -89,6 +83,17 @@ impl PreHash {
 impl fmt::Display for PreHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl core::str::FromStr for PreHash {
+    type Err = MessageError;
+
+    /// From the [`name`](Self::name).
+    fn from_str(name: &str) -> Result<Self, MessageError> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|hash| hash.name() == name)
+            .ok_or(MessageError::UnknownHash)
     }
 }
 
@@ -167,9 +172,9 @@ mod tests {
     fn identifiers_are_distinct_and_in_order() {
         for (n, hash) in PreHash::ALL.into_iter().enumerate() {
             assert_eq!(usize::from(hash.oid()[10]), n + 1);
-            assert_eq!(PreHash::from_name(hash.name()), Some(hash));
+            assert_eq!(hash.name().parse(), Ok(hash));
         }
-        assert_eq!(PreHash::from_name("MD5"), None);
+        assert_eq!("MD5".parse::<PreHash>(), Err(MessageError::UnknownHash));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use core::fmt;
 
 #[cfg(feature = "alloc")]
 use crate::error::SignError;
-use crate::error::{KeyError, VerifyError};
+use crate::error::{KeyError, ParseError, VerifyError};
 #[cfg(feature = "alloc")]
 use crate::hash::transcript::Randomness;
 use crate::hash::transcript::{Context, Mu};
@@ -51,7 +51,7 @@ fn name_of<P: ParameterSet>(_: &VerifyingKey<P>) -> &'static str {
 /// public.verify_with_context(b"message", Context::EMPTY, &signature)?;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(
     clippy::large_enum_variant,
@@ -125,9 +125,33 @@ impl AsRef<[u8]> for AnyVerifyingKey {
     }
 }
 
+/// In hexadecimal, all of it.
+impl fmt::Display for AnyVerifyingKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        inside!(Self, self, key => fmt::Display::fmt(key, f))
+    }
+}
+
+impl core::str::FromStr for AnyVerifyingKey {
+    type Err = ParseError<KeyError>;
+
+    /// From hexadecimal digits, small or capital. The number of digits tells the set.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.len() / 2 {
+            #[cfg(feature = "ml-dsa-44")]
+            MlDsa44::PK_LEN => text.parse().map(Self::MlDsa44),
+            #[cfg(feature = "ml-dsa-65")]
+            MlDsa65::PK_LEN => text.parse().map(Self::MlDsa65),
+            #[cfg(feature = "ml-dsa-87")]
+            MlDsa87::PK_LEN => text.parse().map(Self::MlDsa87),
+            _ => Err(ParseError::Rejected(KeyError::Length)),
+        }
+    }
+}
+
 impl fmt::Debug for AnyVerifyingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        inside!(Self, self, key => key.fmt(f))
+        inside!(Self, self, key => fmt::Debug::fmt(key, f))
     }
 }
 
@@ -202,7 +226,7 @@ impl AnySigningKey {
 #[cfg(feature = "alloc")]
 impl fmt::Debug for AnySigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        inside!(Self, self, key => key.fmt(f))
+        inside!(Self, self, key => fmt::Debug::fmt(key, f))
     }
 }
 

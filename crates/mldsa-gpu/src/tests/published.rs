@@ -174,7 +174,7 @@ fn acvp_content<P: Opened>(key: &[u8], group: &Value, test: &Value) -> Content {
     }
     let hash = Hash::named(test.text("hashAlg"));
     let digest = hash.digest(&message);
-    let name = PreHash::from_name(hash.name).expect("a hash");
+    let name = hash.name.parse::<PreHash>().expect("a hash");
     let digest = PreHashed::<P>::new_allow_weak(name, &digest).expect("a digest");
     let context = Context::new(&context).expect("a context");
     Content::Mu(*digest.mu(key.tr(), context).as_bytes())

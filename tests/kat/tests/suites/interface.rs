@@ -90,7 +90,7 @@ fn pre_hashes<P: ParameterSet>() {
     );
     for (ours, hash) in PreHash::ALL.into_iter().zip(&HASHES) {
         assert_eq!((ours.oid(), ours.digest_len()), (&hash.oid, hash.len));
-        assert_eq!(PreHash::from_name(hash.name), Some(ours));
+        assert_eq!(hash.name.parse::<PreHash>().ok(), Some(ours));
         let accepted = PreHashed::<P>::new(ours, &[0; 64][..hash.len]).map(|_| ());
         let is_strong = strong.contains(&hash.name);
         assert_eq!(ours.is_strong_enough::<P>(), is_strong, "{}", hash.name);
@@ -119,7 +119,7 @@ fn pre_hashes<P: ParameterSet>() {
         "SHA2-512/25",
         "SHAKE128",
     ] {
-        assert_eq!(PreHash::from_name(name), None, "{name}");
+        assert_eq!(name.parse::<PreHash>().ok(), None, "{name}");
     }
 }
 

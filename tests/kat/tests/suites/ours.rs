@@ -196,7 +196,11 @@ fn prehashed<'a, P: ParameterSet>(
     hash: &Hash,
     digest: &'a [u8],
 ) -> Result<PreHashed<'a, P>, Reason> {
-    let hash = PreHash::from_name(hash.name).ok_or(Reason::Unsupported)?;
+    let hash = hash
+        .name
+        .parse::<PreHash>()
+        .ok()
+        .ok_or(Reason::Unsupported)?;
     PreHashed::new_allow_weak(hash, digest).map_err(|_| Reason::Digest)
 }
 

@@ -33,7 +33,11 @@ impl<P: ParameterSet> Verifier for Batch<P> {
         let (message, ctx) = match message {
             Message::Pure { ctx, msg } => (Ok(batch_verify::Message::Bytes(msg)), ctx),
             Message::PreHashed { ctx, hash, digest } => {
-                let hash = PreHash::from_name(hash.name).ok_or(Reason::Unsupported)?;
+                let hash = hash
+                    .name
+                    .parse::<PreHash>()
+                    .ok()
+                    .ok_or(Reason::Unsupported)?;
                 (Ok(batch_verify::Message::PreHashed { hash, digest }), ctx)
             }
             other => {
