@@ -92,20 +92,23 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mut output = Output::create(&args.out);
     let mut written = 0;
     for chunks in plans.chunks(threads) {
-        let sign = |start: usize| {
+        let sign = &|start: usize| {
             let rows = start..args.rows.min(start + CHUNK);
             let drawn = rows.map(|row| Drawn::new(args, row, digest("row", row)));
             chunk(&keys, &drawn.collect::<Vec<_>>())
         };
         let signed = thread::scope(|scope| {
-            let running: Vec<_> = chunks
-                .iter()
-                .map(|start| scope.spawn(|| sign(*start)))
-                .collect();
-            let results = running.into_iter();
-            results
-                .map(|one| one.join().map_err(|_| "a thread panicked"))
-                .collect::<Vec<_>>()
+            let start = |&start: &usize| {
+                let thread = thread::Builder::new().spawn_scoped(scope, move || sign(start));
+                thread.map_err(|_| start)
+            };
+            let running: Vec<_> = chunks.iter().map(start).collect();
+            let end = |one: Result<thread::ScopedJoinHandle<'_, _>, usize>| match one {
+                Ok(thread) => thread.join().map_err(|_| "a thread panicked"),
+                // Where the system refuses a thread, this one does its work.
+                Err(start) => Ok(sign(start)),
+            };
+            running.into_iter().map(end).collect::<Vec<_>>()
         });
         for batch in signed {
             let batch = batch??;
