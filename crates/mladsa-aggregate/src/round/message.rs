@@ -318,5 +318,12 @@ impl Equivocation {
         let second = Message::receive(reader.part()?, committee)?;
         reader.end()?;
         Self::new(&first, &second).ok_or(RoundError::NotConflicting)
+    /// The sender and the attempt that evidence names. Nothing is verified.
+    pub(crate) fn subject(bytes: &[u8]) -> Result<(MemberId, AttemptId), RoundError> {
+        let mut reader = Reader::new(bytes, EQUIVOCATION)?;
+        let first = Unverified::from_bytes(reader.part()?)?.0;
+        Ok((*first.id(), first.attempt_id()))
+    }
+
     }
 }

@@ -114,8 +114,8 @@ pub struct Session {
     // number of attempts in which each member was silent or late, and members that are provably faulty
     silent: BTreeMap<MemberId, u32>,
     faulty: BTreeSet<MemberId>,
-    // whether a fault of this attempt was proved: honest members may have followed different messages
-    is_disputed: bool,
+    // members of which a fault in this attempt was proved
+    disputed: BTreeSet<MemberId>,
     // number of attempts that have missed
     misses: usize,
     // when each member was last answered about each kind
@@ -155,7 +155,7 @@ impl Session {
             late: None,
             silent: BTreeMap::new(),
             faulty: BTreeSet::new(),
-            is_disputed: false,
+            disputed: BTreeSet::new(),
             misses: 0,
             answered: BTreeMap::new(),
             step: Step::Opening,

@@ -10,6 +10,8 @@ macro_rules! faults {
             /// Honest; loses its session at the first time and starts another one at the second, with
             /// its journal.
             Crash(u64, u64),
+            /// Signs two hashes of commitments in every attempt, also if it is no signer.
+            AlwaysTwoHashes,
             $($(#[$doc])+ $kind,)+
         }
 

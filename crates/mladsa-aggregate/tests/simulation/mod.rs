@@ -183,6 +183,19 @@ impl Simulation {
         }
     }
 
+    /// Two hashes of commitments for the present attempt of a member.
+    fn sign_two_hashes(&mut self, n: usize) {
+        let committee = Arc::clone(&self.group.committee);
+        let attempt = self.sessions[n].as_ref().map_or(0, Session::attempt);
+        let at = at(self.task.slot(), attempt);
+        let kind = MessageKind::CommitmentHash;
+        let hashes = [[1; 64], [2; 64]].map(|body| SessionEvent::Send {
+            to: Recipient::All,
+            message: hostile::bytes(&id(n), kind, at, &[0; 64], &body, &committee),
+        });
+        self.handle(n, hashes.into());
+    }
+
     fn handle(&mut self, from: usize, events: Vec<SessionEvent>) {
         for event in events {
             match event {
@@ -286,6 +299,7 @@ impl Simulation {
         }
         if let Some(session) = &mut self.sessions[n] {
             let events = session.tick(self.now, &mut self.group.journals[n]);
+            let is_next = self.now == 1 || self.started[n].0 != session.attempt();
             let (attempt, started) = &mut self.started[n];
             if *attempt != session.attempt() {
                 (*attempt, *started) = (session.attempt(), None);
@@ -295,6 +309,9 @@ impl Simulation {
                 *started = Some(self.now);
             }
             self.handle(n, events.unwrap());
+            if self.faults[n] == AlwaysTwoHashes && is_next {
+                self.sign_two_hashes(n);
+            }
         }
     }
 

@@ -60,6 +60,11 @@ impl Patterns {
         let loss = [0, 0, 10, 10, 20, 50][draw(6) as usize];
         let (repeated, forging) = (100 * draw(3), draw(4) == 0);
         let state = draw(1 << 40) | 1;
+        for fault in &mut faults {
+            if *fault == TwoHashes && draw(2) == 0 {
+                *fault = AlwaysTwoHashes;
+            }
+        }
         let text = format!("seed {seed}: {weights:?} {faults:?}, loss {loss}, forging {forging}");
         let group = Group {
             members: group.members.clone(),

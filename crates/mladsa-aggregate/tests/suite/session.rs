@@ -84,6 +84,18 @@ fn signer_that_opens_to_the_leader_only_is_attributed() {
 }
 
 /// 300 of the random patterns of the example `round_table`: receivers chosen for each message, loss,
+/// Evidence on a member that is no signer excuses nobody: with it a silent signer was never counted, and
+/// two of seven members stopped every decision.
+#[test]
+fn evidence_on_others_does_not_excuse_a_silent_signer() {
+    for silent in [Withholding, Grinding] {
+        let faults = with_faults(7, &[AlwaysTwoHashes, silent]);
+        let mut simulation = Simulation::new(&faults, 0);
+        let attempts = simulation.run();
+        assert!(attempts <= simulation.bound(), "{silent:?}: {attempts}");
+    }
+}
+
 /// repetition, reordering, forged messages, unequal weights. In the last two an honest member was left
 /// out: it was late because it lacked the opening of a faulty one, or it had seen a miss before the others.
 #[test]

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::{Recipient, Session, SessionEvent};
+use crate::committee::epoch::AttemptId;
 use crate::error::RoundError;
 use crate::journal::one_time::OneTimeKeyJournal;
 use crate::member_id::MemberId;
@@ -70,8 +71,13 @@ impl Session {
         if message.len() > MAX_MESSAGE_LEN {
             return;
         }
-        if let Ok(evidence) = Equivocation::from_bytes(message, &self.committee) {
-            return self.dispute(evidence, events);
+        if let Ok(named) = Equivocation::subject(message) {
+            if self.is_new_evidence(&named)
+                && let Ok(evidence) = Equivocation::from_bytes(message, &self.committee)
+            {
+                self.dispute(evidence, events);
+            }
+            return;
         }
         let Ok(message) = Unverified::from_bytes(message) else {
             return;
@@ -123,10 +129,15 @@ impl Session {
     }
 
     /// Reports new evidence, also to the other members.
+    /// Whether evidence against this member, in this attempt, would change anything.
+    fn is_new_evidence(&self, (id, attempt): &(MemberId, AttemptId)) -> bool {
+        let is_present = *attempt == self.attempt_id();
+        !self.faulty.contains(id) || is_present && !self.disputed.contains(id)
+    }
+
     fn dispute(&mut self, evidence: Equivocation, events: &mut Vec<SessionEvent>) {
-        let attempt = evidence.attempt_id();
-        if attempt.slot == self.task.slot() && attempt.number == self.attempt {
-            self.is_disputed = true;
+        if evidence.attempt_id() == self.attempt_id() {
+            self.disputed.insert(*evidence.id());
         }
         if self.faulty.insert(*evidence.id()) {
             events.push(SessionEvent::Send {

@@ -50,14 +50,27 @@ impl Session {
         self.leader_of(self.attempt)
     }
 
-    /// The announced signers whose openings this member lacks.
-    pub(super) fn lacking_openings(&self) -> Vec<MemberId> {
+    /// The signers of the attempt, once this member has their announcement.
+    pub(super) fn announced_signers(&self) -> Vec<MemberId> {
         let announced = self.leader().and_then(|leader| {
             let key = (self.attempt, MessageKind::Signers, leader);
             let message = self.inbox.get(&key)?;
             self.decode_signers(message.body())
         });
-        let mut announced = announced.unwrap_or_default();
+        announced.unwrap_or_default()
+    }
+
+    /// Whether a fault of the leader or of a signer was proved in this attempt: honest members may have
+    /// followed different messages.
+    pub(super) fn is_disputed(&self) -> bool {
+        let mut involved = self.announced_signers();
+        involved.extend(self.leader());
+        involved.iter().any(|id| self.disputed.contains(id))
+    }
+
+    /// The announced signers whose openings this member lacks.
+    pub(super) fn lacking_openings(&self) -> Vec<MemberId> {
+        let mut announced = self.announced_signers();
         announced.retain(|id| !self.keys.contains_key(id));
         announced
     }

@@ -54,7 +54,7 @@ impl Session {
     ) -> Result<(), RoundError> {
         self.has_begun = true;
         self.started = None;
-        self.is_disputed = false;
+        self.disputed.clear();
         self.late = None;
         self.step = Step::Opening;
         self.keys.clear();
@@ -131,7 +131,7 @@ impl Session {
         events: &mut Vec<SessionEvent>,
     ) {
         missing.retain(|id| id != self.member.id());
-        if !self.is_disputed {
+        if !self.is_disputed() {
             for id in self.causes(&missing) {
                 *self.silent.entry(id).or_default() += 1;
             }
@@ -199,7 +199,7 @@ impl Session {
 
     pub(super) fn invalid(&mut self, id: MemberId, events: &mut Vec<SessionEvent>) {
         self.faulty.insert(id);
-        self.is_disputed = true;
+        self.disputed.insert(id);
         events.push(SessionEvent::InvalidContribution(id));
     }
 

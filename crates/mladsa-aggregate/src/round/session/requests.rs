@@ -60,8 +60,8 @@ impl Session {
         let first = self.position() + 1 + (self.resends - 1) * per_interval;
         let turn = (first..first + per_interval).filter_map(|at| self.ids.get(at % self.ids.len()));
         let mut asked: Vec<MemberId> = turn.copied().collect();
-        if self.is_disputed {
-            // Honest members may follow different messages: the attempt cannot be saved.
+        if self.is_disputed() {
+            // The attempt cannot be saved.
             events.extend(
                 asked
                     .iter()
