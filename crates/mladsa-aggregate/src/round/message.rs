@@ -48,6 +48,14 @@ impl MessageKind {
         matches!(self, Self::CommitmentHash | Self::Signers)
     }
 
+    /// Whether messages of this kind answer a value: see [`Message::about`].
+    fn is_answer(self) -> bool {
+        matches!(
+            self,
+            Self::CommitmentHash | Self::Commitment | Self::Response
+        )
+    }
+
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Opening => 1,
@@ -210,7 +218,8 @@ impl Unverified {
         &self.0
     }
 
-    /// Verifies committee and signature.
+    /// Verifies committee and signature, and that a message that answers nothing names nothing: else
+    /// anyone could change an opening.
     pub(crate) fn verify(self, committee: &Committee) -> Result<Message, RoundError> {
         let content = &*self.0.0;
         if content.subject.committee != *committee.identity() {
@@ -220,9 +229,11 @@ impl Unverified {
             .key(&content.id)
             .ok_or(RoundError::UnknownMember)?;
         let signature = content.signature.as_ref();
-        let valid = signature.is_none_or(|signature| {
-            is_signed(key, b"F.msg", &content.digest(), signature.as_ref())
-        });
+        let valid = content.kind.is_answer() || content.about == [0; 64];
+        let valid = valid
+            && signature.is_none_or(|signature| {
+                is_signed(key, b"F.msg", &content.digest(), signature.as_ref())
+            });
         valid.then_some(self.0).ok_or(RoundError::InvalidMessage)
     }
 }
@@ -307,6 +318,13 @@ impl Equivocation {
         out
     }
 
+    /// The sender and the attempt that evidence names. Nothing is verified.
+    pub(crate) fn subject(bytes: &[u8]) -> Result<(MemberId, AttemptId), RoundError> {
+        let mut reader = Reader::new(bytes, EQUIVOCATION)?;
+        let first = Unverified::from_bytes(reader.part()?)?.0;
+        Ok((*first.id(), first.attempt_id()))
+    }
+
     /// Decodes evidence and verifies both signatures.
     ///
     /// # Errors
@@ -318,12 +336,5 @@ impl Equivocation {
         let second = Message::receive(reader.part()?, committee)?;
         reader.end()?;
         Self::new(&first, &second).ok_or(RoundError::NotConflicting)
-    /// The sender and the attempt that evidence names. Nothing is verified.
-    pub(crate) fn subject(bytes: &[u8]) -> Result<(MemberId, AttemptId), RoundError> {
-        let mut reader = Reader::new(bytes, EQUIVOCATION)?;
-        let first = Unverified::from_bytes(reader.part()?)?.0;
-        Ok((*first.id(), first.attempt_id()))
-    }
-
     }
 }

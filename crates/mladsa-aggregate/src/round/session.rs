@@ -83,8 +83,9 @@ pub enum SessionEvent {
 /// the second), and m the number of attempts that miss. Then every honest member has the certificate
 /// at the end of the (d + s + 1 + m)-th attempt that an honest member leads. With equal weights this
 /// is attempt 2 d + s + 1 + m at the latest; compare
-/// [`Epoch::attempts_for`](crate::Epoch::attempts_for). After a crash, a new session for the same
-/// task continues, because the journal admits no other messages. Safety depends on none of this.
+/// [`Epoch::attempts_for`](crate::Epoch::attempts_for). An epoch has at most 64 attempts: 32 faulty
+/// members can end them all. After a crash, a new session for the same task continues, because the
+/// journal admits no other messages. Safety depends on none of this.
 pub struct Session {
     member: Arc<Member>,
     committee: Arc<Committee>,
@@ -98,8 +99,8 @@ pub struct Session {
     // start of the timeout of the attempt
     started: Option<u64>,
     resend_at: u64,
-    // number of requests in all, and in the present step
-    resends: usize,
+    // number of members that were asked in turn, and of requests in the present step
+    turns: usize,
     waits: usize,
     // first message of each member and kind, of this attempt and the next ones
     inbox: BTreeMap<(u8, MessageKind, MemberId), Message>,
@@ -118,8 +119,9 @@ pub struct Session {
     disputed: BTreeSet<MemberId>,
     // number of attempts that have missed
     misses: usize,
-    // when each member was last answered about each kind
+    // when each member was last answered about each kind, and the bytes of its answers in this attempt
     answered: BTreeMap<(MemberId, MessageKind), u64>,
+    answer_lens: BTreeMap<MemberId, usize>,
     step: Step,
     // the encoded certificate
     outcome: Option<Vec<u8>>,
@@ -146,7 +148,7 @@ impl Session {
             has_begun: false,
             started: None,
             resend_at: 0,
-            resends: 0,
+            turns: 0,
             waits: 0,
             inbox: BTreeMap::new(),
             heard: BTreeMap::new(),
@@ -158,6 +160,7 @@ impl Session {
             disputed: BTreeSet::new(),
             misses: 0,
             answered: BTreeMap::new(),
+            answer_lens: BTreeMap::new(),
             step: Step::Opening,
             outcome: None,
         }
@@ -265,6 +268,8 @@ impl Session {
                     .verify(self.committee.view(), &self.task)
                     .is_ok() =>
             {
+                // Responses in the inbox are not verified.
+                self.inbox.clear();
                 self.complete(certificate, events);
             }
             Ok(_) => events.push(SessionEvent::InvalidCertificate),

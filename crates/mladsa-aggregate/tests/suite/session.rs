@@ -1,5 +1,6 @@
 //! Sessions over a simulated network with faulty members, and single sessions.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mladsa_aggregate::errors::{CommitteeError, JournalError, RoundError};
@@ -83,7 +84,6 @@ fn signer_that_opens_to_the_leader_only_is_attributed() {
     }
 }
 
-/// 300 of the random patterns of the example `round_table`: receivers chosen for each message, loss,
 /// Evidence on a member that is no signer excuses nobody: with it a silent signer was never counted, and
 /// two of seven members stopped every decision.
 #[test]
@@ -96,6 +96,7 @@ fn evidence_on_others_does_not_excuse_a_silent_signer() {
     }
 }
 
+/// 300 of the random patterns of the example `round_table`: receivers chosen for each message, loss,
 /// repetition, reordering, forged messages, unequal weights. In the last two an honest member was left
 /// out: it was late because it lacked the opening of a faulty one, or it had seen a miss before the others.
 #[test]
@@ -180,6 +181,120 @@ fn foreign_messages_are_ignored() {
         let events = session.receive(&id(from), &message, 9_999, journal);
         assert_eq!(events.unwrap().len(), answers);
     }
+}
+
+/// With the fewest ticks every other member is asked in an attempt: each interval was rounded up to a
+/// tick, and a fifth of 80 members was not asked.
+#[test]
+fn every_member_is_asked_in_an_attempt_of_64_ticks() {
+    let mut group = group(&[1; 80], 1);
+    let task = SigningTask::decision(0, b"payload");
+    let (member, committee) = (&group.members[0], &group.committee);
+    let mut session = Session::new(Arc::clone(member), Arc::clone(committee), task, 6400);
+    let mut asked = BTreeSet::new();
+    for tick in 0..64 {
+        for event in session.tick(tick * 100, &mut group.journals[0]).unwrap() {
+            if let SessionEvent::Send { to, message } = event
+                && let Recipient::Member(id) = to
+                && message[8] == 6
+            {
+                asked.insert(id);
+            }
+        }
+    }
+    assert_eq!(asked.len(), 79);
+}
+
+/// A request costs its sender 140 bytes. All messages, or the certificate, were sent as answers 48 times
+/// in a timeout, for ever.
+#[test]
+fn answers_to_a_member_are_bounded_in_bytes() {
+    let mut simulation = Simulation::honest(4);
+    let committee = Arc::clone(&simulation.group.committee);
+    let kind = MessageKind::Request;
+    let request = hostile::bytes(&id(1), kind, at(0, 0), &[0; 64], b"\x01\x1e", &committee);
+    let mut session = simulation.session(0);
+    session.tick(1, &mut simulation.group.journals[0]).unwrap();
+    for n in [1, 2, 3] {
+        let opening = simulation.group.open(n, at(0, 0)).to_bytes();
+        let journal = &mut simulation.group.journals[0];
+        session.receive(&id(n), &opening, 1, journal).unwrap();
+    }
+    simulation.run();
+    let completed = simulation.sessions[0].take().unwrap();
+    // Four times the messages of an attempt, and what comes once in a timeout.
+    let bound = 4 * 4 * 24_576 + 2 * 40_000;
+    for mut session in [session, completed] {
+        let mut bytes = 0;
+        for now in 0..TIMEOUT {
+            let journal = &mut simulation.group.journals[0];
+            let events = session.receive(&id(1), &request, 10_000 + now, journal);
+            for event in events.unwrap() {
+                if let SessionEvent::Send { message, .. } = event {
+                    bytes += message.len();
+                }
+            }
+        }
+        assert!((bound / 2..=bound).contains(&bytes), "{bytes} bytes");
+    }
+}
+
+/// A member that completed by a certificate sent what it had of the responses in its place, also forged
+/// ones; one that lacked some sent the others.
+#[test]
+fn responses_replace_the_certificate_only_if_all_are_valid() {
+    let mut simulation = Simulation::new(&[Honest, Honest, Honest, Silent], 0);
+    simulation.run();
+    let certificate = simulation.completed[0].take().unwrap().to_bytes();
+    let committee = Arc::clone(&simulation.group.committee);
+    let attempt = Certificate::from_bytes(&certificate).unwrap();
+    let attempt = attempt.aggregate().attempt_id();
+    let message = |from, kind, body: &[u8]| {
+        hostile::bytes(&id(from), kind, attempt, &[0; 64], body, &committee)
+    };
+    let mut other = Session::new(
+        Arc::clone(&simulation.group.members[1]),
+        Arc::clone(&committee),
+        simulation.task.clone(),
+        TIMEOUT,
+    );
+    let forged = message(2, MessageKind::Response, &[0; 2688]);
+    let journal = &mut simulation.group.journals[1];
+    other.receive(&id(3), &forged, 1, journal).unwrap();
+    other.receive(&id(0), &certificate, 1, journal).unwrap();
+    let own = simulation.sessions[0].take().unwrap();
+    // The response of member 2, then those of members 2 and 3.
+    for (mut session, set) in [(other, 0x14), (own, 0x1c)] {
+        let request = message(3, MessageKind::Request, &[5, set]);
+        let events = session.receive(&id(3), &request, 9_999, journal).unwrap();
+        let to = Recipient::Member(id(3));
+        let message = certificate.clone();
+        assert_eq!(events, [SessionEvent::Send { to, message }]);
+    }
+}
+
+/// Another member changed the field of an opening that nothing authenticates: its sender got no answer any
+/// more.
+#[test]
+fn changed_copy_of_an_opening_does_not_silence_its_sender() {
+    let mut simulation = Simulation::honest(4);
+    simulation.tick(0);
+    let opening = simulation.group.open(1, at(0, 0));
+    let committee = &simulation.group.committee;
+    let kind = MessageKind::Opening;
+    let changed = hostile::bytes(&id(1), kind, at(0, 0), &[1; 64], opening.body(), committee);
+    let session = simulation.sessions[0].as_mut().unwrap();
+    let mut receive = |from, message: &[u8]| {
+        let journal = &mut simulation.group.journals[0];
+        session.receive(&id(from), message, 1, journal).unwrap()
+    };
+    receive(2, &changed);
+    receive(1, &opening.to_bytes());
+    let events = receive(1, &opening.to_bytes());
+    let [SessionEvent::Send { to, .. }] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(*to, Recipient::Member(id(1)));
 }
 
 /// Members that are alone use up no keys. Of members that open their keys and then do nothing all

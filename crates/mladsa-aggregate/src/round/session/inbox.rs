@@ -11,8 +11,9 @@ use crate::member_id::MemberId;
 use crate::round::message::{Equivocation, Message, MessageKind, Unverified};
 
 /// Longer messages are ignored, unless they are certificates. The largest opening has 6,788
-/// bytes; the framing of a message, its signature and evidence have less than 15,000.
-const MAX_MESSAGE_LEN: usize = 24_576;
+/// bytes; the framing of a message, its signature and evidence have less than 15,000. The four messages of
+/// a member in an attempt have less together.
+pub(super) const MAX_MESSAGE_LEN: usize = 24_576;
 
 /// Number of attempts after the present one whose messages are kept.
 const LOOKAHEAD: u8 = 1;
@@ -128,13 +129,13 @@ impl Session {
         }
     }
 
-    /// Reports new evidence, also to the other members.
     /// Whether evidence against this member, in this attempt, would change anything.
     fn is_new_evidence(&self, (id, attempt): &(MemberId, AttemptId)) -> bool {
         let is_present = *attempt == self.attempt_id();
         !self.faulty.contains(id) || is_present && !self.disputed.contains(id)
     }
 
+    /// Reports new evidence, also to the other members.
     fn dispute(&mut self, evidence: Equivocation, events: &mut Vec<SessionEvent>) {
         if evidence.attempt_id() == self.attempt_id() {
             self.disputed.insert(*evidence.id());

@@ -55,6 +55,7 @@ impl Session {
         self.has_begun = true;
         self.started = None;
         self.disputed.clear();
+        self.answer_lens.clear();
         self.late = None;
         self.step = Step::Opening;
         self.keys.clear();
@@ -194,6 +195,7 @@ impl Session {
         self.inbox
             .retain(|(attempt, kind, _), _| (*attempt, *kind) == (present, MessageKind::Response));
         self.answered.clear();
+        self.answer_lens.clear();
         events.push(SessionEvent::Completed(Box::new(certificate)));
     }
 

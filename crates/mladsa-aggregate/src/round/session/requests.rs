@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::slice;
 
+use super::inbox::MAX_MESSAGE_LEN;
 use super::progress::Step;
 use super::{Recipient, Session, SessionEvent};
 use crate::error::RoundError;
@@ -37,8 +38,10 @@ impl Session {
         now: u64,
         events: &mut Vec<SessionEvent>,
     ) -> Result<(), RoundError> {
-        self.resend_at = now.saturating_add(self.interval());
-        self.resends += 1;
+        // Several intervals can pass between two ticks.
+        let interval = self.interval();
+        let late = now.saturating_sub(self.resend_at);
+        self.resend_at = now.saturating_add(interval - late % interval);
         self.waits += 1;
         let own = *self.member.id();
         if let Some(opening) = self.inbox.get(&(self.attempt, MessageKind::Opening, own)) {
@@ -56,9 +59,14 @@ impl Session {
             _ => (awaited, missing.clone()),
         };
         let request = self.request(kind, &lacking)?;
-        let per_interval = self.ids.len().div_ceil(self.intervals());
-        let first = self.position() + 1 + (self.resends - 1) * per_interval;
-        let turn = (first..first + per_interval).filter_map(|at| self.ids.get(at % self.ids.len()));
+        // All in four fifths of the intervals: a step waits longer at first.
+        let n = self.ids.len();
+        let per_interval = (n + n / 4).div_ceil(self.intervals());
+        let passed = usize::try_from(late / interval).map_or(n, |passed| passed.min(n)) + 1;
+        let number = n.min(passed * per_interval);
+        let first = self.position() + 1 + self.turns;
+        self.turns = (self.turns + number) % n;
+        let turn = (first..first + number).filter_map(|at| self.ids.get(at % n));
         let mut asked: Vec<MemberId> = turn.copied().collect();
         if self.is_disputed() {
             // The attempt cannot be saved.
@@ -113,12 +121,17 @@ impl Session {
             .message(MessageKind::Request, &subject, &[0; 64], body)
     }
 
-    /// Whether a member has not been answered about this kind in this interval.
+    /// Whether a member has not been answered about this kind in this interval, or, if its answers have
+    /// the length of four times all messages of an attempt, in a timeout.
     fn may_answer(&mut self, id: &MemberId, kind: MessageKind, now: u64) -> bool {
-        let interval = self.interval();
+        let most = 4 * MAX_MESSAGE_LEN * self.ids.len();
+        let pause = match self.answer_lens.get(id) {
+            Some(len) if *len >= most => self.timeout,
+            _ => self.interval() / 2,
+        };
         let key = (*id, kind);
         match self.answered.get(&key) {
-            Some(last) if now < last.saturating_add(interval / 2) => false,
+            Some(last) if now < last.saturating_add(pause) => false,
             _ => {
                 self.answered.insert(key, now);
                 true
@@ -133,8 +146,16 @@ impl Session {
             && self.may_answer(id, MessageKind::Opening, now)
             && let Some(opening) = self.inbox.get(&key)
         {
-            events.push(to(*id, opening));
+            let opening = opening.to_bytes();
+            self.reply(id, opening, events);
         }
+    }
+
+    /// Sends an answer, and counts its bytes.
+    fn reply(&mut self, id: &MemberId, message: Vec<u8>, events: &mut Vec<SessionEvent>) {
+        *self.answer_lens.entry(*id).or_default() += message.len();
+        let to = Recipient::Member(*id);
+        events.push(SessionEvent::Send { to, message });
     }
 
     /// Answers a request: with the certificate, with the opening of a later attempt, or with the
@@ -166,24 +187,25 @@ impl Session {
             Some((MessageKind::from_code(*code)?, set))
         });
         if let Some(outcome) = &self.outcome {
-            // The responses are shorter than the certificate. They are sent once: a member to which they
-            // are of no use asks again.
+            // The responses are shorter than the certificate. They are sent once, if they are all that were
+            // asked for: a member to which they are of no use asks again.
+            let outcome = outcome.clone();
             let responses = match &decoded {
                 Some((MessageKind::Response, set)) if attempt.number == self.attempt => {
-                    self.known(attempt.number, MessageKind::Response, set)
+                    let known = self.known(attempt.number, MessageKind::Response, set);
+                    let is_all = known.len() == set.positions(self.ids.len()).count();
+                    known.into_iter().filter(|_| is_all).collect()
                 }
                 _ => Vec::new(),
             };
             let key = (*from, MessageKind::Response);
             if !responses.is_empty() && !self.answered.contains_key(&key) {
                 self.answered.insert(key, now);
-                events.extend(responses.iter().map(|response| to(*from, response)));
-            } else {
-                let message = outcome.clone();
-                let to = Recipient::Member(*from);
-                if self.may_answer(from, MessageKind::Request, now) {
-                    events.push(SessionEvent::Send { to, message });
+                for response in responses {
+                    self.reply(from, response.to_bytes(), events);
                 }
+            } else if self.may_answer(from, MessageKind::Request, now) {
+                self.reply(from, outcome, events);
             }
             return;
         }
@@ -195,7 +217,9 @@ impl Session {
         };
         let answers = self.known(attempt.number, kind, &set);
         if !answers.is_empty() && self.may_answer(from, kind, now) {
-            events.extend(answers.iter().map(|answer| to(*from, answer)));
+            for answer in answers {
+                self.reply(from, answer.to_bytes(), events);
+            }
         }
     }
 
