@@ -178,3 +178,46 @@ impl Session {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+
+    use mldsa_core::Randomness;
+
+    use super::*;
+    use crate::committee::epoch::Epoch;
+    use crate::committee::full::Committee;
+    use crate::committee::member::Member;
+    use crate::keys::seed::MasterSeed;
+    use crate::round::task::SigningTask;
+
+    /// Evidence is verified at most once for each member and attempt, however often it comes.
+    #[test]
+    fn repeated_evidence_is_not_new() {
+        let epoch = Epoch::new(b"", 1, 1, 2).unwrap();
+        let id = MemberId::new(b"a").unwrap();
+        let member = Member::new(id, MasterSeed::from_bytes(&[1; 32]), &epoch).unwrap();
+        let registration = member.register(Randomness::Deterministic).unwrap();
+        let committee = Committee::new(&epoch, [(registration, 1)], 1).unwrap();
+        let task = SigningTask::decision(0, b"");
+        let mut session = Session::new(Arc::new(member), committee, task, 64);
+        let mut journal = OneTimeKeyJournal::in_memory(session.member.seed()).unwrap();
+        for (number, is_new) in [(1, [true, false]), (0, [true, false]), (1, [false, false])] {
+            let attempt = AttemptId { slot: 0, number };
+            let subject = session.committee.subject(attempt);
+            let hash = |body: [u8; 64]| {
+                let kind = MessageKind::CommitmentHash;
+                session.member.message(kind, &subject, &[0; 64], body)
+            };
+            let (first, second) = (hash([1; 64]).unwrap(), hash([2; 64]).unwrap());
+            let evidence = Equivocation::new(&first, &second).unwrap().to_bytes();
+            for is_new in is_new {
+                let named = Equivocation::subject(&evidence).unwrap();
+                assert_eq!(named, (id, attempt));
+                assert_eq!(session.is_new_evidence(&named), is_new);
+                session.receive(&id, &evidence, 1, &mut journal).unwrap();
+            }
+        }
+    }
+}
