@@ -43,34 +43,35 @@ impl<P: ParameterSet> Committee<P> {
     /// `(message, signature)`.
     ///
     /// `slot` decodes the part of a message in which an honest member signs once, such as height,
-    /// round and step; `None` if the message is of another kind. The answer is `Ok(None)` if the
-    /// messages are equal (hedged signatures of one message differ) or not for one slot: votes for
-    /// two heights are no equivocation.
+    /// round and step; `None` if the message is of another kind.
     ///
     /// # Errors
-    /// The reason why a signature is rejected.
+    /// `None` if the messages are equal (hedged signatures of one message differ) or not for one
+    /// slot: votes for two heights are no equivocation. Otherwise the reason why a signature is
+    /// rejected.
     pub fn equivocation<S: AsRef<[u8]>>(
         &self,
         member: MemberId,
         slot: impl Fn(&[u8]) -> Option<S>,
         first: (&[u8], &[u8]),
         second: (&[u8], &[u8]),
-    ) -> Result<Option<Equivocation>, RejectReason> {
+    ) -> Result<Equivocation, Option<RejectReason>> {
         if first.0 == second.0 {
-            return Ok(None);
+            return Err(None);
         }
         let slot = match (slot(first.0), slot(second.0)) {
             (Some(one), Some(other)) if one.as_ref() == other.as_ref() => one.as_ref().to_vec(),
-            _ => return Ok(None),
+            _ => return Err(None),
         };
         for (message, signature) in [first, second] {
-            self.verify(&Vote::new(member, message, signature))?;
+            self.verify(&Vote::new(member, message, signature))
+                .map_err(Some)?;
         }
         let owned = |(message, signature): (&[u8], &[u8])| (message.to_vec(), signature.to_vec());
-        Ok(Some(Equivocation {
+        Ok(Equivocation {
             member,
             slot,
             votes: [owned(first), owned(second)],
-        }))
+        })
     }
 }

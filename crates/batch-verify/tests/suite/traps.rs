@@ -255,7 +255,7 @@ fn unverified_conflicts_are_no_evidence() {
         (BLOCK, &signatures[0]),
         (b"another block", &forged),
     );
-    assert_eq!(accused, Err(RejectReason::ChallengeMismatch));
+    assert_eq!(accused, Err(Some(RejectReason::ChallengeMismatch)));
 }
 
 /// Thousands of answers are dropped, in any order: a flag each, and none is verified.
