@@ -190,7 +190,7 @@ impl<P: ParameterSet> VerificationService<P> {
         });
         let mut state = shared.lock();
         entry.generation = state.accept();
-        let admitted = state.admit(entry, |state, entry| state.push(bytes, entry));
+        let admitted = state.admit(entry, |_| true, |state, entry| state.push(bytes, entry));
         drop(state);
         match admitted {
             Ok(evicted) => {

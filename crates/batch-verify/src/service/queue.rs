@@ -118,11 +118,14 @@ impl<T> FairQueue<T> {
         Push::Queued(evicted)
     }
 
-    /// Puts an item back that was taken, before the others of its peer, beyond any bound.
-    pub(super) fn put_back(&mut self, peer: Peer, bytes: usize, item: T) {
+    /// Puts an item back that was taken, before or behind the others of its peer, beyond any bound.
+    pub(super) fn put_back(&mut self, peer: Peer, bytes: usize, item: T, is_first: bool) {
         let queue = self.queue(peer);
         let queued = queue.bytes;
-        queue.items.push_front((bytes, item));
+        match is_first {
+            true => queue.items.push_front((bytes, item)),
+            false => queue.items.push_back((bytes, item)),
+        }
         self.items += 1;
         self.resize(peer, queued, queued + bytes);
     }
@@ -342,7 +345,7 @@ mod tests {
         }
     }
 
-    /// An item that is put back is the next of its peer, after the turns of the others.
+    /// An item that is put back first is the next of its peer, after the turns of the others.
     #[test]
     fn an_item_that_is_put_back_is_served_after_the_others() {
         let mut queue = FairQueue::new(100);
@@ -353,9 +356,12 @@ mod tests {
             ));
         }
         assert_eq!(queue.pop(|_| false), Some(10));
-        queue.put_back(Some(1), 1, 10);
-        let order: Vec<_> = (0..3).filter_map(|_| queue.pop(|_| false)).collect();
-        assert_eq!(order, [20, 10, 11]);
+        queue.put_back(Some(1), 1, 10, true);
+        let order: Vec<_> = (0..2).filter_map(|_| queue.pop(|_| false)).collect();
+        assert_eq!(order, [20, 10]);
+        queue.put_back(Some(1), 1, 10, false);
+        let order: Vec<_> = (0..2).filter_map(|_| queue.pop(|_| false)).collect();
+        assert_eq!(order, [11, 10]);
     }
 
     /// A queue with room for one item takes it from a suspected peer too.

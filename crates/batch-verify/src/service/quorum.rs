@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mldsa_core::ParameterSet;
 
-use super::queued_quorum::QueuedQuorum;
+use super::queued_quorum::{OpenCount, QueuedQuorum};
 use super::state::{BATCH_MESSAGE_BYTES, ServiceState};
 use super::stats::Origin;
 use super::sync::AtomicBool;
@@ -106,25 +106,24 @@ impl<P: ParameterSet> VerificationService<P> {
             committee: committee.clone(),
             message,
             votes,
-            count,
             source,
             bytes,
             cancelled: Arc::clone(&cancelled),
-            reply,
+            open: Some(OpenCount { count, reply }),
             generation: 0,
         });
         let mut state = shared.lock();
         quorum.generation = state.accept();
-        let admitted = state.admit(quorum, ServiceState::push_quorum);
+        let admitted = state.admit(quorum, |quorum| quorum.is_open(), ServiceState::push_quorum);
         drop(state);
         match admitted {
             Ok(evicted) => {
-                shared.abandon_quorums(evicted);
+                shared.end_quorums(evicted);
                 shared.notify();
                 Ok(pending.with_flag(cancelled))
             }
             Err((error, quorum)) => {
-                shared.abandon_quorums([quorum]);
+                shared.end_quorums([quorum]);
                 Err(error)
             }
         }
@@ -139,43 +138,48 @@ struct Slice {
 }
 
 impl<P: ParameterSet> Shared<P> {
-    /// Verifies a slice of a quorum, or frees a piece of one that has ended, and puts the rest back
-    /// into the queue.
+    /// Verifies a slice of a quorum, and answers it if its count ends. Frees a piece of one that has
+    /// ended. Puts the rest back into the queue.
     pub(super) fn run_quorum(&self, mut quorum: Box<QueuedQuorum<P>>) {
         let is_cancelled = quorum.cancelled.load(Ordering::Relaxed);
-        if !is_cancelled && !quorum.count.wanted().is_empty() && !self.count_slice(&mut quorum) {
-            return self.abandon_quorums([quorum]);
+        if let Some(mut open) = quorum.open.take() {
+            let is_counted = !is_cancelled && self.count_slice(&quorum, &mut open.count);
+            if is_counted && !open.count.wanted().is_empty() {
+                quorum.open = Some(open);
+                return self.put_back(quorum);
+            }
+            if is_cancelled {
+                self.lock().stats.cancelled += 1;
+            }
+            let OpenCount { count, reply } = open;
+            self.end_quorum(&quorum, || match is_counted {
+                true => drop(reply.send(count.answer())),
+                false => drop(reply),
+            });
         }
-        let is_counted = quorum.count.wanted().is_empty();
-        if is_cancelled || is_counted {
-            let kept = quorum.votes.len().saturating_sub(PIECE);
-            quorum.votes.truncate(kept);
+        let kept = quorum.votes.len().saturating_sub(PIECE);
+        quorum.votes.truncate(kept);
+        if kept > 0 {
+            self.put_back(quorum);
         }
+    }
+
+    /// Puts a quorum back into the queue: one that has ended behind the others of its peer, so that
+    /// they do not wait for its memory. After shutdown it ends here.
+    fn put_back(&self, quorum: Box<QueuedQuorum<P>>) {
         let mut state = self.lock();
-        if !quorum.votes.is_empty() && !state.closed {
-            let Source { peer, .. } = quorum.source;
-            state.quorums.put_back(peer, quorum.bytes, quorum);
-            return;
+        if state.closed {
+            drop(state);
+            return self.end_quorums([quorum]);
         }
-        state.stats.cancelled += u64::from(is_cancelled);
-        drop(state);
-        if is_cancelled || !is_counted {
-            return self.abandon_quorums([quorum]);
-        }
-        let QueuedQuorum {
-            bytes, generation, ..
-        } = *quorum;
-        let Source { peer, .. } = quorum.source;
-        self.limit(peer, |limiter, peer| limiter.release(peer, bytes));
-        // A waker is the caller's code.
-        catch(|| drop(quorum.reply.send(quorum.count.answer())));
-        self.complete(vec![generation]);
+        let (peer, bytes, is_first) = (quorum.source.peer, quorum.bytes, quorum.is_open());
+        state.quorums.put_back(peer, bytes, quorum, is_first);
     }
 
     /// Verifies the next slice of a quorum and counts its verdicts. Returns whether it did: a panic
     /// leaves the quorum without an answer.
-    fn count_slice(&self, quorum: &mut QueuedQuorum<P>) -> bool {
-        let Some(slice) = catch(|| self.slice(quorum)) else {
+    fn count_slice(&self, quorum: &QueuedQuorum<P>, count: &mut Count) -> bool {
+        let Some(slice) = catch(|| self.slice(quorum, count)) else {
             return false;
         };
         let Source { peer, .. } = quorum.source;
@@ -190,7 +194,7 @@ impl<P: ParameterSet> Shared<P> {
         }
         let verdicts = slice.verified.iter().map(|(_, at)| slice.verdicts[*at]);
         self.count_verified(Origin::of(quorum.source), verdicts.clone());
-        quorum.count.take(&slice.verdicts);
+        count.take(&slice.verdicts);
         let mut state = self.lock();
         verdicts.for_each(|verdict| state.on_verdict(peer, verdict.is_ok()));
         true
@@ -198,13 +202,13 @@ impl<P: ParameterSet> Shared<P> {
 
     /// Verifies the next votes of a quorum that are not cached: as many as fill the lanes, or
     /// as their messages allow.
-    fn slice(&self, quorum: &QueuedQuorum<P>) -> Slice {
+    fn slice(&self, quorum: &QueuedQuorum<P>, count: &Count) -> Slice {
         #[cfg(feature = "tracing")]
         let _span = tracing::debug_span!("quorum", votes = quorum.votes.len()).entered();
         let committees = core::slice::from_ref(&quorum.committee);
         let most = (BATCH_MESSAGE_BYTES / quorum.message.len().max(1)).clamp(1, LANES);
         let (mut verdicts, mut fresh) = (Vec::new(), Vec::new());
-        for &vote in quorum.count.wanted().iter().take(self.batch) {
+        for &vote in count.wanted().iter().take(self.batch) {
             let is_cached = self
                 .cache
                 .get(committees, &quorum.vote(vote), quorum.source);
@@ -218,7 +222,7 @@ impl<P: ParameterSet> Shared<P> {
         }
         let request = RunOptions {
             alone: true,
-            ..quorum.count.mode().into()
+            ..count.mode().into()
         };
         let report = self.scheduler.report(request, &fresh, |(vote, _)| {
             Resolved::vote(committees, &quorum.vote(*vote), false)
@@ -234,18 +238,24 @@ impl<P: ParameterSet> Shared<P> {
         }
     }
 
-    /// Answers quorums with `Abandoned`.
-    pub(super) fn abandon_quorums(&self, quorums: impl IntoIterator<Item = Box<QueuedQuorum<P>>>) {
-        let abandon = |quorum: Box<QueuedQuorum<P>>| {
-            let (bytes, generation) = (quorum.bytes, quorum.generation);
-            self.limit(quorum.source.peer, |limiter, peer| {
-                limiter.release(peer, bytes);
-            });
-            // The sender is dropped. A waker is the caller's code.
-            catch(|| drop(quorum));
-            generation
-        };
-        let generations: Vec<u64> = quorums.into_iter().map(abandon).collect();
-        self.complete(generations);
+    /// Frees quorums, and answers those that are open with `Abandoned`.
+    pub(super) fn end_quorums(&self, quorums: impl IntoIterator<Item = Box<QueuedQuorum<P>>>) {
+        for mut quorum in quorums {
+            if let Some(open) = quorum.open.take() {
+                // The sender is dropped.
+                self.end_quorum(&quorum, || drop(open));
+            }
+        }
+    }
+
+    /// Ends an open quorum by its answer, with its place in the budget and in drains.
+    fn end_quorum(&self, quorum: &QueuedQuorum<P>, answer: impl FnOnce()) {
+        let bytes = quorum.bytes;
+        self.limit(quorum.source.peer, |limiter, peer| {
+            limiter.release(peer, bytes);
+        });
+        // A waker is the caller's code.
+        catch(answer);
+        self.complete(vec![quorum.generation]);
     }
 }

@@ -114,13 +114,14 @@ impl<P: ParameterSet> ServiceState<P> {
         Some(quorum)
     }
 
-    /// Queues work by `push`, and counts what is refused or evicted for it.
+    /// Queues work by `push`, and counts what is refused or evicted for it and waits for an answer.
     ///
     /// # Errors
     /// The reason for which it is not queued, and the work itself.
     pub(super) fn admit<T>(
         &mut self,
         work: T,
+        is_open: impl Fn(&T) -> bool,
         push: impl FnOnce(&mut Self, T) -> Push<T>,
     ) -> Result<Vec<T>, (ServiceError, T)> {
         let admitted = match self.open() {
@@ -131,7 +132,10 @@ impl<P: ParameterSet> ServiceState<P> {
             },
         };
         match &admitted {
-            Ok(evicted) => (evicted.iter()).for_each(|_| self.stats.count(ServiceError::Evicted)),
+            Ok(evicted) => {
+                let open = evicted.iter().filter(|work| is_open(work));
+                open.for_each(|_| self.stats.count(ServiceError::Evicted));
+            }
             Err((error, _)) => self.stats.count(*error),
         }
         admitted

@@ -80,7 +80,7 @@ pub struct ServiceStats {
     pub longest_queued_time: Duration,
     /// Votes in the queue.
     pub queued_votes: usize,
-    /// Quorums in the queue, without those of which a worker verifies a slice.
+    /// Quorums in the queue, with those that are being freed, without those that a worker has.
     pub queued_quorums: usize,
     /// Bytes of both.
     pub queued_bytes: usize,

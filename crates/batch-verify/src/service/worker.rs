@@ -229,13 +229,14 @@ impl<P: ParameterSet> Shared<P> {
             entries.extend(queue.take_all());
         }
         let quorums = state.quorums.take_all();
-        for _ in 0..entries.len() + quorums.len() {
+        let open = quorums.iter().filter(|quorum| quorum.is_open()).count();
+        for _ in 0..entries.len() + open {
             state.stats.count(error);
         }
         drop(state);
         self.work.notify_all();
         self.answer(entries.into_iter().map(|entry| (entry, Err(error))));
-        self.abandon_quorums(quorums);
+        self.end_quorums(quorums);
     }
 
     /// Verifies a batch and answers its votes.

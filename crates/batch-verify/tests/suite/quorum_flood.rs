@@ -3,7 +3,7 @@
 use core::future::Future;
 use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering};
-use core::task::{Context, Waker};
+use core::task::{Context, Poll, Waker};
 use std::sync::{Arc, Mutex, mpsc};
 
 use batch_verify::{MemberId, QuorumError, QuorumRule, RateLimiter, RejectReason, ServiceError};
@@ -114,7 +114,7 @@ fn quorums_displace_no_other_peers() {
 #[test]
 fn suspects_leave_room_for_quorums() {
     let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
-    let gate = Gate(enter, Mutex::new(released));
+    let gate = Gate(enter, Mutex::new(released), Arc::default());
     let (service, worker) = held(|builder| builder.queue_bytes(80 << 10).rate_limiter(gate));
     let submit = |peer, message: &'static [u8], signed: &[u8]| {
         let votes = (0..MEMBERS).map(|n| (member(n), sign(&KEYS[n], signed).into()));
@@ -218,7 +218,7 @@ fn small_quorums_do_not_wait_for_large_ones() {
 #[test]
 fn forgeries_before_a_certificate_are_no_recommendation() {
     let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
-    let gate = Gate(enter, Mutex::new(released));
+    let gate = Gate(enter, Mutex::new(released), Arc::default());
     let (service, worker) = held(|builder| builder.queue_bytes(66_000).rate_limiter(gate));
     let known: Vec<(MemberId, Box<[u8]>)> = (0..MEMBERS)
         .map(|n| (member(n), sign(&KEYS[n], b"b").into()))
@@ -282,51 +282,122 @@ fn a_running_quorum_ends_within_a_slice() {
     }
 }
 
-/// The memory of a large quorum is freed in pieces, between which votes are verified: of one that
-/// is cancelled, and of one whose answer is known before its end.
+/// Forgeries of which the first two decide: each is the only vote of its member.
+fn decided(count: usize) -> Vec<(MemberId, Box<[u8]>)> {
+    let members = [4, 5].into_iter().chain((0..).map(|n| n % 4));
+    let votes = forged(count).into_iter().zip(members);
+    votes.map(|((_, vote), n)| (member(n), vote)).collect()
+}
+
+/// A quorum is answered when its count ends, with its place in the budget. Its memory is freed
+/// in pieces, between which votes are verified.
 #[test]
-fn large_quorums_are_freed_in_pieces() {
+fn answered_quorums_are_freed_in_pieces() {
     for is_cancelled in [true, false] {
-        let left = Left::default();
-        let (service, worker) =
-            held(|builder| builder.batch(8).cache_bytes(0).rate_limiter(left.clone()));
-        let votes = match is_cancelled {
-            true => forged(200),
-            // The first vote of two members is their only one.
-            false => {
-                let members = [4, 5].into_iter().chain((0..198).map(|n| n % 4));
-                let votes = forged(200).into_iter().zip(members);
-                votes.map(|((_, vote), n)| (member(n), vote)).collect()
-            }
-        };
+        let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
+        let gate = Gate(enter, Mutex::new(released), Arc::default());
+        let left = Arc::clone(&gate.2);
+        let (service, worker) = held(|builder| builder.batch(1).cache_bytes(0).rate_limiter(gate));
         let rule = QuorumRule::AnyValid;
-        let quorum = service.submit_quorum(from_peer(1), &COMMITTEE, *b"b", votes, rule);
-        let quorum = quorum.unwrap();
-        let votes: Vec<_> = VOTES[..16]
+        let quorum = service.submit_quorum(from_peer(1), &COMMITTEE, *b"b", decided(200), rule);
+        let mut quorum = (!is_cancelled).then_some(quorum.unwrap());
+        let votes: Vec<_> = VOTES[..4]
             .iter()
-            .map(|vote| service.submit(from_peer(2), &vote.as_vote()).unwrap())
+            .map(|vote| service.submit(from_peer(GATE), &vote.as_vote()).unwrap())
             .collect();
-        let answer = (!is_cancelled).then_some(quorum);
-        worker.start();
+        let worker = worker.start();
+        // 136, 72 and 8 votes are left.
+        for queued in [1, 1, 1, 0] {
+            entered.recv().unwrap();
+            if let Some(quorum) = &mut quorum.take() {
+                let answer = Pin::new(quorum).poll(&mut Context::from_waker(Waker::noop()));
+                let insufficient = |answer| matches!(answer, Err(QuorumError::Insufficient { .. }));
+                assert!(matches!(answer, Poll::Ready(answer) if insufficient(answer)));
+            }
+            assert_eq!(left.lock().unwrap()[0], 1);
+            assert_eq!(service.stats().queued_quorums, queued, "{is_cancelled}");
+            release.send(()).unwrap();
+        }
         service.drain().wait();
-        assert_eq!(*left.0.lock().unwrap(), [&[2; 16][..], &[1]].concat());
-        assert!(answer.is_none_or(|answer| answer.wait().is_err()));
-        drop(votes);
+        assert_eq!(service.stats().cancelled, u64::from(is_cancelled));
+        drop((votes, service));
+        worker.join().unwrap();
     }
 }
 
-/// The peers of work in the order in which it leaves the queue.
-#[derive(Clone, Default)]
-struct Left(Arc<Mutex<Vec<u64>>>);
-
-impl RateLimiter for Left {
-    fn try_acquire(&self, _: u64, _: usize) -> bool {
-        true
+/// Whatever happens to the memory of an answered quorum changes no answer and no counter.
+#[test]
+fn answered_quorums_are_not_lost() {
+    for is_shut_down in [false, true] {
+        let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
+        let gate = Gate(enter, Mutex::new(released), Arc::default());
+        let left = Arc::clone(&gate.2);
+        let (service, worker) =
+            held(|builder| builder.batch(1).queue_bytes(600_000).rate_limiter(gate));
+        let submit = |peer, votes| {
+            let rule = QuorumRule::AnyValid;
+            service.submit_quorum(from_peer(peer), &COMMITTEE, *b"b", votes, rule)
+        };
+        let quorum = submit(1, decided(200)).unwrap();
+        let vote = service.submit(from_peer(GATE), &VOTES[0].as_vote());
+        let worker = worker.start();
+        entered.recv().unwrap();
+        let other = match is_shut_down {
+            true => {
+                service.shutdown();
+                None
+            }
+            false => Some(submit(2, decided(100)).unwrap()),
+        };
+        let stats = service.stats();
+        assert_eq!(stats.queued_quorums, usize::from(!is_shut_down));
+        assert_eq!((stats.evicted, stats.shutting_down), (0, 0));
+        drop(release);
+        for quorum in [Some(quorum), other].into_iter().flatten() {
+            let answer = quorum.wait();
+            assert!(matches!(answer, Err(QuorumError::Insufficient { .. })));
+        }
+        assert_eq!(vote.unwrap().wait(), Ok(()));
+        drop(service);
+        worker.join().unwrap();
+        // Each place in the budget was given back once.
+        let mut left = left.lock().unwrap().clone();
+        left.sort_unstable();
+        let expected: &[u64] = match is_shut_down {
+            true => &[1, GATE],
+            false => &[1, 2, GATE],
+        };
+        assert_eq!(left, expected);
     }
+}
 
-    fn release(&self, peer: u64, _: usize) {
-        self.0.lock().unwrap().push(peer);
-    }
+/// A peer's next quorum waits for one piece of each that has ended.
+#[test]
+fn the_memory_of_quorums_delays_no_quorum() {
+    let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
+    let gate = Gate(enter, Mutex::new(released), Arc::default());
+    let (service, worker) = held(|builder| builder.batch(1).rate_limiter(gate));
+    let submit = |votes| {
+        let rule = QuorumRule::AnyValid;
+        let quorum = service.submit_quorum(own(), &COMMITTEE, *b"b", votes, rule);
+        quorum.unwrap()
+    };
+    (0..3).for_each(|_| drop(submit(decided(200))));
+    let mut last = submit(decided(8));
+    let votes: Vec<_> = VOTES[..4]
+        .iter()
+        .map(|vote| service.submit(from_peer(GATE), &vote.as_vote()).unwrap())
+        .collect();
+    let worker = worker.start();
+    let answers = [(); 4].map(|()| {
+        entered.recv().unwrap();
+        let answer = Pin::new(&mut last).poll(&mut Context::from_waker(Waker::noop()));
+        release.send(()).unwrap();
+        answer.is_ready()
+    });
+    assert_eq!(answers, [false, false, false, true]);
+    drop((votes, service));
+    worker.join().unwrap();
 }
 
 /// Keeps a worker in the first verdict until the sender is dropped.
@@ -377,7 +448,12 @@ impl RateLimiter for Budget {
 /// The peer whose verdicts keep a worker.
 const GATE: u64 = 1000;
 
-struct Gate(mpsc::Sender<()>, Mutex<mpsc::Receiver<()>>);
+/// Has the peers of work in the order in which it leaves the queue.
+struct Gate(
+    mpsc::Sender<()>,
+    Mutex<mpsc::Receiver<()>>,
+    Arc<Mutex<Vec<u64>>>,
+);
 
 impl RateLimiter for Gate {
     fn try_acquire(&self, _: u64, _: usize) -> bool {
@@ -387,7 +463,12 @@ impl RateLimiter for Gate {
     fn on_verdict(&self, peer: u64, _: Result<(), RejectReason>) {
         if peer == GATE {
             self.0.send(()).unwrap();
-            self.1.lock().unwrap().recv().unwrap();
+            // The test has let go of it if there is no sender.
+            let _ = self.1.lock().unwrap().recv();
         }
+    }
+
+    fn release(&self, peer: u64, _: usize) {
+        self.2.lock().unwrap().push(peer);
     }
 }
