@@ -143,7 +143,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
     }
 }
 
-/// ItemBytes of an item; equal for duplicates only.
+/// Content of an item; equal for duplicates only.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct ItemBytes<'a> {
     key: &'a [u8],

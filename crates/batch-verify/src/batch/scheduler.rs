@@ -277,11 +277,11 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
                 indices.push(index);
             }
         }
-        let mut valid = vec![false; jobs.len()];
         // Some items of the plan may be for the CPU only.
         if jobs.len() < least {
             return;
         }
+        let mut valid = vec![false; jobs.len()];
         let Some(Ok(())) = catch(|| accelerator.verify(&jobs, &mut valid)) else {
             return;
         };
