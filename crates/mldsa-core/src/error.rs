@@ -77,6 +77,16 @@ errors! {
         /// No hash has the name.
         UnknownHash => "unknown hash",
     }
+
+    /// The part of [`self_test`](crate::self_test()) that failed.
+    SelfTestError {
+        /// A key differs from the known answer.
+        KeyGeneration => "self-test of key generation failed",
+        /// A signature differs from the known answer.
+        Signing => "self-test of signing failed",
+        /// A good signature was rejected or a damaged one accepted.
+        Verification => "self-test of verification failed",
+    }
 }
 
 /// Reason why text is not a key or a signature.

@@ -83,7 +83,7 @@ mod traits;
 pub mod internals;
 
 pub use crate::backend::Backend;
-pub use crate::error::{KeyError, MessageError, ParseError, SignError, VerifyError};
+pub use crate::error::{KeyError, MessageError, ParseError, SelfTestError, SignError, VerifyError};
 #[cfg(feature = "pem")]
 pub use crate::formats::pem::PemError;
 #[cfg(feature = "pkcs8")]

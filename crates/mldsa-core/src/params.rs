@@ -125,11 +125,29 @@ pub trait ParameterSet: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'stat
     const C_TILDE_LEN: usize = Self::PARAMS.c_tilde_len;
 
     /// `[u8; PK_LEN]`.
-    type PublicKeyBytes: Array<u8> + AsRef<[u8]> + AsMut<[u8]> + Clone + Eq + Debug;
+    type PublicKeyBytes: Array<u8>
+        + AsRef<[u8]>
+        + AsMut<[u8]>
+        + for<'a> TryFrom<&'a [u8]>
+        + Clone
+        + Eq
+        + Debug;
     /// `[u8; SK_LEN]`.
-    type SecretKeyBytes: Array<u8> + AsRef<[u8]> + AsMut<[u8]> + Clone + Eq + Debug;
+    type SecretKeyBytes: Array<u8>
+        + AsRef<[u8]>
+        + AsMut<[u8]>
+        + for<'a> TryFrom<&'a [u8]>
+        + Clone
+        + Eq
+        + Debug;
     /// `[u8; SIG_LEN]`.
-    type SignatureBytes: Array<u8> + AsRef<[u8]> + AsMut<[u8]> + Clone + Eq + Debug;
+    type SignatureBytes: Array<u8>
+        + AsRef<[u8]>
+        + AsMut<[u8]>
+        + for<'a> TryFrom<&'a [u8]>
+        + Clone
+        + Eq
+        + Debug;
     /// `[T; K]`.
     #[doc(hidden)]
     type Rows<T: Element>: Array<T>;

@@ -1,6 +1,7 @@
 //! A known-answer test for start-up.
 
 use crate::backend::Backend;
+use crate::error::SelfTestError;
 use crate::hash::transcript::{Context, MuBuilder, tr};
 use crate::hash::xof::Shake256;
 use crate::keys::VerifyingKey;
@@ -16,9 +17,9 @@ use crate::scheme::sign::sign_expanded_in;
 /// signature is rejected. For the start of a program, before keys are loaded.
 ///
 /// # Errors
-/// The name of the first operation that failed: the CPU, the memory or the build is not to
-/// be trusted.
-pub fn self_test() -> Result<(), &'static str> {
+/// [`SelfTestError`] names the first operation that failed: the CPU, the memory
+/// or the build is not to be trusted.
+pub fn self_test() -> Result<(), SelfTestError> {
     for backend in Backend::available() {
         let _ = backend; // a build without any parameter set
         #[cfg(feature = "ml-dsa-44")]
@@ -37,9 +38,7 @@ struct Answer {
     signature: [u8; 32],
 }
 
-const SIGNING: &str = "self-test of signing failed";
-
-fn test<P: ParameterSet>(backend: Backend, answer: &Answer) -> Result<(), &'static str> {
+fn test<P: ParameterSet>(backend: Backend, answer: &Answer) -> Result<(), SelfTestError> {
     let xi = core::array::from_fn(|n| n as u8);
     let mut pk = P::PublicKeyBytes::zeroed();
     let mut sk = Secret::<P::SecretKeyBytes>::zeroed();
@@ -51,7 +50,7 @@ fn test<P: ParameterSet>(backend: Backend, answer: &Answer) -> Result<(), &'stat
         &mut digest,
     );
     if digest != answer.keys {
-        return Err("self-test of key generation failed");
+        return Err(SelfTestError::KeyGeneration);
     }
 
     const CONTEXT: Context<'_> = match Context::new(b"self-test") {
@@ -82,11 +81,11 @@ fn test<P: ParameterSet>(backend: Backend, answer: &Answer) -> Result<(), &'stat
         &mut |_| {},
         entries,
     )
-    .map_err(|_| SIGNING)?;
+    .map_err(|_| SelfTestError::Signing)?;
     Shake256::digest(backend.permutation(), &[signature.as_ref()], &mut digest);
     if digest != answer.signature {
         signature.wipe();
-        return Err(SIGNING);
+        return Err(SelfTestError::Signing);
     }
 
     let verify = |signature: &P::SignatureBytes| {
@@ -98,7 +97,7 @@ fn test<P: ParameterSet>(backend: Backend, answer: &Answer) -> Result<(), &'stat
     if valid && !verify(&signature) {
         Ok(())
     } else {
-        Err("self-test of verification failed")
+        Err(SelfTestError::Verification)
     }
 }
 
@@ -193,10 +192,7 @@ mod tests {
         let other = [1; 32];
         let run = |keys, signature| test::<MlDsa44>(Backend::PORTABLE, &Answer { keys, signature });
         assert_eq!(run(keys, signature), Ok(()));
-        assert_eq!(
-            run(other, signature),
-            Err("self-test of key generation failed")
-        );
-        assert_eq!(run(keys, other), Err(SIGNING));
+        assert_eq!(run(other, signature), Err(SelfTestError::KeyGeneration));
+        assert_eq!(run(keys, other), Err(SelfTestError::Signing));
     }
 }

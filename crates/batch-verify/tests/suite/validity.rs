@@ -97,9 +97,7 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
                 .unwrap()
                 .with_backend(backend);
             let good_prepared = good_key.prepare();
-            let encoded =
-                <P::PublicKeyBytes as mldsa_core::internals::Array<u8>>::from_slice(&input.pk)
-                    .unwrap();
+            let encoded = P::PublicKeyBytes::try_from(&input.pk).ok().unwrap();
             for form in 0..3 {
                 for place in [0, 3, 8] {
                     let mut results = [Ok(()); 9];
@@ -119,7 +117,7 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
                                     Verification::prepared(key, message, signature)
                                 }
                                 1 => Verification::unprepared(&key, message, signature),
-                                _ => Verification::encoded(backend, encoded, message, signature),
+                                _ => Verification::encoded(backend, &encoded, message, signature),
                             }
                         },
                         &mut results,

@@ -145,14 +145,11 @@ fn public_row(
     row(&declassify(t1, "t1 is the public key"), t0.expose());
 }
 
-/// Unpacks rows of s1 or s2 and transforms them. Returns whether every
-/// coefficient was in range, for keys of which that is not known; |out| < 11q.
-pub(crate) fn unpack_ntt(backend: Backend, p: &Params, packed: &[u8], out: &mut [NttPoly]) -> bool {
-    let mut in_range = true;
+/// Unpacks rows of s1 or s2 and transforms them; |out| < 11q.
+pub(crate) fn unpack_ntt(backend: Backend, p: &Params, packed: &[u8], out: &mut [NttPoly]) {
     for (packed, s_hat) in packed.chunks_exact(p.eta_poly_len()).zip(out) {
-        in_range &= (backend.kernels().unpack_eta_ntt)(p.eta, packed, s_hat);
+        (backend.kernels().unpack_eta_ntt)(p.eta, packed, s_hat);
     }
-    in_range
 }
 
 /// Makes the checks that algorithm 25 leaves to its caller: s1 and s2 in
