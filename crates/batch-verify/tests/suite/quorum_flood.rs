@@ -297,13 +297,16 @@ fn answered_quorums_are_freed_in_pieces() {
         let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
         let gate = Gate(enter, Mutex::new(released), Arc::default());
         let left = Arc::clone(&gate.2);
-        let (service, worker) = held(|builder| builder.batch(1).cache_bytes(0).rate_limiter(gate));
+        let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0).rate_limiter(gate));
         let rule = QuorumRule::AnyValid;
         let quorum = service.submit_quorum(from_peer(1), &COMMITTEE, *b"b", decided(200), rule);
         let mut quorum = (!is_cancelled).then_some(quorum.unwrap());
-        let votes: Vec<_> = VOTES[..4]
-            .iter()
-            .map(|vote| service.submit(from_peer(GATE), &vote.as_vote()).unwrap())
+        let votes: Vec<_> = (0..32)
+            .map(|n| {
+                service
+                    .submit(from_peer(GATE), &VOTES[n % 8].as_vote())
+                    .unwrap()
+            })
             .collect();
         let worker = worker.start();
         // 136, 72 and 8 votes are left.
@@ -311,12 +314,18 @@ fn answered_quorums_are_freed_in_pieces() {
             entered.recv().unwrap();
             if let Some(quorum) = &mut quorum.take() {
                 let answer = Pin::new(quorum).poll(&mut Context::from_waker(Waker::noop()));
-                let insufficient = |answer| matches!(answer, Err(QuorumError::Insufficient { .. }));
-                assert!(matches!(answer, Poll::Ready(answer) if insufficient(answer)));
+                let Poll::Ready(Err(QuorumError::Insufficient { .. })) = answer else {
+                    panic!("{answer:?}");
+                };
             }
             assert_eq!(left.lock().unwrap()[0], 1);
             assert_eq!(service.stats().queued_quorums, queued, "{is_cancelled}");
             release.send(()).unwrap();
+            // The others of the batch.
+            (1..8).for_each(|_| {
+                entered.recv().unwrap();
+                release.send(()).unwrap();
+            });
         }
         service.drain().wait();
         assert_eq!(service.stats().cancelled, u64::from(is_cancelled));
@@ -333,7 +342,7 @@ fn answered_quorums_are_not_lost() {
         let gate = Gate(enter, Mutex::new(released), Arc::default());
         let left = Arc::clone(&gate.2);
         let (service, worker) =
-            held(|builder| builder.batch(1).queue_bytes(600_000).rate_limiter(gate));
+            held(|builder| builder.batch(8).queue_bytes(600_000).rate_limiter(gate));
         let submit = |peer, votes| {
             let rule = QuorumRule::AnyValid;
             service.submit_quorum(from_peer(peer), &COMMITTEE, *b"b", votes, rule)
@@ -376,7 +385,7 @@ fn answered_quorums_are_not_lost() {
 fn the_memory_of_quorums_delays_no_quorum() {
     let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
     let gate = Gate(enter, Mutex::new(released), Arc::default());
-    let (service, worker) = held(|builder| builder.batch(1).rate_limiter(gate));
+    let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0).rate_limiter(gate));
     let submit = |votes| {
         let rule = QuorumRule::AnyValid;
         let quorum = service.submit_quorum(own(), &COMMITTEE, *b"b", votes, rule);
@@ -384,15 +393,23 @@ fn the_memory_of_quorums_delays_no_quorum() {
     };
     (0..3).for_each(|_| drop(submit(decided(200))));
     let mut last = submit(decided(8));
-    let votes: Vec<_> = VOTES[..4]
-        .iter()
-        .map(|vote| service.submit(from_peer(GATE), &vote.as_vote()).unwrap())
+    let votes: Vec<_> = (0..32)
+        .map(|n| {
+            service
+                .submit(from_peer(GATE), &VOTES[n % 8].as_vote())
+                .unwrap()
+        })
         .collect();
     let worker = worker.start();
     let answers = [(); 4].map(|()| {
         entered.recv().unwrap();
         let answer = Pin::new(&mut last).poll(&mut Context::from_waker(Waker::noop()));
         release.send(()).unwrap();
+        // The others of the batch.
+        (1..8).for_each(|_| {
+            entered.recv().unwrap();
+            release.send(()).unwrap();
+        });
         answer.is_ready()
     });
     assert_eq!(answers, [false, false, false, true]);
