@@ -1,7 +1,7 @@
 //! Rates and latencies of a device beside the CPU of the same machine, for its `README.md`.
 //!
 //! `cargo run --release -p mldsa-gpu --example rates -- [cuda | opencl | cpu] [ITEMS] [BATCHES] [MS]`:
-//! ITEMS signatures in a batch (16,384), BATCHES at a time (16), MS milliseconds (500) for each
+//! ITEMS signatures in a batch (8,192), BATCHES at a time (32), MS milliseconds (500) for each
 //! figure. Prints lines of fields separated by tabs: set, keys, who, items, p50 and p99 in
 //! microseconds, millions of signatures a second. Both copies and all checks are included.
 

@@ -98,6 +98,7 @@ fn fill<P: ParameterSet>(
         .signatures_mut()
         .zip(jobs.iter().map(|job| job.signature))
         .collect();
+    let threads = places.len().div_ceil(COPIED).min(8);
     let rest = Mutex::new(places.chunks_mut(COPIED));
     let copy = || {
         loop {
@@ -110,7 +111,7 @@ fn fill<P: ParameterSet>(
         }
     };
     thread::scope(|scope| {
-        for _ in 1..(jobs.len().div_ceil(COPIED)).min(8) {
+        for _ in 1..threads {
             // This thread does what a thread that does not start leaves undone.
             let _ = thread::Builder::new().spawn_scoped(scope, copy);
         }

@@ -100,19 +100,19 @@ impl<P: ParameterSet> Batch<P> {
         self.names.as_ref().map(|names| names.table)
     }
 
-    /// Number of items.
+    /// Returns the number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items
     }
 
-    /// Whether there is no item.
+    /// Returns whether there is no item.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items == 0
     }
 
-    /// Most items, [`batch_items`](crate::GpuOptions::batch_items).
+    /// Returns the most items, [`batch_items`](crate::GpuOptions::batch_items).
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.loan.shared.options.batch_items
@@ -179,8 +179,8 @@ impl<P: ParameterSet> Batch<P> {
         Ok(place)
     }
 
-    /// The signatures of the items that have a place, in order, so that several threads can write
-    /// them. There is none in a child made by `fork`.
+    /// Returns the signatures of the items that have a place, in order, so that several threads can
+    /// write them. There is none in a child made by `fork`.
     pub fn signatures_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [u8]> {
         let (start, stride) = (self.loan.block.bound, self.stride);
         let slots = match self.loan.shared.is_forked() {
@@ -319,11 +319,8 @@ impl<P: ParameterSet> Batch<P> {
             let Some((index, probe)) = probes.all.iter().enumerate().filter(wanted).nth(nth) else {
                 continue;
             };
-            let key = match (self.table(), shared.probe_keys.get()) {
-                (None, _) => Key::from(&probes.key),
-                (Some(Table::Prepared), Some(&[id, _])) => id.into(),
-                (Some(Table::Encoded), Some(&[_, id])) => id.into(),
-                (Some(_), None) => continue,
+            let Some(key) = shared.probe_key(self.table()) else {
+                continue;
             };
             let signed = Signed::Message(context, &probe.message);
             let Ok(last) = self.add(key, signed, Owner::Planted(index as u32), 0) else {

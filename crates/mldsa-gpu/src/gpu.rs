@@ -11,7 +11,7 @@ use std::{process, thread};
 use batch_verify::{BatchVerifier, Item};
 use mldsa_core::{Context, ParameterSet, VerifyingKey};
 
-use crate::batch::{Batch, Key, Signed};
+use crate::batch::{Batch, Signed};
 use crate::cuda::Cuda;
 use crate::driver::Device;
 use crate::error::GpuError;
@@ -22,7 +22,7 @@ use crate::opencl::{Kind, OpenCl};
 use crate::options::{Choice, GpuOptions};
 use crate::probe::{CONTEXT, Probe};
 use crate::registry::{KeyId, KeyMemory, Registry, Table};
-use crate::state::{Counts, Shared, trust};
+use crate::state::{Counts, Shared, check_name};
 use crate::watch::Watch;
 use crate::worker::{self, Command, KEYS, Opener};
 
@@ -115,7 +115,7 @@ impl<P: ParameterSet> Gpu<P> {
             // The thread panicked.
             Err(RecvTimeoutError::Disconnected) => return Err(GpuError::Threads),
         };
-        let lied = trust(&ready.device)?;
+        let was_wrong = check_name(&ready.device)?;
         let watch = Arc::new(Watch::default());
         let checker = watch.clone();
         let shared = Arc::new(Shared {
@@ -134,7 +134,7 @@ impl<P: ParameterSet> Gpu<P> {
             probe_keys: OnceLock::new(),
             members: Mutex::default(),
             fault: OnceLock::new(),
-            lied,
+            was_wrong,
             process: process::id(),
             counts: Mutex::default(),
             threshold: AtomicUsize::new(options.threshold.unwrap_or(usize::MAX)),
@@ -157,26 +157,26 @@ impl<P: ParameterSet> Gpu<P> {
         }
     }
 
-    /// Names of the device and of its driver.
+    /// Returns the names of the device and of its driver.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.shared.device
     }
 
-    /// Reason why the device is not used any more. The CPU verifies then.
+    /// Returns the reason why the device is not used any more. The CPU verifies then.
     #[must_use]
     pub fn fault(&self) -> Option<&GpuError> {
         self.shared.fault()
     }
 
-    /// Counters since the device was opened, with those of its self-test.
+    /// Returns the counters since the device was opened, with those of its self-test.
     #[must_use]
     pub fn counts(&self) -> Counts {
         *lock(&self.shared.counts)
     }
 
-    /// Number of items of a prepared batch from which the device is faster than all threads of
-    /// the CPU; `usize::MAX` if it never is.
+    /// Returns the number of items of a prepared batch from which the device is faster than all
+    /// threads of the CPU; `usize::MAX` if it never is.
     #[must_use]
     pub fn threshold(&self) -> usize {
         self.shared.threshold.load(Ordering::Relaxed)
@@ -232,7 +232,7 @@ impl<P: ParameterSet> Gpu<P> {
             .count()
     }
 
-    /// Memory of the keys on the device.
+    /// Returns the memory of the keys on the device.
     #[must_use]
     pub fn key_memory(&self) -> KeyMemory {
         let [prepared, encoded] = lock(&self.shared.registry).used();
@@ -248,7 +248,7 @@ impl<P: ParameterSet> Gpu<P> {
         }
     }
 
-    /// An empty batch for keys of a table.
+    /// Starts an empty batch for keys of a table.
     ///
     /// # Errors
     /// [`GpuError::Busy`], [`GpuError::Forked`].
@@ -256,7 +256,7 @@ impl<P: ParameterSet> Gpu<P> {
         Batch::new(&self.shared, Some(table))
     }
 
-    /// An empty batch whose items carry their encoded keys.
+    /// Starts an empty batch whose items carry their encoded keys.
     ///
     /// # Errors
     /// [`GpuError::Busy`], [`GpuError::Forked`].
@@ -272,12 +272,8 @@ impl<P: ParameterSet> Gpu<P> {
     ) -> Result<Batch<P>, GpuError> {
         let mut batch = Batch::new(&self.shared, table)?;
         let context = Context::new(CONTEXT).map_err(|_| GpuError::WrongVerdict)?;
-        let key = match (table, self.shared.probe_keys.get()) {
-            (None, _) => Key::from(&self.shared.probes.key),
-            (Some(Table::Prepared), Some(&[id, _])) => id.into(),
-            (Some(Table::Encoded), Some(&[_, id])) => id.into(),
-            (Some(_), None) => return Err(GpuError::WrongVerdict),
-        };
+        let key = self.shared.probe_key(table);
+        let key = key.ok_or(GpuError::WrongVerdict)?;
         while batch.len() < batch.capacity()
             && let Some(probe) = probes.next()
         {

@@ -436,17 +436,17 @@ impl<P: ParameterSet> Pending<P> {
         }
     }
 
-    /// Whether the verdicts are there.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        matches!(lock(&self.0.progress).state, State::Done(_))
+    /// Returns whether the CPU has begun to check the answer of the device.
+    #[cfg(test)]
+    pub(crate) fn is_being_checked(&self) -> bool {
+        self.0.drawn_verdicts.get().is_some()
     }
 }
 
 impl<P: ParameterSet> Future for Pending<P> {
     type Output = Vec<Result<(), RejectReason>>;
 
-    /// After the verdicts were taken: an empty list.
+    /// Returns the verdicts, one for each item, or an empty list after they were taken.
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         if self.0.shared.is_forked() {
             return Poll::Ready(self.0.verdicts(Outcome::NoDevice));
@@ -464,10 +464,11 @@ impl<P: ParameterSet> Future for Pending<P> {
 
 impl<P: ParameterSet> fmt::Debug for Pending<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_done = matches!(lock(&self.0.progress).state, State::Done(_));
         f.debug_struct("Pending")
             .field("set", &P::NAME)
             .field("items", &self.0.order.items)
-            .field("done", &self.is_done())
+            .field("done", &is_done)
             .finish_non_exhaustive()
     }
 }

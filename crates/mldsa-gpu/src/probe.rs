@@ -8,8 +8,8 @@ use mldsa_core::{Context, ParameterSet, Randomness, SigningKey, VerifyingKey};
 
 use crate::error::GpuError;
 
-/// Random numbers (xorshift64*) from a seed of the standard library. Their purpose is to meet
-/// faults, which do not guess.
+/// Random numbers (xorshift64*) from a seed of the standard library. They need not be secret: they
+/// choose the items that find faults, and no fault predicts them.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -141,7 +141,7 @@ impl<P: ParameterSet> Probes<P> {
             Err(RejectReason::ResponseNorm),
             Err(RejectReason::ChallengeMismatch),
         ];
-        // A CPU that does not tell them apart must not be the judge of a device.
+        // A CPU that does not tell them apart cannot check a device.
         match reasons
             .iter()
             .all(|reason| all.iter().any(|probe| probe.verdict == *reason))

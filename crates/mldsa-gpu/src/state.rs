@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use batch_verify::{BatchVerifier, MemberId};
 use mldsa_core::ParameterSet;
 
+use crate::batch::Key;
 use crate::block::Block;
 use crate::driver::Device;
 use crate::error::GpuError;
@@ -19,21 +20,21 @@ use crate::layout::Layout;
 use crate::lock::lock;
 use crate::options::GpuOptions;
 use crate::probe::Probes;
-use crate::registry::{KeyId, Registry};
+use crate::registry::{KeyId, Registry, Table};
 use crate::watch::Watch;
 use crate::worker::Command;
 
 /// Whether a device gave a wrong verdict to this process, for each name of a device.
-static LIARS: Mutex<BTreeMap<String, Arc<AtomicBool>>> = Mutex::new(BTreeMap::new());
+static WRONG: Mutex<BTreeMap<String, Arc<AtomicBool>>> = Mutex::new(BTreeMap::new());
 
 /// Returns what all handles of devices of this name look at. Fails if one of them has given a wrong
 /// verdict to this process.
-pub(crate) fn trust(device: &Device) -> Result<Arc<AtomicBool>, GpuError> {
-    let mut liars = lock(&LIARS);
-    let lied = liars.entry(device.name.clone()).or_default();
-    match lied.load(Ordering::Relaxed) {
+pub(crate) fn check_name(device: &Device) -> Result<Arc<AtomicBool>, GpuError> {
+    let mut wrong = lock(&WRONG);
+    let was_wrong = wrong.entry(device.name.clone()).or_default();
+    match was_wrong.load(Ordering::Relaxed) {
         true => Err(GpuError::WrongVerdict),
-        false => Ok(lied.clone()),
+        false => Ok(was_wrong.clone()),
     }
 }
 
@@ -69,7 +70,7 @@ pub(crate) struct Shared<P: ParameterSet> {
     pub(crate) members: Mutex<HashMap<MemberId, KeyId>>,
     pub(crate) fault: OnceLock<GpuError>,
     /// Whether a device of this name gave a wrong verdict to any handle of this process.
-    pub(crate) lied: Arc<AtomicBool>,
+    pub(crate) was_wrong: Arc<AtomicBool>,
     /// A child made by `fork` has neither the threads nor the device.
     pub(crate) process: u32,
     pub(crate) counts: Mutex<Counts>,
@@ -82,10 +83,22 @@ impl<P: ParameterSet> Shared<P> {
         if self.is_forked() {
             return Some(&GpuError::Forked);
         }
-        if self.lied.load(Ordering::Relaxed) && self.fault.get().is_none() {
+        if self.was_wrong.load(Ordering::Relaxed) && self.fault.get().is_none() {
             self.give_up(&GpuError::WrongVerdict);
         }
         self.fault.get()
+    }
+
+    /// Returns the key of the probes for a table, or with its bytes. `None` before it is registered.
+    pub(crate) fn probe_key(&self, table: Option<Table>) -> Option<Key<'_>> {
+        let Some(table) = table else {
+            return Some(Key::from(&self.probes.key));
+        };
+        let &[prepared, encoded] = self.probe_keys.get()?;
+        Some(match table {
+            Table::Prepared => prepared.into(),
+            Table::Encoded => encoded.into(),
+        })
     }
 
     /// Whether this process is a child made by `fork`. Its blocks may be the parent's memory, and
@@ -97,7 +110,7 @@ impl<P: ParameterSet> Shared<P> {
     /// Gives the device up. What is in flight and what comes goes to the CPU.
     pub(crate) fn give_up(&self, error: &GpuError) {
         if *error == GpuError::WrongVerdict {
-            self.lied.store(true, Ordering::Relaxed);
+            self.was_wrong.store(true, Ordering::Relaxed);
         }
         if self.fault.set(error.clone()).is_ok()
             && let Some(report) = self.options.on_fault

@@ -385,7 +385,7 @@ impl Worker {
                 }
             }
             driver.wait(queue)?;
-            // Five blocks suffice for all keys that will ever be: a fault.
+            // A key that needs a sixth block is taken for a fault.
             match &*word {
                 [0, 0, 0, 0] => Ok(()),
                 _ => Err(GpuError::WrongVerdict),

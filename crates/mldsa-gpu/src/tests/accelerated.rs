@@ -149,7 +149,7 @@ fn reports_are_those_of_the_cpu() {
 }
 
 #[test]
-fn so_are_those_of_a_device_that_lies() {
+fn so_are_those_of_a_device_that_fails() {
     for (name, fault) in [
         ("accelerates and accepts all", Fault::AllAre(0xc5)),
         ("accelerates and rejects all", Fault::AllAre(0xb4)),

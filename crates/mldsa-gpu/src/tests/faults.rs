@@ -1,9 +1,11 @@
-//! Devices that lie, fail or hang: an OpenCL device behind a switch. No verdict is lost or made up.
+//! Devices that give wrong verdicts, fail or hang: an OpenCL device behind a switch. No verdict is lost or made up.
 #![allow(unsafe_code, reason = "a driver, whose contract it passes on")]
 
+use core::mem::replace;
 use core::ptr::NonNull;
 use core::time::Duration;
 use std::collections::HashMap;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
 use batch_verify::RejectReason;
@@ -14,6 +16,8 @@ use crate::driver::{Argument, Device, Done, Driver, Kernel, Memory};
 use crate::gpu::opener;
 use crate::layout::{Layout, POISON};
 use crate::probe::{CONTEXT, Probe};
+use crate::state::Shared;
+use crate::worker::{Command, KEYS};
 use crate::{CrossCheck, Gpu, GpuError, GpuOptions, Key, Signed};
 
 /// What the device does wrong.
@@ -36,8 +40,6 @@ pub(crate) enum Fault {
     Hang,
     /// The driver does not return from a call as long as this lasts.
     Stuck,
-    /// Waiting for a queue takes so long.
-    Slow(Duration),
 }
 
 const VALID: u8 = 0xc5;
@@ -160,9 +162,6 @@ impl Driver for Faulty {
         Ok(true)
     }
     fn wait(&mut self, queue: usize) -> Result<(), GpuError> {
-        if let Fault::Slow(time) = self.fault() {
-            std::thread::sleep(time);
-        }
         self.driver.wait(queue)
     }
 }
@@ -300,7 +299,7 @@ fn a_fault_of_the_measurement_is_an_error() {
     };
     // The measurement has larger batches than the self-test.
     let switch = Switch::new(Mutex::new(Fault::Large(400)));
-    let opened = open("lies when it is measured", &switch, options);
+    let opened = open("is wrong when it is measured", &switch, options);
     if !matches!(opened, Err(GpuError::WrongVerdict)) {
         assert!(usable(opened).is_none(), "not noticed");
     }
@@ -337,31 +336,40 @@ fn an_error_of_the_driver_leaves_the_batch_to_the_cpu() {
     }
 }
 
-/// Opening may take as long as it does on a loaded machine, and what follows may not.
-fn set_deadline(gpu: &mut Gpu<MlDsa44>, deadline: Duration) {
-    loop {
-        // The other threads let go of a batch that is done.
-        if let Some(shared) = Arc::get_mut(&mut gpu.shared) {
-            shared.options.deadline = deadline;
-            return;
-        }
+/// Returns the state of the only handle, when the other threads have let go of it.
+fn only(gpu: &mut Gpu<MlDsa44>) -> &mut Shared<MlDsa44> {
+    while Arc::strong_count(&gpu.shared) > 1 {
         std::thread::yield_now();
     }
+    Arc::get_mut(&mut gpu.shared).expect("the only handle")
 }
 
+/// The deadline is that of a part, which is sent when the one before it has been answered.
 #[test]
 fn registration_of_many_keys_is_not_late() {
     let options = GpuOptions {
         encoded_keys: 2_560,
         ..options()
     };
-    let Some((mut gpu, switch)) = faulty("registers slowly", options) else {
+    let Some((mut gpu, _)) = faulty("registers in parts", options) else {
         return;
     };
-    set_deadline(&mut gpu, Duration::from_millis(1500));
-    *switch.lock().expect("a switch") = Fault::Slow(Duration::from_millis(200));
+    let (sender, commands) = channel();
+    let of_worker = replace(&mut only(&mut gpu).commands, sender);
     let keys = vec![gpu.shared.probes.key.clone(); 2_560];
+    let in_parts = move || {
+        let mut parts = Vec::new();
+        while let Ok(Command::Register { keys, reply, .. }) = commands.recv() {
+            assert!(commands.try_recv().is_err(), "sent before the answer");
+            parts.push(keys.len());
+            reply.send(Ok(())).expect("a caller that waits");
+        }
+        parts
+    };
+    let parts = std::thread::spawn(in_parts);
     let ids = gpu.register(crate::Table::Encoded, &keys);
+    only(&mut gpu).commands = of_worker;
+    assert_eq!(parts.join().expect("parts"), [KEYS; 10]);
     assert_eq!(ids.map(|ids| ids.len()), Ok(2_560));
     assert_eq!(gpu.fault(), None);
 }
@@ -373,7 +381,8 @@ fn a_device_that_hangs_is_given_up_at_the_deadline() {
             return;
         };
         right_verdicts(&gpu);
-        set_deadline(&mut gpu, Duration::from_millis(300));
+        // Opening may take as long as it does on a loaded machine.
+        only(&mut gpu).options.deadline = Duration::from_millis(300);
         *switch.lock().expect("a switch") = fault;
         right_verdicts(&gpu);
         assert_eq!(gpu.fault(), Some(&GpuError::Deadline));
@@ -417,17 +426,17 @@ fn a_wrong_answer_switches_off_every_handle_of_the_device() {
         on_fault: Some(|error| REPORTS.lock().expect("reports").push(error.clone())),
         ..options()
     };
-    let name = "lies to one of two";
-    let (Some((liar, switch)), Some((other, _))) =
+    let name = "is wrong for one of two";
+    let (Some((wrong, switch)), Some((other, _))) =
         (faulty(name, options.clone()), faulty(name, options))
     else {
         return;
     };
     right_verdicts(&other);
     *switch.lock().expect("a switch") = Fault::AllAre(VALID);
-    right_verdicts(&liar);
+    right_verdicts(&wrong);
     right_verdicts(&other);
-    for gpu in [liar, other] {
+    for gpu in [wrong, other] {
         assert_eq!(gpu.fault(), Some(&GpuError::WrongVerdict));
         assert_eq!(gpu.counts().batches_without_device, 1);
     }
@@ -455,7 +464,9 @@ fn a_fault_while_the_cpu_checks_takes_the_batch_from_the_device() {
     // The CPU needs the registry for the key of the rejection.
     let registry = gpu.shared.registry.lock().expect("the registry");
     let pending = batch.submit();
-    std::thread::sleep(Duration::from_millis(500));
+    while !pending.is_being_checked() && gpu.fault().is_none() {
+        std::thread::yield_now();
+    }
     gpu.shared.give_up(&GpuError::WrongVerdict);
     drop(registry);
     assert_eq!(pending.wait(), [Ok(()), Err(RejectReason::ResponseNorm)]);
