@@ -77,6 +77,16 @@ impl<const RATE: usize> Sponge<RATE> {
     /// after [`Self::finish`].
     pub fn squeeze(&mut self, mut out: &mut [u8]) {
         while !out.is_empty() {
+            if self.position == RATE && out.len() >= RATE {
+                let (block, rest) = out.split_at_mut(RATE);
+                self.keccak.permute(&mut self.state);
+                let words = block.as_chunks_mut::<8>().0.iter_mut();
+                for (bytes, word) in words.zip(&self.state) {
+                    *bytes = word.to_le_bytes();
+                }
+                out = rest;
+                continue;
+            }
             if self.position == RATE {
                 self.keccak.permute(&mut self.state);
                 self.position = 0;

@@ -12,8 +12,8 @@ pub(super) fn digits<E>(text: &str, to: &mut [u8]) -> Option<Result<(), ParseErr
         return None;
     }
     for (to, pair) in to.iter_mut().zip(pairs) {
-        let [high, low] = pair.map(|digit| char::from(digit).to_digit(16));
-        let (Some(high), Some(low)) = (high, low) else {
+        let digit = |n: usize| char::from(pair[n]).to_digit(16);
+        let (Some(high), Some(low)) = (digit(0), digit(1)) else {
             return Some(Err(ParseError::Digit));
         };
         *to = (high << 4 | low) as u8;
