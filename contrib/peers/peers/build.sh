@@ -34,11 +34,16 @@ native=$(folder mysten-mldsa-native-rs)/deps/mldsa-native/mldsa
 # The backends of mldsa-native are chosen when it is compiled.
 machine=
 [ "$(uname -m)" != x86_64 ] || machine=-march=x86-64-v3
-backend="-DMLD_CONFIG_NO_RANDOMIZED_API -DMLD_CONFIG_USE_NATIVE_BACKEND_ARITH -DMLD_CONFIG_USE_NATIVE_BACKEND_FIPS202"
+backend="-DMLD_CONFIG_USE_NATIVE_BACKEND_ARITH -DMLD_CONFIG_USE_NATIVE_BACKEND_FIPS202"
 for set in 44 65 87; do
-    $cc $flags $machine $backend -DSET=$set -DMLD_CONFIG_PARAMETER_SET=$set -I"$native" \
+    define="-DSET=$set -DMLD_CONFIG_PARAMETER_SET=$set -DMLD_CONFIG_NO_RANDOMIZED_API -I$native"
+    $cc $flags $machine $backend $define \
         "$here/driver.c" "$here/peer_mldsa_native.c" "$native"/mldsa_native{.c,_asm.S} \
         -o "$out/mldsa-native-$set"
+    # Its portable C, for the compiler's default CPU.
+    $cc $flags $define \
+        "$here/driver.c" "$here/peer_mldsa_native.c" "$native/mldsa_native.c" \
+        -o "$out/mldsa-native-portable-$set"
 done
 
 if [ "$(uname -m)" != x86_64 ]; then

@@ -26,7 +26,8 @@ use mldsa_core::Backend;
 use crate::{Contender, Inputs, Op, Samples};
 
 /// Programs, with the name of the implementation and its backend.
-const PROGRAMS: [(&str, &str, &str); 5] = [
+const PROGRAMS: [(&str, &str, &str); 6] = [
+    ("mldsa-native-portable", "mldsa-native", "portable"),
     ("mldsa-native", "mldsa-native", BASELINE),
     ("wolfssl-avx512", "wolfssl", "avx512"),
     ("wolfssl-avx512-cache", "wolfssl", "avx512"),
