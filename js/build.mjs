@@ -39,3 +39,6 @@ for (const [name, features, level, kinds] of [
   }
   writeFileSync(join(here, "dist", `${name}.js`), lines.join("\n") + "\n");
 }
+
+// The page has the verifier in it.
+await import("./page/build.mjs");

@@ -111,9 +111,16 @@ export class Engine {
     return copy;
   }
 
-  /** Hashes a message of any length, or takes its digest, for a key or for a member of a committee. */
+  /** Hashes a message of any length, or takes its digest or its mu, for a key or for a member of a committee. */
   message(slot, member, { hash, text }, context) {
     const window = () => this.#windows().message;
+    if (hash === "mu") {
+      if (context.length > 0) throw new MldsaError("context-length", "mu contains a context already");
+      window().set(text);
+      checked(this.call("message_mu"));
+      window().fill(0, 0, text.length);
+      return;
+    }
     if (hash !== undefined) {
       window().set(text);
       window().set(context, text.length);

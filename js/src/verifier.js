@@ -12,6 +12,7 @@ const HASHES = [6, 9, 96, 134, 72, 1, 101, 3, 4, 2];
 
 /** What the module is given of a message: itself, or the digest of a function such as those of @noble/hashes. */
 const PURE = (message) => ({ hash: undefined, text: message });
+const EXTERNAL_MU = (message) => ({ hash: "mu", text: bytes(message, "mu", 64) });
 function digestOf(hash) {
   const oid = typeof hash === "function" ? hash.oid : undefined;
   if (!(oid instanceof Uint8Array) || oid.length !== 11 || !HASHES.every((number, n) => oid[n] === number)) {
@@ -53,6 +54,11 @@ export class Verifier {
   /** HashML-DSA with a hash function that has `oid`. */
   prehash(hash) {
     return new this.constructor(this.engine, this.set, digestOf(hash));
+  }
+
+  /** The same, with `mu` in the place of a message. */
+  externalMu() {
+    return new this.constructor(this.engine, this.set, EXTERNAL_MU);
   }
 
   openPublic(key, prepare) {

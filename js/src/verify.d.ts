@@ -35,6 +35,8 @@ export interface Verifier {
    * refused when a message is hashed: `weak-hash`.
    */
   prehash(hash: NamedHash): this;
+  /** The same, with `mu` of 64 bytes (FIPS 204 algorithm 7, line 6) in the place of a message. It takes no context. */
+  externalMu(): this;
 }
 
 export const ml_dsa44: Verifier;

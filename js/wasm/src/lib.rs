@@ -188,6 +188,16 @@ pub extern "C" fn message_end() -> i32 {
     })
 }
 
+/// Takes `mu` itself, 64 bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn message_mu() -> i32 {
+    with_state(|state| {
+        let mu = window(&MESSAGE, 64)?.try_into();
+        state.mu = Some(Mu::from_bytes(mu.map_err(|_| Status::Length)?));
+        Ok(0)
+    })
+}
+
 /// Takes the digest of a message, `digest` bytes, and a context after it, for the key in a slot, or that
 /// of a member: HashML-DSA. `hash` is the last number of the hash's object identifier.
 #[unsafe(no_mangle)]

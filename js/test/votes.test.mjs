@@ -1,0 +1,73 @@
+// Lines of votes get the verdicts of `mldsa batch-verify`, and no line breaks the page.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { eachLine, LONGEST_LINE, verdictOf, verdictOn } from "../page/votes.js";
+import { work } from "../page/worker.js";
+
+const data = (name) => readFileSync(new URL(`../../examples/data/${name}`, import.meta.url), "utf8");
+const lines = (name) => data(name).trimEnd().split("\n");
+
+test("the example votes", () => {
+  const expected = lines("forged-votes.expected.jsonl").map((line) => JSON.parse(line));
+  const found = lines("forged-votes.jsonl").map((line, n) => {
+    const { verdict, reason } = verdictOf(line);
+    return { line: n + 1, valid: verdict === "valid", ...(reason && { reason }) };
+  });
+  assert.deepEqual(found, expected);
+  for (const line of lines("votes.jsonl")) assert.equal(verdictOf(line).verdict, "valid");
+});
+
+test("parts have their sizes", () => {
+  const { parts } = verdictOf(lines("votes.jsonl").find((line) => line.includes("ML-DSA-65")));
+  assert.deepEqual(parts().map(({ of, part, at, size }) => [of, part, at, size]), [
+    ["public key", "rho", 0, 32], ["public key", "t1", 32, 1920],
+    ["signature", "c~", 0, 48], ["signature", "z", 48, 3200], ["signature", "hints", 3248, 61],
+  ]);
+});
+
+test("unusable lines", () => {
+  const good = lines("votes.jsonl")[0];
+  const without = (name) => good.replace(new RegExp(`"${name}":"[^"]*",?`), "");
+  const cases = [
+    "", "{", "null", "[]", "{}", '{"set":1}', '{"__proto__":"x"}', '{"set":"ML-DSA-44","set":"ML-DSA-44"}',
+    '{"set":"constructor","pk":"","sig":"","msg":""}', '{"set":"toString"}', "{".repeat(1000), '"'.repeat(100_000),
+    "\u{202e}\0", `${good}${good}`, good.replace('"pk":"', '"pk":"g'), good.replace('"pk":"', '"pk":"0'),
+    good.replace('"msg":"', '"mu":"'), `${good.slice(0, -1)},}`, `${good.slice(0, -1)},"mu":"00"}`,
+    `${good.slice(0, -1)},"x":"${"a".repeat(LONGEST_LINE)}"}`, without("sig"), without("pk"), without("set"),
+    good.replace(/"msg":"[^"]*"/, '"prehash":"__proto__","digest":""'), good.replace(/"msg":"[^"]*"/, '"prehash":"SHA2-512","digest":"00"'),
+    good.replace(/"set":"[^"]*"/, '"set":"ML-DSA-87","prehash":"SHA2-256","digest":""').replace(/"msg":"[^"]*",?/, ""),
+  ];
+  for (const line of cases) assert.equal(verdictOf(line).verdict, "unusable", line.slice(0, 80));
+  const long = good.replace(/"ctx":"[^"]*"/, `"ctx":"${"00".repeat(256)}"`);
+  assert.deepEqual(verdictOf(long).reason, "context_too_long");
+});
+
+test("three files", () => {
+  const empty = new Uint8Array(0);
+  assert.equal(verdictOn(empty, empty, empty, empty).verdict, "unusable");
+  assert.equal(verdictOn(new Uint8Array(1952), empty, empty, empty).reason, "signature_length");
+  assert.equal(verdictOn(new Uint8Array(1952), empty, new Uint8Array(3309), empty).verdict, "rejected");
+});
+
+test("lines of a file in pieces, and one that is endless", async () => {
+  const texts = async (parts) => {
+    const found = [];
+    await eachLine(new Blob(parts), (text) => { found.push(text); });
+    return found;
+  };
+  assert.deepEqual(await texts([]), []);
+  assert.deepEqual(await texts(["a\n\nb"]), ["a", "", "b"]);
+  assert.deepEqual(await texts(["\u{20ac}".repeat(70_000), "\n"]), ["\u{20ac}".repeat(70_000)]);
+  const endless = await texts(Array(40).fill("a".repeat(LONGEST_LINE / 8)).concat("\nb"));
+  assert.deepEqual(endless.map((text) => text.length), [LONGEST_LINE + 1, 1]);
+});
+
+test("rows are bounded, counts are not", async () => {
+  const reports = [];
+  await work({ votes: new Blob(["x\n".repeat(30_000)]) }, (report) => reports.push(report));
+  assert.equal(reports.flatMap(({ rows }) => rows).length, 1000);
+  assert.deepEqual(reports.at(-1).progress.counts, { valid: 0, rejected: 0, unusable: 30_000 });
+  await work({ votes: { stream: () => { throw new Error("gone"); } } }, (report) => reports.push(report));
+  assert.deepEqual(reports.at(-1), { fault: "gone" });
+});
