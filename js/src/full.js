@@ -13,7 +13,11 @@ export class Mldsa extends Verifier {
   /** Makes a key pair of a seed of 32 bytes, or of a new one. */
   keygen(seed) {
     const secret = seed === undefined ? random(32) : bytes(seed, "seed", 32);
-    return this.#with(secret, true, (slot) => ({ publicKey: this.#part(slot, 0), secretKey: this.#part(slot, 1) }));
+    try {
+      return this.#with(secret, true, (slot) => ({ publicKey: this.#part(slot, 0), secretKey: this.#part(slot, 1) }));
+    } finally {
+      if (seed === undefined) secret.fill(0);
+    }
   }
 
   /** Computes the public key of a private one. */
@@ -25,7 +29,7 @@ export class Mldsa extends Verifier {
   sign(message, secretKey, options) {
     const job = this.#job(message, options);
     const secret = bytes(secretKey, "secret key", this.lengths.secretKey);
-    return this.#with(secret, false, (slot) => this.#sign(slot, job));
+    return this.#hedged(job, () => this.#with(secret, false, (slot) => this.#sign(slot, job)));
   }
 
   /** Expands a public key once, for many signatures. */
@@ -41,7 +45,7 @@ export class Mldsa extends Verifier {
     if (!seed) bytes(secretKey, "secret key", this.lengths.secretKey);
     const steps = {
       job: (message, options) => this.#job(message, options),
-      sign: (slot, job) => this.#sign(slot, job),
+      sign: (job, use) => this.#hedged(job, () => this.engine.run(() => this.#sign(use(), job))),
       publicKey: (slot) => this.#part(slot, 0),
     };
     return this.engine.run(() => new PreparedSigningKey(this, this.#open(secret, seed, true), steps));
@@ -99,8 +103,20 @@ export class Mldsa extends Verifier {
     const context = contextOf(options);
     const text = this.hashed(bytes(message, "message"));
     const hedged = entropy !== false;
-    const randomness = entropy === undefined ? random(32) : hedged && bytes(entropy, "extraEntropy", 32);
-    return { context, text, hedged, randomness };
+    const own = entropy === undefined;
+    const randomness = hedged && !own && bytes(entropy, "extraEntropy", 32);
+    return { context, text, hedged, own, randomness };
+  }
+
+  /** Runs a step that signs. Randomness that the caller does not give is drawn for it, and wiped. */
+  #hedged(job, step) {
+    if (!job.own) return step();
+    job.randomness = random(32);
+    try {
+      return step();
+    } finally {
+      job.randomness.fill(0);
+    }
   }
 
   #sign(slot, { context, text, hedged, randomness }) {
@@ -147,7 +163,7 @@ class PreparedSigningKey extends Owner {
 
   sign(message, options) {
     const job = this.#steps.job(message, options);
-    return this.set.engine.run(() => this.#steps.sign(this.owned.use(), job));
+    return this.#steps.sign(job, this.owned.use);
   }
 }
 

@@ -18,13 +18,16 @@ export interface Owner {
 
 /** A public key that is expanded once. 20, 36 or 64 KiB. */
 export interface PreparedVerifyingKey extends Owner {
+  /** Returns whether the signature is valid. */
   verify(signature: Uint8Array, message: Uint8Array, options?: VerifyOptions): boolean;
+  /** Returns `null`, or the reason for which the signature is rejected. */
   explain(signature: Uint8Array, message: Uint8Array, options?: VerifyOptions): Reason | null;
 }
 
 /** A private key that is expanded once. */
 export interface PreparedSigningKey extends Owner {
   readonly publicKey: Uint8Array;
+  /** Signs (FIPS 204 algorithms 2 and 4). Does not check the private key again. */
   sign(message: Uint8Array, options?: SignOptions): Uint8Array;
 }
 
@@ -57,6 +60,7 @@ export interface Mldsa extends Verifier {
   getPublicKey(secretKey: Uint8Array): Uint8Array;
   /** Signs (FIPS 204 algorithms 2 and 4). Checks the private key, which costs a key generation. */
   sign(message: Uint8Array, secretKey: Uint8Array, options?: SignOptions): Uint8Array;
+  /** Expands a public key once, for many signatures. */
   prepareVerifying(publicKey: Uint8Array): PreparedVerifyingKey;
   /** Takes a private key in expanded form or its seed of 32 bytes. */
   prepareSigning(secretKey: Uint8Array): PreparedSigningKey;

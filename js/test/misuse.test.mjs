@@ -76,6 +76,32 @@ test("views that change under their owner", () => {
   }
 });
 
+test("seeds and randomness that the library draws are wiped", () => {
+  const drawn = [];
+  const draw = crypto.getRandomValues;
+  crypto.getRandomValues = (array) => {
+    drawn.push(draw.call(crypto, array));
+    return array;
+  };
+  try {
+    const made = ml_dsa44.keygen();
+    assert(ml_dsa44.verify(ml_dsa44.sign(message, made.secretKey), message, made.publicKey));
+    const prepared = ml_dsa44.prepareSigning(made.secretKey);
+    prepared.sign(message);
+    prepared.free();
+    fails(() => prepared.sign(message), "freed");
+    fails(() => ml_dsa44.sign(message, new Uint8Array(made.secretKey.length)), "inconsistent-key");
+  } finally {
+    delete crypto.getRandomValues;
+  }
+  assert.equal(drawn.length, 5);
+  for (const array of drawn) assert(array.every((byte) => byte === 0));
+  // What the caller gives stays.
+  const given = new Uint8Array(32).fill(7);
+  ml_dsa44.sign(message, ml_dsa44.keygen(given).secretKey, { extraEntropy: given });
+  assert(given.every((byte) => byte === 7));
+});
+
 test("hostile bytes", () => {
   for (let n = 0; n < 300; n += 1) {
     const bytes = Uint8Array.from(randomBytes(2560));

@@ -20,7 +20,7 @@ const STACK: usize = 40 * 1024;
 pub(crate) trait Private {
     fn public(&self) -> &dyn Public;
     fn public_bytes(&self) -> &[u8];
-    fn expanded(&self) -> Result<&[u8], Status>;
+    fn expanded(&self) -> &[u8];
     fn sign(&self, mu: &Mu, randomness: Randomness<'_>, out: &mut [u8]) -> Result<usize, Status>;
 }
 
@@ -48,8 +48,8 @@ impl<P: ParameterSet> Private for Key<P> {
         self.key().verifying_key().as_bytes().as_ref()
     }
 
-    fn expanded(&self) -> Result<&[u8], Status> {
-        Ok(self.key().expanded().as_ref())
+    fn expanded(&self) -> &[u8] {
+        self.key().expanded().as_ref()
     }
 
     fn sign(&self, mu: &Mu, randomness: Randomness<'_>, out: &mut [u8]) -> Result<usize, Status> {
@@ -108,7 +108,7 @@ pub extern "C" fn private_part(slot: usize, part: u32) -> i32 {
         };
         let bytes = match part {
             0 => key.public_bytes(),
-            1 => key.expanded()?,
+            1 => key.expanded(),
             _ => return Err(Status::Length),
         };
         window(&DATA, bytes.len())?.copy_from_slice(bytes);
