@@ -17,7 +17,10 @@ const script = `"use strict";
 const source = typeof document === "undefined" ? "" : document.currentScript.textContent;
 (async () => {
 ${scripts.join("\n")}
-})();`;
+})().catch((error) => {
+if (typeof document === "undefined") throw error;
+document.getElementById("status").textContent = "This browser cannot run the verifier: " + error.message;
+});`;
 // Throws where two files use one name.
 new Script(script);
 if (/<\/script|<!--|^\s*(?:import|export)\s/im.test(script)) throw new Error("a script that cannot be put into a page");

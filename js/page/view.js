@@ -25,10 +25,11 @@ function start(job) {
   at("rows").replaceChildren();
   for (const id of ["lines", "only", "parts"]) at(id).hidden = true;
   at("running").hidden = false;
+  at("status").setAttribute("aria-busy", "true");
   at("progress").removeAttribute("value");
   say("Reading …");
   const post = (report) => mine === task && show(report);
-  const here = () => work(job, post);
+  const here = () => work(job, post, () => mine === task);
   try {
     const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
     worker = new Worker(url);
@@ -55,6 +56,7 @@ function stop() {
   worker = undefined;
   task += 1;
   at("running").hidden = true;
+  at("status").setAttribute("aria-busy", "false");
 }
 
 function show({ rows, progress, single, fault }) {
@@ -129,13 +131,12 @@ const isSignature = (file) => [2420, 3309, 4627].includes(file.size);
 /** Files that were dropped together: votes, or a key, a message and a signature, told apart by their lengths. */
 function dropped(files) {
   if (files.length === 1 && !isKey(files[0]) && !isSignature(files[0])) return start({ votes: files[0] });
-  const key = files.find(isKey);
-  const signature = files.find((file) => isSignature(file) && file !== key);
-  const message = files.find((file) => file !== key && file !== signature);
-  if (files.length !== 3 || !key || !signature) {
-    return say("Drop one votes file, or together a public key, a message and a signature.");
+  const [keys, signatures] = [files.filter(isKey), files.filter(isSignature)];
+  if (files.length !== 3) return say("Drop one votes file, or together a public key, a message and a signature.");
+  if (keys.length !== 1 || signatures.length !== 1) {
+    return say("The lengths do not tell which file is the key and which the signature: choose each.");
   }
-  return one(key, message, signature);
+  return one(keys[0], files.find((file) => !isKey(file) && !isSignature(file)), signatures[0]);
 }
 
 async function one(key, message, signature) {
@@ -144,6 +145,7 @@ async function one(key, message, signature) {
   const context = new TextEncoder().encode(at("context").value);
   stop();
   const mine = task;
+  say("Reading …");
   try {
     const [k, m, s] = await Promise.all([key, message, signature].map(async (file) => new Uint8Array(await file.arrayBuffer())));
     if (mine === task) start({ key: k, message: m, signature: s, context });

@@ -4,17 +4,17 @@ import { eachLine, verdictOf, verdictOn } from "./votes.js";
 /** Rows that are shown, of the valid lines and of the others. */
 const SHOWN = { valid: 200, other: 1000 };
 
-/** Does a task, and tells `post` about rows, progress and the end. */
-export async function work(task, post) {
+/** Does a task while it is wanted, and tells `post` about rows, progress and the end. */
+export async function work(task, post, wanted = () => true) {
   try {
-    if (task.votes) await votes(task.votes, post);
+    if (task.votes) await votes(task.votes, post, wanted);
     else post({ single: verdictOn(task.key, task.message, task.signature, task.context) });
   } catch (error) {
     post({ fault: String(error?.message ?? error) });
   }
 }
 
-async function votes(file, post) {
+async function votes(file, post, wanted) {
   const begin = performance.now();
   const counts = { valid: 0, rejected: 0, unusable: 0 };
   const shown = { valid: 0, other: 0 };
@@ -36,6 +36,7 @@ async function votes(file, post) {
       tell(read, false);
       // The page's own thread then paints and takes input.
       await new Promise((resume) => setTimeout(resume));
+      if (!wanted()) throw new Error("stopped");
       told = performance.now();
     }
   });
