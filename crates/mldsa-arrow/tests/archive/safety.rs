@@ -1,6 +1,8 @@
 //! Files that a run must not touch, and state that is not what it was.
 
 use std::fs;
+#[cfg(unix)]
+use std::process::Command;
 
 use crate::tool::{Folder, VERIFY, count, errors, texts};
 
@@ -296,4 +298,45 @@ fn a_text_of_many_batches_is_in_order() {
         let is_malformed = reason.as_deref() == Some("malformed_row");
         assert_eq!(is_malformed, n % 3 == 0, "{n}");
     }
+}
+
+/// Where the system refuses threads, the calling one makes and verifies everything.
+#[cfg(unix)]
+#[test]
+fn refused_threads_are_not_missed() {
+    let folder = Folder::new(3000, &[]);
+    // The user of the limit makes files here, and runs the program from here.
+    let public = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    fs::set_permissions(folder.path(""), public).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_mldsa-archive"), folder.path("program")).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut limited = Command::new("setpriv");
+        limited.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        limited.args(["prlimit", "--nproc=1", "./program"]);
+        limited.args(arguments).current_dir(folder.path(""));
+        limited.output()
+    };
+    let made = [
+        "make",
+        "limited.parquet",
+        "--keys",
+        "9",
+        "--group-rows",
+        "512",
+    ];
+    match run(&[&made[..], &["--rows", "3000"]].concat()) {
+        Ok(made) if !errors(&made).contains("setpriv") => {
+            assert_eq!(made.status.code(), Some(0), "{made:?}");
+        }
+        other => return println!("NOT RUN: needs root, setpriv, prlimit: {other:?}"),
+    }
+    let [all, limited] = ["data.parquet", "limited.parquet"].map(|name| folder.read(name));
+    assert_eq!(all, limited);
+    let found = run(&verify("out.parquet", &["limited.parquet"])).unwrap();
+    let expected = folder.run(&verify("expected.parquet", &["data.parquet"]));
+    assert_eq!(found.status.code(), expected.status.code(), "{found:?}");
+    assert_eq!(
+        folder.read("out.parquet").len(),
+        folder.read("expected.parquet").len()
+    );
 }
