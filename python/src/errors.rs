@@ -67,5 +67,6 @@ pub(crate) fn mu(bytes: &[u8]) -> PyResult<Mu> {
 }
 
 pub(crate) fn hash(name: &str) -> PyResult<PreHash> {
-    name.parse::<PreHash>().map_err(|_| bad(format!("there is no hash {name}")))
+    name.parse::<PreHash>()
+        .map_err(|_| bad(format!("there is no hash {name}")))
 }

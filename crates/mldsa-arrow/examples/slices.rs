@@ -1,9 +1,10 @@
 //! The rows of a file of `mldsa-archive make` as slices in memory, verified by `batch-verify` on all cores:
 //! what the columns cost is measured against this. Prints rows, valid rows and seconds.
 
-use std::error::Error;
+use core::error::Error;
+use core::time::Duration;
 use std::fs::File;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};

@@ -118,12 +118,12 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// Generates a key without key buffers: passes the public key row by row to `pk` and the
     /// expanded private key to `sk` (`None` if the seed is the private key), each piece with its
-    /// offset in the encoding. The pieces cover the encoding once, in no particular order. Returns `tr`. Takes
-    /// longer than [`Self::keygen_into`]: s1 is sampled again for every
-    /// row.
+    /// offset in the encoding. The pieces cover the encoding once, in no particular order. Returns
+    /// `tr`. Takes longer than [`Self::keygen_into`]: s1 is sampled again for every row.
     ///
     /// # Errors
     /// The first error of a writer.
+    #[allow(clippy::type_complexity, reason = "writers of offset and bytes")]
     pub fn keygen_to_writers<E>(
         xi: &[u8; SEED_LEN],
         pk: &mut dyn FnMut(usize, &[u8]) -> Result<(), E>,

@@ -162,7 +162,7 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
 /// Creates a temporary file instead of one of an earlier run, and does not follow a link.
 fn create_new(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => File::create_new(path),
     }
 }
