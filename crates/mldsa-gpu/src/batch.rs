@@ -339,6 +339,20 @@ impl<P: ParameterSet> Batch<P> {
     }
 }
 
+impl<P: ParameterSet> Shared<P> {
+    /// Returns the key of the probes for a table, or with its bytes. `None` before it is registered.
+    pub(crate) fn probe_key(&self, table: Option<Table>) -> Option<Key<'_>> {
+        let Some(table) = table else {
+            return Some(Key::from(&self.probes.key));
+        };
+        let &[prepared, encoded] = self.probe_keys.get()?;
+        Some(match table {
+            Table::Prepared => prepared.into(),
+            Table::Encoded => encoded.into(),
+        })
+    }
+}
+
 impl<P: ParameterSet> fmt::Debug for Batch<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batch")

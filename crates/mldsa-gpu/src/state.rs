@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use batch_verify::{BatchVerifier, MemberId};
 use mldsa_core::ParameterSet;
 
-use crate::batch::Key;
 use crate::block::Block;
 use crate::driver::Device;
 use crate::error::GpuError;
@@ -20,7 +19,7 @@ use crate::layout::Layout;
 use crate::lock::lock;
 use crate::options::GpuOptions;
 use crate::probe::Probes;
-use crate::registry::{KeyId, Registry, Table};
+use crate::registry::{KeyId, Registry};
 use crate::watch::Watch;
 use crate::worker::Command;
 
@@ -87,18 +86,6 @@ impl<P: ParameterSet> Shared<P> {
             self.give_up(&GpuError::WrongVerdict);
         }
         self.fault.get()
-    }
-
-    /// Returns the key of the probes for a table, or with its bytes. `None` before it is registered.
-    pub(crate) fn probe_key(&self, table: Option<Table>) -> Option<Key<'_>> {
-        let Some(table) = table else {
-            return Some(Key::from(&self.probes.key));
-        };
-        let &[prepared, encoded] = self.probe_keys.get()?;
-        Some(match table {
-            Table::Prepared => prepared.into(),
-            Table::Encoded => encoded.into(),
-        })
     }
 
     /// Whether this process is a child made by `fork`. Its blocks may be the parent's memory, and
