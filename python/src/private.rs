@@ -1,4 +1,5 @@
-//! Private keys. Rust's copies are wiped; `bytes` objects of Python cannot be.
+//! Private keys. The memory of a key is wiped when it is freed; copies that its making leaves on the
+//! stack, and `bytes` objects of Python, are not.
 
 use mldsa_core::pkcs8::der::pem::PemLabel;
 use mldsa_core::pkcs8::{EncodePrivateKey, PrivateKeyInfoRef, SecretDocument};

@@ -191,7 +191,7 @@ impl PublicKey {
 
     fn __hash__(&self) -> u64 {
         let bytes: &[u8] = inside!(Any, &self.0, keys => keys.plain.as_ref());
-        // The first bytes are random.
+        // The first bytes are rho: random in honest keys, and collisions cost time only.
         bytes
             .iter()
             .take(8)

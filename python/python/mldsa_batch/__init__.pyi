@@ -64,8 +64,8 @@ class MuBuilder:
 class PrivateKey:
     """A private key.
 
-    The memory of this object is wiped when it is freed. Seeds and encodings that enter or leave it are
-    objects of Python, which are never wiped.
+    The memory of this object is wiped when it is freed. Copies that its making leaves on the
+    stack are not, nor are seeds and encodings that enter or leave it, which are objects of Python.
     """
 
     @staticmethod
