@@ -44,7 +44,12 @@ async function open(profile) {
     return result.value;
   };
   const until = async (expression) => {
-    while (!(await evaluate(expression))) await new Promise((resume) => setTimeout(resume, 20));
+    // A page that does nothing ends the test after a minute.
+    for (let n = 0; n < 3000; n++) {
+      if (await evaluate(expression)) return;
+      await new Promise((resume) => setTimeout(resume, 20));
+    }
+    throw new Error(`never true: ${expression}`);
   };
   return {
     call, evaluate, until,

@@ -61,7 +61,7 @@ impl fmt::Display for ColumnError {
                 expected,
             } => write!(
                 f,
-                "column \"{column}\" has {found} rows, expected {expected} as of the keys"
+                "column \"{column}\" has {found} rows, expected {expected}, as the keys have"
             ),
             Self::IncompleteKey { row } => {
                 write!(f, "row {row} of the key table has no id or no key")

@@ -79,8 +79,8 @@ impl Reason {
     /// Position in [`all`](Self::all).
     pub(crate) fn code(self) -> i8 {
         let position = match self {
-            Self::ContextTooLong => UNUSABLE.len(),
             Self::Rejected(reason) => UNUSABLE.len() + 1 + reason as usize,
+            // `ContextTooLong` follows the others.
             unusable => UNUSABLE
                 .iter()
                 .position(|one| *one == unusable)

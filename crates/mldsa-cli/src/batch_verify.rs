@@ -12,7 +12,7 @@ use crate::backends::chosen;
 use crate::batch::{Batch, BatchArgs, Style, print_error};
 use crate::certificate::Certificate;
 #[cfg(feature = "gpu")]
-use crate::gpu::{self, Device};
+use crate::gpu;
 use crate::json_request::{self, Request, Set};
 use crate::jsonl::{Fields, LINE, LineError};
 use crate::paths::Files;
@@ -33,11 +33,12 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Verify on a GPU; results do not depend on it, and the CPU takes over where there is none
+    /// Verify on a GPU (any, cuda or opencl; opencl-cpu is a test of the kernels); results do not
+    /// depend on it, and the CPU takes over where there is none
     #[cfg(feature = "gpu")]
-    #[arg(long, value_enum, value_name = "DEVICE", num_args = 0..=1, require_equals = true,
+    #[arg(long, value_name = "DEVICE", num_args = 0..=1, require_equals = true,
           default_missing_value = "any")]
-    gpu: Option<Device>,
+    gpu: Option<mldsa_gpu::Choice>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

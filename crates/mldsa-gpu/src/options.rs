@@ -1,5 +1,6 @@
 //! Options of a device.
 
+use core::str::FromStr;
 use core::time::Duration;
 use std::thread::available_parallelism;
 
@@ -20,6 +21,21 @@ pub enum Choice {
     OpenCl(u32),
     /// The CPU of OpenCL with this number: for tests of the kernels without a GPU.
     OpenClCpu(u32),
+}
+
+impl FromStr for Choice {
+    type Err = &'static str;
+
+    /// Reads `any`, `cuda`, `opencl` or `opencl-cpu`: the first such device.
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "any" => Ok(Self::Any),
+            "cuda" => Ok(Self::Cuda(0)),
+            "opencl" => Ok(Self::OpenCl(0)),
+            "opencl-cpu" => Ok(Self::OpenClCpu(0)),
+            _ => Err("expected any, cuda, opencl or opencl-cpu"),
+        }
+    }
 }
 
 /// Share of accepted signatures that the CPU verifies again. Every rejection is verified again
@@ -94,6 +110,19 @@ impl Default for GpuOptions {
 }
 
 impl GpuOptions {
+    /// Returns the options for items that bring their keys: no key can be registered. The CPU of
+    /// OpenCL, which is for tests, gets every batch.
+    #[must_use]
+    pub fn without_tables(device: Choice) -> Self {
+        Self {
+            device,
+            prepared_keys: 0,
+            encoded_keys: 0,
+            threshold: matches!(device, Choice::OpenClCpu(_)).then_some(1),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn check(&self) -> Result<(), GpuError> {
         let sizes = [
             (1..=1 << 20).contains(&self.batch_items),

@@ -252,7 +252,7 @@ pub(crate) fn member(n: usize, seed: &[u8; 32], epoch: &Arc<Epoch>) -> anyhow::R
 }
 
 /// Writes a file that appears with its whole content.
-pub(crate) fn publish(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+fn publish(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let staged = directory.join("staged");
     fs::write(&staged, bytes)?;
     fs::rename(staged, directory.join(name))

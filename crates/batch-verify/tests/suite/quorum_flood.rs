@@ -6,7 +6,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::sync::{Arc, Mutex, mpsc};
 
-use batch_verify::{MemberId, QuorumError, QuorumRule, RateLimiter, RejectReason, ServiceError};
+use batch_verify::{
+    MemberId, Pending, QuorumError, QuorumRule, RateLimiter, RejectReason, ServiceError,
+    VerificationService,
+};
+use mldsa_core::MlDsa44;
 
 use crate::fixture::{
     COMMITTEE, KEYS, MEMBERS, VOTES, forgery, from_peer, held, member, own, sign,
@@ -301,13 +305,7 @@ fn answered_quorums_are_freed_in_pieces() {
         let rule = QuorumRule::AnyValid;
         let quorum = service.submit_quorum(from_peer(1), &COMMITTEE, *b"b", decided(200), rule);
         let mut quorum = (!is_cancelled).then_some(quorum.unwrap());
-        let votes: Vec<_> = (0..32)
-            .map(|n| {
-                service
-                    .submit(from_peer(GATE), &VOTES[n % 8].as_vote())
-                    .unwrap()
-            })
-            .collect();
+        let votes = four_batches(&service);
         let worker = worker.start();
         // 136, 72 and 8 votes are left.
         for queued in [1, 1, 1, 0] {
@@ -393,13 +391,7 @@ fn the_memory_of_quorums_delays_no_quorum() {
     };
     (0..3).for_each(|_| drop(submit(decided(200))));
     let mut last = submit(decided(8));
-    let votes: Vec<_> = (0..32)
-        .map(|n| {
-            service
-                .submit(from_peer(GATE), &VOTES[n % 8].as_vote())
-                .unwrap()
-        })
-        .collect();
+    let votes = four_batches(&service);
     let worker = worker.start();
     let answers = [(); 4].map(|()| {
         entered.recv().unwrap();
@@ -464,6 +456,14 @@ impl RateLimiter for Budget {
 
 /// The peer whose verdicts keep a worker.
 const GATE: u64 = 1000;
+
+/// Submits the votes of four batches of eight by this peer.
+fn four_batches(service: &VerificationService<MlDsa44>) -> Vec<Pending<Result<(), ServiceError>>> {
+    (0..32)
+        .map(|n| service.submit(from_peer(GATE), &VOTES[n % 8].as_vote()))
+        .map(Result::unwrap)
+        .collect()
+}
 
 /// Has the peers of work in the order in which it leaves the queue.
 struct Gate(

@@ -13,8 +13,6 @@ mod state;
 mod summary;
 mod classes;
 mod make;
-#[cfg(feature = "gpu")]
-mod gpu;
 mod verify;
 
 use std::io::Write;

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(..=1000))]
     bad: u32,
 
-    /// Rows of a row group
+    /// Rows of a row group, at least 512
     #[arg(long, value_name = "N", default_value = "65536")]
     group_rows: NonZeroUsize,
 

@@ -169,7 +169,7 @@ fn create_new(path: &Path) -> io::Result<File> {
 
 /// Writes a file whole or not at all.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let temporary = path.with_extension("tmp");
+    let temporary = temporary_of(path);
     create_new(&temporary)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&temporary, path))

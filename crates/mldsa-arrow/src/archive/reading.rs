@@ -18,6 +18,6 @@ impl<'a> Wanted<'a> {
 /// Rows of a unit.
 pub(crate) struct Read {
     pub(crate) batch: RecordBatch,
-    /// Rows of which nothing could be read; all their values are null.
+    /// Rows that could not be read; their bytes are null.
     pub(crate) malformed: Vec<bool>,
 }

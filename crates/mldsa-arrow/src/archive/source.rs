@@ -90,7 +90,7 @@ pub(crate) fn open(path: &Path) -> Result<Source, Failure> {
 /// Turns a panic of a decoder on damaged bytes into an error.
 fn guarded<T>(decode: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(decode))
-        .unwrap_or_else(|_| Err("the decoder gave up on damaged bytes".into()))
+        .unwrap_or_else(|_| Err("the bytes are damaged: the decoder panicked".into()))
 }
 
 impl Source {

@@ -11,12 +11,12 @@ use std::time::Instant;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use indicatif::{ProgressBar, ProgressStyle};
+#[cfg(feature = "gpu")]
+use mldsa_arrow::mldsa_gpu::{Choice, GpuOptions};
 use mldsa_arrow::{KeyTable, Options, Verifier};
 
 use crate::columns::ColumnArgs;
 use crate::files;
-#[cfg(feature = "gpu")]
-use crate::gpu;
 use crate::output::{self, Output, parts_of};
 use crate::patterns;
 use crate::reading::Read;
@@ -53,11 +53,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     key_cache: usize,
 
-    /// Verify on a GPU; verdicts do not depend on it, and the CPU takes over where there is none
+    /// Verify on a GPU (any, cuda or opencl; opencl-cpu is a test of the kernels); verdicts do not
+    /// depend on it, and the CPU takes over where there is none
     #[cfg(feature = "gpu")]
-    #[arg(long, value_enum, value_name = "DEVICE", num_args = 0..=1, require_equals = true,
+    #[arg(long, value_name = "DEVICE", num_args = 0..=1, require_equals = true,
           default_missing_value = "any")]
-    gpu: Option<gpu::Device>,
+    gpu: Option<Choice>,
 }
 
 const HELP: &str = "SUMMARY  On standard output, a name and a count a line: rows, valid, each reason, files and row
@@ -90,10 +91,15 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         None => String::new(),
     };
     let table = args.columns.table()?;
-    let verifier = Options::default().key_cache_bytes(args.key_cache << 20);
+    let verifier = Options::default().key_cache_bytes(args.key_cache.saturating_mul(1 << 20));
     #[cfg(feature = "gpu")]
     let verifier = match args.gpu {
-        Some(device) => verifier.gpu(&device.options()),
+        Some(device) => verifier.gpu(&GpuOptions {
+            // The thread that waits for the device has a batch of its own.
+            threads: mldsa_arrow::batch_verify::Threads::Dedicated(1),
+            on_fault: Some(|error| say(format_args!("on the CPU: {error}"))),
+            ..GpuOptions::without_tables(device)
+        }),
         None => verifier,
     };
     let verifier = verifier.build()?;
@@ -342,7 +348,8 @@ impl Run<'_> {
             let unit = *next;
             *next += 1;
             if self.state.is_some_and(|state| state.has(unit)) {
-                self.progress.inc(self.units[unit].bytes);
+                // The rate and the remaining time are those of this run.
+                self.progress.dec_length(self.units[unit].bytes);
                 continue;
             }
             let unit = Arc::new(Active {

@@ -30,7 +30,7 @@ pub(super) fn ntt<O: Order>(mut load: impl FnMut(usize) -> Eight, out: &mut [i32
     }
 }
 
-/// Where programs are downloaded, one copy of the levels.
+/// One copy of the levels, for targets whose programs are downloaded.
 #[inline(never)]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]

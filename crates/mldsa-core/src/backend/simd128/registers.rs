@@ -9,7 +9,7 @@ use core::arch::wasm32::*;
 /// [`shoup_quotient`] takes the upper half of a product as it is.
 pub(super) const QUOTIENT_BITS: u32 = 32;
 
-/// A module has no registers: what a host keeps in its own, is not for the module to overwrite.
+/// Does nothing: a module cannot overwrite the registers of its host.
 pub(super) fn clear_registers() {}
 
 macro_rules! registers {
