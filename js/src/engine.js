@@ -12,12 +12,15 @@ const PROBE = Uint8Array.of(
 /** Whether this host has WebAssembly's vectors. */
 export const hasSimd = () => WebAssembly.validate(PROBE);
 
-/** Compiles a module from its base64. Nothing is fetched. */
-export async function compile(text) {
+/** Decodes the bytes of a module from base64. Nothing is fetched. */
+export async function inflate(text) {
   const deflated = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   const stream = new Blob([deflated]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return WebAssembly.compile(await new Response(stream).arrayBuffer());
+  return new Response(stream).arrayBuffer();
 }
+
+/** Compiles a module from base64. */
+export const compile = async (text) => WebAssembly.compile(await inflate(text));
 
 /** One instance of the module, and its windows. */
 export class Engine {

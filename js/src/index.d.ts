@@ -76,6 +76,8 @@ export const ml_dsa87: Mldsa;
 
 /** The WebAssembly module in use: with vectors where the host has them. */
 export const module: "simd" | "plain";
+/** Decodes the bytes of one of the two modules, for a file that a build step writes. */
+export function moduleBytes(kind: "simd" | "plain"): Promise<Uint8Array>;
 /** Compiles one of the two modules. */
 export function load(kind: "simd" | "plain"): Promise<WebAssembly.Module>;
 /** Makes the parameter sets of a compiled module, with memory of their own. */

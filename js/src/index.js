@@ -1,18 +1,18 @@
 // Everything, with vectors where the host has them.
 import { plain, simd } from "../dist/full.js";
-import { compile, Engine, hasSimd } from "./engine.js";
-import { Mldsa } from "./full.js";
+import { compile, hasSimd, inflate } from "./engine.js";
+import { fromModule } from "./module.js";
 
 export { MldsaError } from "./errors.js";
+export { fromModule };
 
-/** Makes the three parameter sets of a compiled module, for hosts that compile none at run time. */
-export function fromModule(module) {
-  const engine = new Engine(module);
-  return { ml_dsa44: new Mldsa(engine, 44), ml_dsa65: new Mldsa(engine, 65), ml_dsa87: new Mldsa(engine, 87) };
-}
+const text = (kind) => (kind === "plain" ? plain : simd);
 
-/** The module's bytes, "simd" or "plain". */
-export const load = (kind) => compile(kind === "plain" ? plain : simd);
+/** Decodes the bytes of a module, "simd" or "plain". */
+export const moduleBytes = async (kind) => new Uint8Array(await inflate(text(kind)));
+
+/** Compiles a module, "simd" or "plain". */
+export const load = (kind) => compile(text(kind));
 
 /** Name of the module in use: `simd` or `plain`. */
 export const module = hasSimd() ? "simd" : "plain";

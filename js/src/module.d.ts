@@ -1,0 +1,2 @@
+export { fromModule, MldsaError } from "./index.js";
+export type * from "./index.js";
