@@ -78,7 +78,7 @@ export class Mldsa extends Verifier {
     }
     const committee = this.committee(keys, fixed);
     try {
-      return committee.verify(votes);
+      return committee.verifyBatch(votes);
     } finally {
       committee.free();
     }
@@ -189,7 +189,7 @@ class Committee extends Owner {
   }
 
   /** Verifies votes, each `{ member, message, signature }`. Returns `null` or a reason for each. */
-  verify(votes) {
+  verifyBatch(votes) {
     // Getters and the hash function are code of the caller: all of it runs before the module's calls.
     const raw = [...votes].map(({ member, message, signature }) => ({ member, message, signature }));
     for (const { member } of raw) {

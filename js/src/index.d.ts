@@ -43,7 +43,7 @@ export interface Committee extends Owner {
   /** Number of members. */
   readonly length: number;
   /** Returns `null` or a reason for each vote. A bad vote does not affect others. */
-  verify(votes: Iterable<Vote>): (Reason | null)[];
+  verifyBatch(votes: Iterable<Vote>): (Reason | null)[];
 }
 
 export interface Item {

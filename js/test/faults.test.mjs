@@ -68,9 +68,9 @@ function operations(set) {
     "verify prehashed": [() => hashed.explain(hashedSignature, text, one.publicKey), null],
     "verify prepared": [owning(() => set.prepareVerifying(one.publicKey), (key) => key.explain(signature, text)), null],
     batch: [() => set.verifyBatch([good, forged, good]), [null, bad, null]],
-    committee: [owning(committee, (keys) => keys.verify(votes)), [null, bad, null]],
-    "forged alone": [owning(committee, (keys) => keys.verify(votes.slice(1, 2))), [bad]],
-    "forged first": [owning(committee, (keys) => keys.verify([votes[1], votes[0]])), [bad, null]],
+    committee: [owning(committee, (keys) => keys.verifyBatch(votes)), [null, bad, null]],
+    "forged alone": [owning(committee, (keys) => keys.verifyBatch(votes.slice(1, 2))), [bad]],
+    "forged first": [owning(committee, (keys) => keys.verifyBatch([votes[1], votes[0]])), [bad, null]],
   };
 }
 

@@ -33,7 +33,7 @@ export default {
       const committee = set.committee([publicKey]);
       const other = text.slice(1);
       const right = set.verify(signature, text, publicKey) && !set.verify(signature, other, publicKey);
-      const [one, two] = committee.verify([text, other].map((message) => ({ member: 0, message, signature })));
+      const [one, two] = committee.verifyBatch([text, other].map((message) => ({ member: 0, message, signature })));
       let code;
       try { set.sign(text, secretKey.slice(1)); } catch (error) { code = error instanceof MldsaError && error.code; }
       if (!right || one !== null || two === null || code !== "length") throw new Error("wrong result");

@@ -147,24 +147,24 @@ test("committees and batches", () => {
     return { member: n % 5, message: text, signature: ml_dsa44.sign(text, keys[n % 5].secretKey, { context }) };
   });
   const expected = votes.map(() => null);
-  assert.deepEqual(committee.verify(votes), expected);
+  assert.deepEqual(committee.verifyBatch(votes), expected);
   votes[3].signature[2419] = 255;
   votes[9].message = new Uint8Array(70_000);
   votes[11].signature = new Uint8Array(0);
   votes[17].member = 0;
   Object.assign(expected, { 3: "hint-encoding", 9: "challenge-mismatch", 11: "signature-length", 17: "challenge-mismatch" });
-  assert.deepEqual(committee.verify(votes), expected);
+  assert.deepEqual(committee.verifyBatch(votes), expected);
   const items = votes.map(({ member, ...vote }) => ({ publicKey: keys[member].publicKey, ...vote }));
   assert.deepEqual(ml_dsa44.verifyBatch(items, { context }), expected);
   assert.deepEqual(ml_dsa44.verifyBatch(items.slice(0, 4), { context }), expected.slice(0, 4));
-  assert.deepEqual(committee.verify([]), []);
+  assert.deepEqual(committee.verifyBatch([]), []);
   assert.deepEqual(ml_dsa44.verifyBatch([]), []);
   for (const member of [-1, 5, 0.5, NaN, "0", 2 ** 32]) {
-    fails(() => committee.verify([{ ...votes[0], member }]), "unknown-member");
+    fails(() => committee.verifyBatch([{ ...votes[0], member }]), "unknown-member");
   }
   fails(() => ml_dsa44.committee([keys[0].publicKey, new Uint8Array(3)]), "length");
   committee.free();
-  fails(() => committee.verify([]), "freed");
+  fails(() => committee.verifyBatch([]), "freed");
 });
 
 test("a trap ends one instance, and its keys", () => {

@@ -31,7 +31,7 @@ const paths = {
   committee: (set, items) => {
     const committee = set.committee(items.map((item) => item.publicKey), options);
     try {
-      return committee.verify(items.map((item, member) => ({ ...item, member })));
+      return committee.verifyBatch(items.map((item, member) => ({ ...item, member })));
     } finally {
       committee.free();
     }
@@ -105,11 +105,11 @@ test("a hash function that calls the module, frees keys and uses its memory agai
   const other = set.committee([two.publicKey]);
   const vote = { member: 0, message: messages[0], signature: set.sign(messages[0], two.secretKey) };
   const committee = hashed.committee([one.publicKey]);
-  step = () => assert.deepEqual(other.verify([vote, { ...vote, message: messages[1] }]), [null, "challenge-mismatch"]);
-  assert.deepEqual(committee.verify(items), items.map(() => null));
+  step = () => assert.deepEqual(other.verifyBatch([vote, { ...vote, message: messages[1] }]), [null, "challenge-mismatch"]);
+  assert.deepEqual(committee.verifyBatch(items), items.map(() => null));
   assert.deepEqual(hashed.verifyBatch(items), items.map(() => null));
   const crossed = items.map((item, n) => ({ ...item, signature: items[(n + 1) % 10].signature }));
-  assert.deepEqual(committee.verify(crossed), items.map(() => "challenge-mismatch"));
+  assert.deepEqual(committee.verifyBatch(crossed), items.map(() => "challenge-mismatch"));
 
   // The slot of the freed key has another one when the hash function returns.
   const swap = (free, open) => (step = () => { step = () => {}; free(); opened.push(open()); });
@@ -122,5 +122,5 @@ test("a hash function that calls the module, frees keys and uses its memory agai
   assert.throws(() => signer.sign(messages[0]), { code: "freed" });
   const members = hashed.committee([two.publicKey]);
   swap(() => members.free(), () => set.committee([one.publicKey]));
-  assert.throws(() => members.verify(items.slice(0, 1)), { code: "freed" });
+  assert.throws(() => members.verifyBatch(items.slice(0, 1)), { code: "freed" });
 });
