@@ -1,23 +1,35 @@
 #!/usr/bin/env python3
 """Starts one engine and compares its counts by reason with those of `mldsa-archive verify`.
 
-    run.py ENGINE [FILE]     polars, duckdb, ray or spark
+    run.py ENGINE [FILE]     polars, duckdb, ray, spark, datafusion or ballista
 
-Without a file, rows are made. Spark loses an executor in the middle. Status 77: a tool is missing, which is
-named.
+Without a file, rows are made. Spark and Ballista lose an executor in the middle. Status 77: a tool is missing, which
+is named.
 """
 
+import contextlib
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", HERE / "target")).resolve()
 PACKAGES = {"polars": "polars", "duckdb": "duckdb", "ray": "ray[data]", "spark": "pyspark[sql]>=4,<5"}
+ENGINES = [*PACKAGES, "datafusion", "ballista"]
 COLUMNS = ["--set-column", "set", "--context-column", "context"]
+ARGUMENTS = "set, key, message, context, signature"
+REASONS = f"SELECT coalesce(mldsa_reason({ARGUMENTS}), 'valid') AS reason, count(*) FROM rows GROUP BY reason"
+WEIGHTS = f"SELECT block, mldsa_weight(key, weight, mldsa_verify({ARGUMENTS})) FROM rows GROUP BY block"
+# The same from the column that says what a row is to be.
+PLANNED = "SELECT DISTINCT block, key, weight FROM rows WHERE expected IS NULL"
+PLANNED = f"SELECT block, sum(weight) FROM ({PLANNED}) GROUP BY block"
 
 
 def missing(tool):
@@ -29,12 +41,15 @@ def run(*command, **options):
     return subprocess.run([str(part) for part in command], check=True, **options)
 
 
-def cargo(*options):
-    """Builds programs of the workspace, and returns their folder."""
-    target = TARGET / "archive"
-    command = ["cargo", "build", "--quiet", "--release", "--locked", "-p", "mldsa-arrow", "--features", "archive"]
-    run(*command, "--target-dir", target, *options, cwd=HERE / "../..")
+def cargo(folder, name, *options):
+    """Builds programs of a workspace, and returns their folder."""
+    target = TARGET / name
+    run("cargo", "build", "--quiet", "--release", "--locked", *options, "--target-dir", target, cwd=folder)
     return target / "release"
+
+
+def archive(*options):
+    return cargo(HERE / "../..", "archive", "-p", "mldsa-arrow", "--features", "archive", *options)
 
 
 def python(*packages):
@@ -54,6 +69,72 @@ def python(*packages):
     return program
 
 
+@contextlib.contextmanager
+def cluster(program, folder, mark):
+    """Starts a scheduler and two executors, and returns the port of the scheduler."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(5)]
+    scheduler, *ports = (str(one.getsockname()[1]) for one in sockets)
+    for one in sockets:
+        one.close()
+    executor = [program, "executor", scheduler]
+    commands = [
+        [program, "scheduler", scheduler],
+        [*executor, *ports[:2], tempfile.mkdtemp(dir=folder), *mark],
+        [*executor, *ports[2:], tempfile.mkdtemp(dir=folder), *mark],
+    ]
+    processes = []
+    try:
+        for command in commands:
+            processes.append(subprocess.Popen(command))
+        for process, port in zip(processes, (scheduler, ports[0], ports[2])):
+            with socket.socket() as one:
+                while one.connect_ex(("127.0.0.1", int(port))):
+                    assert process.poll() is None, "the cluster does not start"
+                    time.sleep(0.05)
+        yield scheduler
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def kill_marked(mark, ended):
+    """Kills the process whose id is in a file, as soon as it is."""
+    while not ended.wait(0.01):
+        if mark.exists() and (text := mark.read_text()).endswith("\n"):
+            return os.kill(int(text), signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def started(engine, folder, mark=None):
+    """Starts an engine, and returns a command that awaits a file. The first executor to get there dies and
+    leaves the file `mark` behind."""
+    marks = [mark] if mark else []
+    if engine in PACKAGES:
+        if engine == "spark" and not shutil.which("java"):
+            missing("java")
+        program = [python(PACKAGES[engine]), HERE / f"engines/with_{engine}.py"]
+        yield lambda file: [*program, file, *marks]
+        return
+    if not shutil.which("protoc"):
+        missing("protoc")
+    program = cargo(HERE, "engines") / "dataengines"
+    if engine == "datafusion":
+        yield lambda file, query=REASONS: [program, "sql", file, query]
+        return
+    with cluster(program, folder, marks) as scheduler:
+        ended = threading.Event()
+        killer = threading.Thread(target=kill_marked, args=[mark, ended])
+        if mark:
+            killer.start()
+        try:
+            yield lambda file, query=REASONS: [program, "remote", scheduler, file, query]
+        finally:
+            ended.set()
+            if mark:
+                killer.join()
+
+
 def counts(text):
     """Returns the counts of the lines of a reason and a count."""
     pairs = (line.split() for line in text.splitlines())
@@ -61,29 +142,33 @@ def counts(text):
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[0] not in others}
 
 
-def main(engine, file, work):
-    if engine == "spark" and not shutil.which("java"):
-        missing("java")
-    archive = cargo() / "mldsa-archive"
-    program = python(PACKAGES[engine])
+def output(command):
+    return run(*command, stdout=subprocess.PIPE, text=True).stdout
+
+
+def main(engine, file, folder):
+    program = archive() / "mldsa-archive"
     if file is None:
-        file = work / "rows.parquet"
-        run(archive, "make", file, "--rows", 4000, "--group-rows", 500, "--bad", 100)
-    verify = [str(archive), "verify", str(file), *COLUMNS]
+        file = folder / "rows.parquet"
+        run(program, "make", file, "--rows", 4000, "--group-rows", 500, "--bad", 100)
+    verify = [str(program), "verify", str(file), *COLUMNS]
     expected = counts(subprocess.run(verify, stdout=subprocess.PIPE, text=True, check=False).stdout)
     assert len(expected) > 2, "the rows have too few reasons"
-    mark = work / "killed"
-    options = [mark] if engine == "spark" else []
-    found = run(program, HERE / f"engines/with_{engine}.py", file, *options, stdout=subprocess.PIPE, text=True)
-    assert engine != "spark" or mark.exists(), "no executor was killed"
-    if counts(found.stdout) != expected:
-        print("expected:", expected, "found:", counts(found.stdout), sep="\n")
+    mark = folder / "killed" if engine in ("spark", "ballista") else None
+    with started(engine, folder, mark) as command:
+        found = counts(output(command(file)))
+        assert not mark or mark.exists(), "no executor was killed"
+        if engine not in PACKAGES:
+            weights, planned = (sorted(output(command(file, query)).splitlines()) for query in (WEIGHTS, PLANNED))
+            assert weights == planned != [], "the weights by block differ"
+    if found != expected:
+        print("expected:", expected, "found:", found, sep="\n")
         sys.exit(1)
     print(engine, "has the counts of mldsa-archive:", sum(expected.values()), "rows,", len(expected) - 1, "reasons")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3) or sys.argv[1] not in PACKAGES:
+    if len(sys.argv) not in (2, 3) or sys.argv[1] not in ENGINES:
         sys.exit(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         main(sys.argv[1], Path(sys.argv[2]).resolve() if sys.argv[2:] else None, Path(folder))

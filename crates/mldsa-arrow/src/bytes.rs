@@ -24,6 +24,15 @@ impl<'a> Column<'a> {
         Self { name, array }
     }
 
+    /// Returns the bytes of each row of a binary or text column; `None` for null.
+    ///
+    /// # Errors
+    /// [`ColumnError::Type`] if the column has another type.
+    pub fn bytes(&self) -> Result<Vec<Option<&'a [u8]>>, ColumnError> {
+        let bytes = Bytes::new(*self, Kind::BinaryOrText)?;
+        Ok((0..self.array.len()).map(|row| bytes.get(row)).collect())
+    }
+
     pub(crate) fn type_error(&self, expected: &'static str) -> ColumnError {
         ColumnError::Type {
             column: self.name.to_owned(),

@@ -122,15 +122,14 @@ impl<'a> Column<'a> {
             DataType::UInt32 => integers::<UInt32Type>(array),
             DataType::UInt64 => integers::<UInt64Type>(array),
             _ => {
-                let bytes = Bytes::new(*self, Kind::BinaryOrText).map_err(|_| {
+                let bytes = self.bytes().map_err(|_| {
                     self.type_error(
                         "an integer type, Binary, LargeBinary, BinaryView, FixedSizeBinary, Utf8, \
                          LargeUtf8 or Utf8View, or a Dictionary of bytes or text",
                     )
                 })?;
-                (0..array.len())
-                    .map(|row| bytes.get(row).map(Id::Bytes))
-                    .collect()
+                let ids = bytes.into_iter();
+                ids.map(|bytes| bytes.map(Id::Bytes)).collect()
             }
         })
     }
