@@ -151,24 +151,3 @@ fn main() {
         );
     }
 }
-
-#[cfg(test)]
-mod tests {
-    /// Lines of a complete difference, without those that start with `not`.
-    fn side(difference: &str, not: char) -> String {
-        let lines = difference.lines().filter(|line| !line.starts_with(not));
-        let lines = lines.map(|line| line.get(1..).unwrap_or("").to_owned() + "\n");
-        lines.collect()
-    }
-
-    #[test]
-    fn migration_page_has_the_difference_of_the_example() {
-        let page = include_str!("../../../../../docs/migration.md");
-        let (_, rest) = page.split_once("```diff\n").expect("a difference");
-        let (difference, _) = rest.split_once("```\n").expect("its end");
-        let before = include_str!("before.rs");
-        let after = include_str!("after.rs");
-        assert_eq!(side(difference, '+'), before);
-        assert_eq!(side(difference, '-'), after);
-    }
-}
