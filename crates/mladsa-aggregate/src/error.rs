@@ -125,7 +125,7 @@ error_enum! {
 }
 
 impl RoundError {
-    /// Whether the attempt missed, which is public and the same for all members: discard
+    /// Returns whether the attempt missed, which is public and the same for all members: discard
     /// everything of it, retire it and start the next attempt.
     #[must_use]
     pub fn is_miss(&self) -> bool {

@@ -24,7 +24,7 @@ impl MemberId {
         })
     }
 
-    /// The name as bytes.
+    /// Returns the name as bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or(&[])

@@ -41,7 +41,8 @@ pub struct OpenSignature {
 }
 
 impl OneParty {
-    /// A group of seeds, at least one and at most 1,024, with the public seed of the matrix.
+    /// Creates a group of seeds, at least one and at most 1,024, with the public seed of the
+    /// matrix.
     ///
     /// # Errors
     /// [`EncodingError::Range`] for another number of seeds.
@@ -101,7 +102,7 @@ impl OneParty {
         result.and(Err(RoundError::TooManyHints))
     }
 
-    /// The aggregate key of the one-time keys of a label without an attempt.
+    /// Computes the aggregate key of the one-time keys of a label without an attempt.
     ///
     /// # Errors
     /// None for a valid group.
@@ -129,8 +130,8 @@ impl fmt::Debug for OneParty {
     }
 }
 
-/// ExpandS and ContentKeyDerive of a label: `vec(s1) || vec(s2)`, 11,520 bytes, **which is the
-/// secret key**, and `vec(t)`, 6,144 bytes.
+/// Computes ExpandS and ContentKeyDerive of a label: `vec(s1) || vec(s2)`, 11,520 bytes, **which is
+/// the secret key**, and `vec(t)`, 6,144 bytes.
 #[must_use]
 pub fn one_time_key(rho: &[u8; 32], seed: &MasterSeed, label: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (matrix, label) = (Matrix::expand(rho), Label::new(label));
@@ -145,13 +146,13 @@ pub fn one_time_key(rho: &[u8; 32], seed: &MasterSeed, label: &[u8]) -> (Vec<u8>
     (canonical(&s), public_key.as_bytes().to_vec())
 }
 
-/// DeriveNonce of a label with sigma = 1,440: `vec(y)`, 5,376 bytes, **secret**.
+/// Computes DeriveNonce of a label with sigma = 1,440: `vec(y)`, 5,376 bytes, **secret**.
 #[must_use]
 pub fn nonce(seed: &MasterSeed, label: &[u8]) -> Vec<u8> {
     canonical(derive_nonce(seed, &Label::new(label), SIGMA_BASE).expose())
 }
 
-/// Merkle root over `Leaf(bytes)` of each item; `None` without items.
+/// Computes the Merkle root over `Leaf(bytes)` of each item; `None` without items.
 #[must_use]
 pub fn merkle_root(items: &[&[u8]]) -> Option<[u8; 32]> {
     let leaves: Vec<_> = items.iter().map(|item| merkle::raw_leaf(item)).collect();

@@ -121,7 +121,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
         self.sign_mu_into(&mu, randomness, signature)
     }
 
-    /// Builder of `mu` for a message that arrives in pieces; [`Self::sign_mu_into`] signs
+    /// Returns a builder of `mu` for a message that arrives in pieces; [`Self::sign_mu_into`] signs
     /// the finished `mu`.
     pub fn mu_builder(&self, ctx: Context<'_>) -> MuBuilder {
         MuBuilder::from_tr(self.key.tr(), ctx)

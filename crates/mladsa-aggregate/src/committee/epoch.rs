@@ -30,9 +30,9 @@ impl Epoch {
     /// Greatest number of one-time keys of a member: slots times attempts.
     pub const MAX_KEYS: u32 = 1 << 20;
 
-    /// Number of attempts that a slot needs in a committee of `n` members of equal weight of
-    /// which f, fewer than a third, are faulty: each of them can end one attempt as its leader
-    /// and one as a signer. 2 f + 4, at most 64, which is enough for f = 30.
+    /// Returns the number of attempts that a slot needs in a committee of `n` members of equal
+    /// weight of which f, fewer than a third, are faulty: each of them can end one attempt as its
+    /// leader and one as a signer. 2 f + 4, at most 64, which is enough for f = 30.
     #[must_use]
     pub fn attempts_for(n: usize) -> u8 {
         let faulty = n.saturating_sub(1) / 3;
@@ -42,8 +42,8 @@ impl Epoch {
             .min(MAX_ATTEMPTS)
     }
 
-    /// Parameters of epoch `number` of a domain of 0 to 223 bytes, which is a part of the
-    /// FIPS 204 context of every aggregate.
+    /// Creates the parameters of epoch `number` of a domain of 0 to 223 bytes, which is a part of
+    /// the FIPS 204 context of every aggregate.
     ///
     /// # Errors
     /// [`EncodingError::Length`] for a longer domain; [`EncodingError::Range`] for no slots, no
@@ -82,25 +82,25 @@ impl Epoch {
         }))
     }
 
-    /// The domain.
+    /// Returns the domain.
     #[must_use]
     pub fn domain(&self) -> &[u8] {
         &self.domain
     }
 
-    /// The number of the epoch.
+    /// Returns the number of the epoch.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Number of slots: decisions of the epoch.
+    /// Returns the number of slots, which are the decisions of the epoch.
     #[must_use]
     pub fn slots(&self) -> u32 {
         self.slots
     }
 
-    /// Number of attempts for each slot.
+    /// Returns the number of attempts for each slot.
     #[must_use]
     pub fn attempts(&self) -> u8 {
         self.attempts

@@ -32,14 +32,14 @@ impl Committee {
     /// Greatest number of members.
     pub const MAX_MEMBERS: usize = MAX_MEMBERS;
 
-    /// The smallest weight above two thirds of `total`.
+    /// Computes the smallest weight above two thirds of `total`.
     #[must_use]
     pub const fn two_thirds(total: u64) -> u64 {
         total - total.saturating_sub(1) / 3
     }
 
-    /// A committee of members with their weights, in any order. The signers of an aggregate have
-    /// at least the weight `threshold`.
+    /// Creates a committee of members with their weights, in any order. The signers of an aggregate
+    /// have at least the weight `threshold`.
     ///
     /// # Errors
     /// [`CommitteeError::NoMembers`], [`CommitteeError::TooManyMembers`],
@@ -135,41 +135,41 @@ impl Committee {
         Self::new(&epoch, members, threshold)
     }
 
-    /// Identity of the committee: see [`CommitteeView::identity`].
+    /// Returns the identity of the committee: see [`CommitteeView::identity`].
     #[must_use]
     pub fn identity(&self) -> &[u8; 32] {
         self.view.identity()
     }
 
-    /// The committee as a verifier needs it, with all members.
+    /// Returns the committee as a verifier needs it, with all members.
     #[must_use]
     pub fn view(&self) -> &CommitteeView {
         &self.view
     }
 
-    /// The parameters of the epoch.
+    /// Returns the parameters of the epoch.
     #[must_use]
     pub fn epoch(&self) -> &Arc<Epoch> {
         self.view.epoch()
     }
 
-    /// The number of members.
+    /// Returns the number of members.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.registrations.len()
     }
 
-    /// The members with their weights in the order of the names, which is the order of the bits of
-    /// an aggregate.
+    /// Returns the members with their weights in the order of the names, which is the order of the
+    /// bits of an aggregate.
     pub fn members(&self) -> impl ExactSizeIterator<Item = (&MemberId, u64)> {
         self.registrations
             .iter()
             .map(|(registration, weight)| (&registration.id, *weight))
     }
 
-    /// Opening of a member in the tree of the committee, for [`CommitteeView::add_member`]. `None`
-    /// for another name.
+    /// Returns the opening of a member in the tree of the committee, for
+    /// [`CommitteeView::add_member`]. `None` for another name.
     #[must_use]
     pub fn member_opening(&self, id: &MemberId) -> Option<Vec<u8>> {
         let at = self.position(id)?;

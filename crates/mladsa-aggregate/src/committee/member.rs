@@ -52,13 +52,13 @@ impl Member {
         })
     }
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn id(&self) -> &MemberId {
         &self.id
     }
 
-    /// The master seed.
+    /// Returns the master seed.
     #[must_use]
     pub fn seed(&self) -> &MasterSeed {
         &self.seed

@@ -25,13 +25,13 @@ pub struct AuthenticatedKey {
 }
 
 impl AuthenticatedKey {
-    /// The member.
+    /// Returns the member.
     #[must_use]
     pub fn id(&self) -> &MemberId {
         &self.id
     }
 
-    /// The attempt.
+    /// Returns the attempt.
     #[must_use]
     pub fn attempt_id(&self) -> AttemptId {
         self.attempt

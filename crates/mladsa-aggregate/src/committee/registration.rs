@@ -44,7 +44,7 @@ impl Member {
 }
 
 impl Registration {
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn id(&self) -> &MemberId {
         &self.id

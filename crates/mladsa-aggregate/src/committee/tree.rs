@@ -19,7 +19,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// The opened key.
+    /// Returns the opened key.
     #[cfg(feature = "test-util")]
     #[must_use]
     pub fn public_key(&self) -> &OneTimePublicKey {

@@ -147,27 +147,27 @@ impl CommitteeView {
         Some(out)
     }
 
-    /// Identity of the committee: digest of the scheme's parameters, the threshold, and the names,
-    /// registration keys, roots and weights of all members.
+    /// Returns the identity of the committee: digest of the scheme's parameters, the threshold, and
+    /// the names, registration keys, roots and weights of all members.
     #[must_use]
     pub fn identity(&self) -> &[u8; 32] {
         &self.identity
     }
 
-    /// The parameters of the epoch.
+    /// Returns the parameters of the epoch.
     #[must_use]
     pub fn epoch(&self) -> &Arc<Epoch> {
         &self.epoch
     }
 
-    /// The number of members, also of those that the view does not contain.
+    /// Returns the number of members, also of those that the view does not contain.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Smallest weight of the signers of an aggregate.
+    /// Returns the smallest weight of the signers of an aggregate.
     #[must_use]
     pub fn threshold(&self) -> u64 {
         self.threshold

@@ -108,7 +108,7 @@ impl FileMark {
         Ok(Self { path, lock })
     }
 
-    /// The lock file of the mark at `path`.
+    /// Returns the lock file of the mark at `path`.
     #[must_use]
     pub fn lock_path(path: &Path) -> PathBuf {
         with_suffix(path, ".lock")
@@ -132,7 +132,7 @@ impl MarkStorage for FileMark {
 }
 
 impl OneTimeKeyJournal {
-    /// [`OneTimeKeyJournal::create`] in two files.
+    /// Creates a journal in two files, as [`OneTimeKeyJournal::create`] does.
     ///
     /// # Errors
     /// [`JournalError::Damaged`], [`JournalError::Storage`].
@@ -140,7 +140,7 @@ impl OneTimeKeyJournal {
         Self::create(FileLog::create(log)?, FileMark::open(mark)?, seed)
     }
 
-    /// [`OneTimeKeyJournal::open`] in two files.
+    /// Opens a journal in two files, as [`OneTimeKeyJournal::open`] does.
     ///
     /// # Errors
     /// [`JournalError::Damaged`], [`JournalError::Storage`].

@@ -110,8 +110,8 @@ impl OneTimeKeyJournal {
         Ok(journal)
     }
 
-    /// A journal that a restart erases, for tests and measurements. **A signer that restarts
-    /// with an empty journal reveals its keys.**
+    /// Creates a journal that a restart erases, for tests and measurements. **A signer that
+    /// restarts with an empty journal reveals its keys.**
     ///
     /// # Errors
     /// None: memory does not fail.
@@ -136,13 +136,13 @@ impl OneTimeKeyJournal {
         }
     }
 
-    /// Identity of the committee that the seed serves in `epoch`.
+    /// Returns the identity of the committee that the seed serves in `epoch`.
     #[must_use]
     pub fn committee(&self, epoch: u64) -> Option<[u8; 32]> {
         self.states.committee(epoch)
     }
 
-    /// The last closed epoch.
+    /// Returns the last closed epoch.
     #[must_use]
     pub fn closed_epoch(&self) -> Option<u64> {
         self.states.closed()

@@ -24,7 +24,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// ExpandA (FIPS 204 algorithm 32).
+    /// Computes ExpandA (FIPS 204 algorithm 32).
     #[must_use]
     pub fn expand(rho: &[u8; 32]) -> Self {
         let backend = Backend::detect();

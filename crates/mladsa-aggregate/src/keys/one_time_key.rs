@@ -44,7 +44,7 @@ impl OneTimePublicKey {
         }
     }
 
-    /// The encoding.
+    /// Returns the encoding.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

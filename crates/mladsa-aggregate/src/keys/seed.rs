@@ -25,7 +25,7 @@ pub struct MasterSeed {
 }
 
 impl MasterSeed {
-    /// A seed of 32 random bytes. The caller wipes its copy.
+    /// Creates a seed of 32 random bytes. The caller wipes its copy.
     #[must_use]
     pub fn from_bytes(seed: &[u8; 32]) -> Self {
         let mut framed = Secret::new(*b"\0\0\0\x05F.prf\0\0\0\x20--------------------------------");
@@ -38,7 +38,7 @@ impl MasterSeed {
         }
     }
 
-    /// Public 32-byte hash of the seed, to which a journal is bound.
+    /// Computes the public 32-byte hash of the seed, to which a journal is bound.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
         self.fingerprint

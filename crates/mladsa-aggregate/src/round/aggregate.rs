@@ -43,20 +43,20 @@ impl Aggregate {
         }
     }
 
-    /// The ordinary ML-DSA-87 signature. Without [`Self::verify`], which computes the aggregate
-    /// key, it proves nothing about the signers.
+    /// Returns the ordinary ML-DSA-87 signature. Without [`Self::verify`], which computes the
+    /// aggregate key, it proves nothing about the signers.
     #[must_use]
     pub fn signature(&self) -> &Signature<MlDsa87> {
         &self.signature
     }
 
-    /// Number of hints of the signature, at most 75.
+    /// Returns the number of hints of the signature, at most 75.
     #[must_use]
     pub fn hint_weight(&self) -> u8 {
         self.signature.as_bytes().last().copied().unwrap_or(0)
     }
 
-    /// The successful attempt.
+    /// Returns the successful attempt.
     #[must_use]
     pub fn attempt_id(&self) -> AttemptId {
         AttemptId {
@@ -65,19 +65,19 @@ impl Aggregate {
         }
     }
 
-    /// The claimed epoch.
+    /// Returns the claimed epoch.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// The claimed payload.
+    /// Returns the claimed payload.
     #[must_use]
     pub fn payload(&self) -> &[u8] {
         self.task.payload()
     }
 
-    /// The claimed signers in the order of the names.
+    /// Returns the claimed signers in the order of the names.
     ///
     /// # Errors
     /// [`VerifyError::Encoding`] for a signer set that does not fit the committee.

@@ -23,7 +23,7 @@ pub struct Certificate {
 const CERTIFICATE: &[u8; 8] = b"MLADSAO2";
 
 impl Certificate {
-    /// A certificate of an aggregate, with the opening of each signer in id order.
+    /// Creates a certificate of an aggregate, with the opening of each signer in id order.
     #[doc(hidden)]
     #[must_use]
     pub fn new<'a>(aggregate: Aggregate, openings: impl IntoIterator<Item = &'a Message>) -> Self {
@@ -34,7 +34,7 @@ impl Certificate {
         }
     }
 
-    /// The aggregate.
+    /// Returns the aggregate.
     #[must_use]
     pub fn aggregate(&self) -> &Aggregate {
         &self.aggregate
@@ -69,7 +69,7 @@ impl Certificate {
             .verify(committee, &self.keys(committee)?, task)
     }
 
-    /// The openings in the order of the signers.
+    /// Returns the openings in the order of the signers.
     pub fn openings(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.openings.iter().map(Vec::as_slice)
     }

@@ -64,7 +64,7 @@ impl Response {
         Self::read(bytes, z).map_err(|_| RoundError::Fault)
     }
 
-    /// The encoding.
+    /// Returns the encoding.
     #[must_use]
     pub fn as_bytes(&self) -> &Arc<[u8]> {
         &self.0
@@ -93,7 +93,7 @@ pub struct Combiner {
 }
 
 impl Combiner {
-    /// A combiner without responses.
+    /// Creates a combiner without responses.
     #[must_use]
     pub fn new(challenge: &Arc<Challenge>) -> Self {
         Self {
@@ -136,14 +136,14 @@ impl Combiner {
         self.challenge.round().ids()
     }
 
-    /// The signers without a response. A silent member is excluded from the next attempt, never
-    /// from this one.
+    /// Returns the signers without a response. A silent member is excluded from the next attempt,
+    /// never from this one.
     pub fn missing(&self) -> impl Iterator<Item = &MemberId> {
         let slots = self.challenge.round().ids().zip(&self.responses);
         slots.filter_map(|(id, slot)| slot.is_none().then_some(id))
     }
 
-    /// The aggregate of the complete responses, verified before it is returned.
+    /// Computes the aggregate of the complete responses, verified before it is returned.
     ///
     /// # Errors
     /// [`RoundError::Incomplete`]; an error with [`RoundError::is_miss`] if the attempt missed;

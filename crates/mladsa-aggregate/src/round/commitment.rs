@@ -63,7 +63,7 @@ impl Commitment {
             .ok_or(EncodingError::Range)
     }
 
-    /// The encoding.
+    /// Returns the encoding.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
@@ -120,7 +120,7 @@ pub struct CommitmentSet {
 }
 
 impl CommitmentSet {
-    /// The empty set.
+    /// Creates the empty set.
     #[must_use]
     pub fn new(round: &Arc<Round>) -> Self {
         Self {
@@ -211,7 +211,7 @@ impl CommitmentSet {
         &self.round
     }
 
-    /// The commitment of a member, or its hash, if it is in the set.
+    /// Returns the commitment of a member, or its hash, if it is in the set.
     #[must_use]
     pub fn get(&self, id: &MemberId) -> Option<&Message> {
         let at = self.round.position(id)?;
@@ -220,8 +220,8 @@ impl CommitmentSet {
         commitment.map(|(message, _)| message).or(hash)
     }
 
-    /// The signers whose hash is not in the set; if there are none, the signers whose commitment
-    /// is not in it.
+    /// Returns the signers whose hash is not in the set; if there are none, the signers whose
+    /// commitment is not in it.
     pub fn missing(&self) -> impl Iterator<Item = &MemberId> {
         let all_hashes = self.digest.is_some();
         let slots = self
@@ -234,7 +234,7 @@ impl CommitmentSet {
         })
     }
 
-    /// The challenge of the complete set. Every member computes it for itself.
+    /// Computes the challenge of the complete set. Every member computes it for itself.
     ///
     /// # Errors
     /// [`RoundError::Incomplete`].
@@ -286,13 +286,13 @@ pub struct Challenge {
 }
 
 impl Challenge {
-    /// The round.
+    /// Returns the round.
     #[must_use]
     pub fn round(&self) -> &Arc<Round> {
         &self.round
     }
 
-    /// The first 64 bytes of the signature.
+    /// Returns the first 64 bytes of the signature.
     #[must_use]
     pub fn c_tilde(&self) -> &[u8; 64] {
         &self.value.c_tilde

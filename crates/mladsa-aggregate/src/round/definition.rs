@@ -28,8 +28,8 @@ use crate::wire::signer_set::SignerSet;
 pub(crate) const RESPONSE_BOUND: i32 = SIGMA_OFFSET as i32 + 120;
 const _: () = assert!(P.beta() == 120);
 
-/// Width R(n) of the offsets: the largest power of two that is at most 4,096 with
-/// R^2 n <= 2^26; `None` where that is below 64, and for no signers.
+/// Computes the width R(n) of the offsets: the largest power of two that is at most 4,096 with R^2
+/// n <= 2^26; `None` where that is below 64, and for no signers.
 pub fn offset_width(n: usize) -> Option<u32> {
     let fits = |width: &u32| u64::from(width * width).saturating_mul(n as u64) <= 1 << 26 && n > 0;
     (6..=12).rev().map(|bits| 1 << bits).find(fits)
@@ -67,7 +67,8 @@ pub(crate) struct Setting<'a> {
 }
 
 impl Round {
-    /// A round of exactly the members whose keys are given, all authenticated against `committee`.
+    /// Creates a round of exactly the members whose keys are given, all authenticated against
+    /// `committee`.
     ///
     /// # Errors
     /// [`RoundError::NoSigners`], [`RoundError::TooManySigners`],
@@ -165,51 +166,51 @@ impl Round {
         }))
     }
 
-    /// The aggregate key: the ordinary ML-DSA-87 key of these signers for this attempt, the sum
-    /// of their one-time public keys.
+    /// Returns the aggregate key: the ordinary ML-DSA-87 key of these signers for this attempt, the
+    /// sum of their one-time public keys.
     #[must_use]
     pub fn aggregate_key(&self) -> &VerifyingKey<MlDsa87> {
         &self.aggregate_key
     }
 
-    /// The signed message, under the context [`Self::context`].
+    /// Returns the signed message, under the context [`Self::context`].
     #[must_use]
     pub fn message(&self) -> &[u8] {
         &self.message
     }
 
-    /// The FIPS 204 context: the domain, and for a consensus task the participants' root after
-    /// it.
+    /// Returns the FIPS 204 context: the domain, and for a consensus task the participants' root
+    /// after it.
     #[must_use]
     pub fn context(&self) -> &[u8] {
         &self.context
     }
 
-    /// The message representative `mu`.
+    /// Returns the message representative `mu`.
     #[must_use]
     pub fn mu(&self) -> &Mu {
         &self.mu
     }
 
-    /// The task.
+    /// Returns the task.
     #[must_use]
     pub fn task(&self) -> &SigningTask {
         &self.task
     }
 
-    /// The attempt.
+    /// Returns the attempt.
     #[must_use]
     pub fn attempt_id(&self) -> AttemptId {
         self.subject.attempt
     }
 
-    /// The Merkle root over the participants' one-time keys.
+    /// Returns the Merkle root over the participants' one-time keys.
     #[must_use]
     pub fn participants_root(&self) -> &[u8; 32] {
         &self.participants_root
     }
 
-    /// The signers in id order.
+    /// Returns the signers in id order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &MemberId> {
         self.keys.iter().map(|key| &key.id)
     }

@@ -109,33 +109,33 @@ impl Message {
         Unverified::from_bytes(bytes)?.verify(committee)
     }
 
-    /// The content type.
+    /// Returns the content type.
     #[must_use]
     pub fn kind(&self) -> MessageKind {
         self.0.kind
     }
 
-    /// The sender.
+    /// Returns the sender.
     #[must_use]
     pub fn id(&self) -> &MemberId {
         &self.0.id
     }
 
-    /// The attempt.
+    /// Returns the attempt.
     #[doc(hidden)]
     #[must_use]
     pub fn attempt_id(&self) -> AttemptId {
         self.0.subject.attempt
     }
 
-    /// The value that the message answers: `mu` for the hash of a commitment, the digest of all
-    /// hashes for a commitment, `c_tilde` for a response, zeros for other kinds.
+    /// Returns the value that the message answers: `mu` for the hash of a commitment, the digest of
+    /// all hashes for a commitment, `c_tilde` for a response, zeros for other kinds.
     #[must_use]
     pub fn about(&self) -> &[u8; 64] {
         &self.0.about
     }
 
-    /// The encoded content.
+    /// Returns the encoded content.
     #[must_use]
     pub fn body(&self) -> &[u8] {
         &self.0.body
@@ -281,8 +281,8 @@ pub struct Equivocation {
 const EQUIVOCATION: &[u8; 8] = b"MLADSAE3";
 
 impl Equivocation {
-    /// Evidence from two signed messages with the same sender, kind, committee and attempt, but
-    /// another body or another answer. `None` for other messages.
+    /// Creates evidence from two signed messages with the same sender, kind, committee and attempt,
+    /// but another body or another answer. `None` for other messages.
     #[doc(hidden)]
     #[must_use]
     pub fn new(first: &Message, second: &Message) -> Option<Self> {
@@ -298,13 +298,13 @@ impl Equivocation {
         })
     }
 
-    /// The sender.
+    /// Returns the sender.
     #[must_use]
     pub fn id(&self) -> &MemberId {
         self.first.id()
     }
 
-    /// The attempt.
+    /// Returns the attempt.
     #[must_use]
     pub fn attempt_id(&self) -> AttemptId {
         self.first.attempt_id()

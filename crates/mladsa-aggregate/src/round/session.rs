@@ -128,8 +128,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session with all members of the committee. The first [`Self::tick`] starts it, with the
-    /// first attempt that the journal has not retired.
+    /// Creates a session with all members of the committee. The first [`Self::tick`] starts it,
+    /// with the first attempt that the journal has not retired.
     #[must_use]
     pub fn new(
         member: Arc<Member>,
@@ -166,20 +166,20 @@ impl Session {
         }
     }
 
-    /// The number of the present attempt.
+    /// Returns the number of the current attempt.
     #[must_use]
     pub fn attempt(&self) -> u8 {
         self.attempt
     }
 
-    /// The leader of an attempt; `None` for one that the epoch does not have.
+    /// Returns the leader of an attempt; `None` for one that the epoch does not have.
     #[must_use]
     pub fn leader_of(&self, attempt: u8) -> Option<MemberId> {
         let at = self.leaders.get(usize::from(attempt))?;
         self.ids.get(*at).copied()
     }
 
-    /// The members whose messages the present step waits for. Before a quorum has begun the
+    /// Returns the members whose messages the current step waits for. Before a quorum has begun the
     /// attempt, these are the members that have not begun it. Then it is the leader, then the
     /// signers that have not sent the message of the step.
     #[must_use]
@@ -193,7 +193,7 @@ impl Session {
         }
     }
 
-    /// Whether this member has no more steps to take.
+    /// Returns whether this member has no more steps to take.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         matches!(self.step, Step::Ended)

@@ -53,7 +53,7 @@ pub(crate) fn hash_lp<const L: usize>(prefix: &[u8], parts: &[&[u8]]) -> [u8; L]
 }
 
 impl MemberId {
-    /// A name of 1 to 64 bytes.
+    /// Creates a name of 1 to 64 bytes.
     ///
     /// # Errors
     /// [`EncodingError::Length`].

@@ -40,7 +40,7 @@ impl SignerSet {
         Ok(set)
     }
 
-    /// The encoding.
+    /// Returns the encoding.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

@@ -210,7 +210,7 @@ impl<P: ParameterSet> TryFrom<PrivateKeyInfoRef<'_>> for SigningKey<P> {
 
 const MALFORMED: Error = Error::KeyMalformed(::pkcs8::KeyError::Invalid);
 
-/// [`SigningKey`]'s `try_from` of PKCS#8 in caller memory: the key is not moved.
+/// Imports a private key from PKCS#8 into memory of the caller, so that the key is not moved.
 ///
 /// # Errors
 /// As `try_from`.

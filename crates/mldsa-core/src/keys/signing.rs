@@ -429,7 +429,7 @@ impl<P: ParameterSet> SigningKeyStorage<P> {
         self.filled.then_some(&self.key)
     }
 
-    /// [`Self::key`] for [`SigningKey::set_self_verification`].
+    /// Returns the key for [`SigningKey::set_self_verification`].
     pub fn key_mut(&mut self) -> Option<&mut SigningKey<P>> {
         self.filled.then_some(&mut self.key)
     }

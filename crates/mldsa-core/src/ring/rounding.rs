@@ -77,8 +77,8 @@ pub fn use_hint_vartime(gamma2: i32, hint: i32, r: i32) -> i32 {
     }
 }
 
-/// Parts of a coefficient of w that the second half of signing needs: its low part w0 and
-/// whether its high part is not zero, as `2 w0 + (w1 != 0)`.
+/// Computes the parts of a coefficient of w that the second half of signing needs: its low part w0
+/// and whether its high part is not zero, as `2 w0 + (w1 != 0)`.
 ///
 /// Bounds: |w0| <= gamma2.
 #[cfg(any(feature = "unstable-internals", test))]
