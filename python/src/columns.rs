@@ -16,7 +16,7 @@ use crate::errors::{bad, context};
 #[pyclass(frozen, module = "mldsa_batch")]
 pub(crate) struct Verifier(mldsa_arrow::Verifier);
 
-/// The set of all rows, or the one of the key.
+/// Returns the set of all rows, or the one of the key.
 fn set_of<C>(set: Option<&str>) -> PyResult<SetOf<C>> {
     Ok(match set {
         None => SetOf::Key,

@@ -27,18 +27,18 @@ create_exception!(
     "Votes are no quorum; `reason` is the name of the reason."
 );
 
-/// An exception with the text of an error.
+/// Makes an exception with the text of an error.
 pub(crate) fn bad(error: impl Display) -> PyErr {
     MlDsaError::new_err(error.to_string())
 }
 
-/// The exception of a rejected signature.
+/// Makes the exception of a rejected signature.
 pub(crate) fn rejected(py: Python<'_>, error: VerifyError) -> PyErr {
     let reason = RejectReason::from(error).name();
     with_reason(py, InvalidSignature::new_err(reason), reason)
 }
 
-/// The exception of votes that are no quorum.
+/// Makes the exception of votes that are not a quorum.
 pub(crate) fn no_quorum(py: Python<'_>, error: QuorumError) -> PyErr {
     let reason = match error {
         QuorumError::UnknownMember { .. } => "unknown_member",

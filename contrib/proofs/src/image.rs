@@ -240,7 +240,7 @@ impl Image {
     }
 
     /// The kernel tables: address and name of all that have the form of one. It begins with a
-    /// pointer to the name and its length; its entries are functions, or null if they may be, but for
+    /// pointer to the name and its length; its entries are functions, or null if they may be, except for
     /// the number of lanes.
     pub(crate) fn tables(&self) -> Vec<(u64, String)> {
         let is_code = |at: u64| {

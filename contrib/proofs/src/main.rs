@@ -202,7 +202,7 @@ fn all(program: &Program) -> Result<bool, String> {
         & semantics(program, &reports, met)?)
 }
 
-/// The rows of any program that links the library, but for those of some kernels or backends, and
+/// The rows of any program that links the library, except for those of some kernels or backends, and
 /// the forms of their instructions.
 fn of_user(program: &Program, left_out: &[&str]) -> Result<Option<bool>, String> {
     let is_wanted = |backend: &str, kernel: &str, _: &str| {

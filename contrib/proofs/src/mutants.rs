@@ -22,7 +22,7 @@ enum Mutant {
     Code(fn(&Instruction, &[u8], u64) -> Option<Change>),
     /// The same, from the last instruction on.
     LastCode(fn(&Instruction, &[u8], u64) -> Option<Change>),
-    /// The first word for AArch64 that is one of these but for its register, which is the lowest bits.
+    /// The first word for AArch64 that is one of these except for its register, which is the lowest bits.
     Word(u32, u32),
     /// Constants that were read.
     Table(fn(&Image, &Report) -> Option<Change>),

@@ -86,7 +86,7 @@ fn of_program(Program { path, image, .. }: &Program) -> Result<Vec<Operation>, S
     placed.collect()
 }
 
-/// Names and addresses of functions that are not constant time, but for the batch.
+/// Names and addresses of functions that are not constant time, except for the batch.
 pub(crate) fn planted(program: &Program) -> Result<Vec<(String, u64)>, String> {
     let all = of_program(program)?.into_iter();
     let leaks = all.filter(|(name, ..)| name.starts_with("planted") && !name.contains("batch"));

@@ -331,7 +331,7 @@ impl<P: ParameterSet> Committee<P> {
         &self.0.table
     }
 
-    /// By index.
+    /// Returns the weights in the order of the members' indices.
     pub(crate) fn weights(&self) -> &[u64] {
         &self.0.weights
     }

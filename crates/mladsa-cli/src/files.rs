@@ -11,7 +11,8 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_regular(path, limit, true)
 }
 
-/// [`read`] where others can write: a link is an error, because it can lead to any file of this user.
+/// Reads as [`read`] does, in a directory where others can write: a link is an error, because it
+/// can lead to any file of this user.
 pub(crate) fn read_foreign(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_regular(path, limit, false)
 }

@@ -34,7 +34,8 @@ pub(crate) struct Mailbox {
 }
 
 impl Mailbox {
-    /// The mailbox of `owner` for a decision, in a directory that is created if there is none.
+    /// Opens the mailbox of `owner` for a decision, in a directory that is created if there is
+    /// none.
     pub(crate) fn new(
         directory: &Path,
         decision: String,
@@ -79,7 +80,8 @@ impl Mailbox {
         stored.inspect_err(|error| self.report(error)).ok()
     }
 
-    /// The name is a new one if something with the name before cannot be replaced.
+    /// Stores a message. The name is a new one if something with the name before cannot be
+    /// replaced.
     fn try_store(&self, digest: &str, name: Option<String>, message: &[u8]) -> io::Result<String> {
         if let Some(name) = name {
             let path = self.directory.join(&name);
@@ -100,8 +102,8 @@ impl Mailbox {
         Ok(name)
     }
 
-    /// Messages of others that were not read before, with their senders. A file whose content does not
-    /// have the digest of its name is read again later.
+    /// Returns the messages of others that were not read before, with their senders. A file whose
+    /// content does not have the digest of its name is read again later.
     pub(crate) fn receive(&mut self) -> Vec<(MemberId, Vec<u8>)> {
         let mut messages = Vec::new();
         let entries = match fs::read_dir(&self.directory) {
@@ -141,7 +143,7 @@ impl Mailbox {
         messages
     }
 
-    /// Sender and digest in the name of a file of this decision.
+    /// Returns sender and digest in the name of a file of this decision.
     fn parse<'a>(&self, name: &'a str) -> Option<(MemberId, &'a str)> {
         let rest = name.strip_prefix(&self.decision)?.strip_prefix('.')?;
         let (rest, digest) = rest.rsplit_once('.')?;
@@ -201,7 +203,7 @@ mod tests {
         Mailbox::new(folder, "decision-0".into(), id, 99).unwrap()
     }
 
-    /// The only file of alice.
+    /// Returns the only file of alice.
     fn file_of_alice(folder: &Path) -> PathBuf {
         let entries = fs::read_dir(folder).unwrap();
         let mut paths = entries.map(|entry| entry.unwrap().path()).filter(|path| {

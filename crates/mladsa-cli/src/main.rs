@@ -34,7 +34,8 @@ enum Command {
     Verify(verify::Args),
 }
 
-/// Exit codes: 0 for done or valid, 1 for an invalid certificate, 2 for unusable input.
+/// Runs a command. Exit codes: 0 for done or valid, 1 for an invalid certificate, 2 for unusable
+/// input.
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Keygen(args) => keygen::run(&args).map(|()| true),
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// An error of the library.
+/// Converts an error of the library.
 fn failed(error: impl Into<mladsa_aggregate::Error>) -> io::Error {
     io::Error::other(error.into())
 }

@@ -81,13 +81,14 @@ impl Store {
         before.iter().try_for_each(fs::remove_file)
     }
 
-    /// The member, with all its one-time keys of the epoch derived.
+    /// Derives the member and all its one-time keys of the epoch.
     pub(crate) fn member(&self) -> io::Result<Member> {
         let seed = MasterSeed::from_bytes(&self.seed);
         Member::new(self.id, seed, &self.epoch).map_err(failed)
     }
 
-    /// The journal. It is created with the secret only: a secret whose journal is lost signs nothing.
+    /// Opens the journal. It is created with the secret only: a secret whose journal is lost signs
+    /// nothing.
     pub(crate) fn journal(&self) -> io::Result<OneTimeKeyJournal> {
         let [log, mark] = self.journal_files();
         let seed = MasterSeed::from_bytes(&self.seed);

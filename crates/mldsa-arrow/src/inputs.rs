@@ -139,7 +139,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// The message representative of a row, if it has a well-formed one.
+    /// Returns the message representative of a row, if it has a well-formed one.
     pub(crate) fn mu(&self, row: usize) -> Option<Mu> {
         let MessageOf::Mu(column) = &self.message else {
             return None;
@@ -148,7 +148,7 @@ impl<'a> Rows<'a> {
         Some(Mu::from_bytes(bytes))
     }
 
-    /// The signature of a row, with `mu` as of [`mu`](Self::mu).
+    /// Returns the signature of a row, with `mu` as of [`mu`](Self::mu).
     pub(crate) fn item<'r>(
         &'r self,
         row: usize,

@@ -76,7 +76,7 @@ impl Reason {
         UNUSABLE.contains(&self)
     }
 
-    /// Position in [`all`](Self::all).
+    /// Returns the position in [`all`](Self::all).
     pub(crate) fn code(self) -> i8 {
         let position = match self {
             Self::Rejected(reason) => UNUSABLE.len() + 1 + reason as usize,
@@ -106,7 +106,7 @@ impl FromStr for Reason {
     }
 }
 
-/// The names, as the values of every dictionary of reasons.
+/// Returns the names, as the values of every dictionary of reasons.
 pub(crate) fn names() -> ArrayRef {
     static NAMES: LazyLock<ArrayRef> = LazyLock::new(|| {
         Arc::new(StringArray::from_iter_values(

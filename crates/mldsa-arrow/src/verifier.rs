@@ -62,8 +62,8 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// The calling thread alone, as an engine that gives each of its threads a batch expects, and 32 MiB
-    /// of prepared keys for each parameter set.
+    /// Uses the calling thread alone, as an engine that gives each of its threads a batch expects,
+    /// and 32 MiB of prepared keys for each parameter set.
     fn default() -> Self {
         let new = Self {
             ml_dsa_44: BatchVerifier::builder(),

@@ -67,7 +67,7 @@ pub(crate) struct Parts<'a> {
     signature: &'a [u8],
 }
 
-/// Bytes of a packed item.
+/// Returns the bytes of a packed item.
 pub(crate) fn part(data: &[u8], offset: u32, len: u32) -> Result<&[u8], Status> {
     let rest = data.get(offset as usize..).ok_or(Status::OutOfBounds)?;
     rest.get(..len as usize).ok_or(Status::OutOfBounds)
@@ -104,7 +104,7 @@ impl<P: Numbered> Verifier for BatchVerifier<P> {
     }
 }
 
-/// The verdicts of the caller, each of them "not verified" whatever error follows.
+/// Returns the verdicts of the caller, each of them "not verified" whatever error follows.
 ///
 /// # Safety
 /// `verdicts` is null or valid for reads and writes of `count` bytes.

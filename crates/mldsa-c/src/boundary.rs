@@ -6,7 +6,7 @@ use std::panic::catch_unwind;
 
 use crate::Status;
 
-/// The status of `call`; [`Status::Internal`] after a panic.
+/// Runs `call` and returns its status; [`Status::Internal`] after a panic.
 pub(crate) fn guard(call: impl FnOnce() -> Result<(), Status>) -> Status {
     // State that a panic may leave inconsistent has a lock or a `OnceLock`, which stay usable.
     match catch_unwind(AssertUnwindSafe(call)) {
@@ -20,7 +20,7 @@ pub(crate) fn guard(call: impl FnOnce() -> Result<(), Status>) -> Status {
     }
 }
 
-/// An array of the caller.
+/// Borrows an array of the caller.
 ///
 /// # Safety
 /// `pointer` is valid for reads of `count` items that do not change during `'a`, or is null.
@@ -33,7 +33,7 @@ pub(crate) unsafe fn items<'a, T>(pointer: *const T, count: usize) -> Result<&'a
     Ok(unsafe { slice::from_raw_parts(pointer, count) })
 }
 
-/// An output array of the caller.
+/// Borrows an output array of the caller.
 ///
 /// # Safety
 /// `pointer` is valid for reads and writes of `count` initialised items that are not used
@@ -57,7 +57,7 @@ fn check<T>(pointer: *const T, count: usize) -> Result<(), Status> {
     }
 }
 
-/// The value of a handle.
+/// Borrows the value of a handle.
 ///
 /// # Safety
 /// `handle` is null, or comes from [`store`], was not freed and is not freed during `'a`.
@@ -131,8 +131,8 @@ pub(crate) unsafe fn copy_out(
     }
 }
 
-/// [`copy_out`] of `needed` bytes that `fill` makes. A `fill` that fails has to leave the buffer as
-/// it is.
+/// Copies `needed` bytes that `fill` makes, as [`copy_out`] does. A `fill` that fails has to leave
+/// the buffer as it is.
 ///
 /// # Safety
 /// As [`copy_out`].

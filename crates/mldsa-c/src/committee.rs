@@ -329,7 +329,7 @@ pub unsafe extern "C" fn mldsa_committee_index(
     })
 }
 
-/// The parts of a vote.
+/// Returns the parts of a vote.
 ///
 /// # Safety
 /// The contract of the crate.

@@ -23,7 +23,7 @@ pub(crate) fn mu(bytes: &[u8]) -> Result<Mu, Status> {
     Ok(Mu::from_bytes(*bytes))
 }
 
-/// The hash with a number from 1: the last byte of its object identifier.
+/// Returns the hash with a number from 1: the last byte of its object identifier.
 pub(crate) fn hash(number: u32) -> Result<PreHash, Status> {
     let hashes = PreHash::ALL.into_iter();
     let mut hashes = hashes.filter(|hash| u32::from(hash.oid()[10]) == number);

@@ -64,7 +64,7 @@ struct Key<P: Numbered> {
 }
 
 impl<P: Numbered> Key<P> {
-    /// On the heap, still without a key.
+    /// Allocates the memory of a key, still without one.
     #[inline(never)]
     fn empty() -> Box<Self> {
         Box::new(Self {
@@ -176,7 +176,8 @@ fn fill_random(bytes: &mut [u8; 32]) -> Result<(), Status> {
 }
 
 impl PrivateKey {
-    /// The key that `make` puts into memory of the heap; the stack on which it was made is wiped.
+    /// Returns the key that `make` puts into memory of the heap; the stack on which it was made is
+    /// wiped.
     fn new<P: Numbered>(
         make: impl FnOnce(&mut SigningKeyStorage<P>) -> Result<&mut SigningKey<P>, Status>,
     ) -> Result<Self, Status> {

@@ -157,7 +157,7 @@ pub extern "C" fn mldsa_self_test() -> Status {
 /// Verdict of `batch-verify`.
 pub(crate) type Verdict = Result<(), RejectReason>;
 
-/// The byte of a verdict.
+/// Encodes a verdict as a byte.
 pub(crate) fn verdict_byte(verdict: Verdict) -> u8 {
     match verdict {
         Ok(()) => VERDICT_VALID,

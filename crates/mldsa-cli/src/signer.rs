@@ -127,9 +127,9 @@ pub(crate) fn sign<P: ParameterSet>(lines: &[&SignLine]) -> Vec<Result<Answer, L
 struct Keys<P: ParameterSet> {
     seeded: Vec<SigningKey<P>>,
     expanded: Vec<Result<SigningKey<P>, LineError>>,
-    /// For every key whether it is from a seed, and its index among those.
+    /// Whether each key is from a seed, and its index among those.
     origins: Vec<(bool, usize)>,
-    /// For every line the number of its key.
+    /// Number of the key of each line.
     of_line: Vec<usize>,
 }
 

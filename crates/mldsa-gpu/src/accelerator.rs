@@ -122,7 +122,7 @@ fn fill<P: ParameterSet>(
 }
 
 impl<P: ParameterSet> Gpu<P> {
-    /// Ids of the jobs' keys, if all are members' and the table has room for them.
+    /// Returns the ids of the jobs' keys, if all are members' and the table has room for them.
     fn member_ids(&self, jobs: &[AcceleratorJob<'_>]) -> Option<Vec<KeyId>> {
         if jobs.iter().any(|job| job.member.is_none()) {
             return None;

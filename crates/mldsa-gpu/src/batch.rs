@@ -198,7 +198,7 @@ impl<P: ParameterSet> Batch<P> {
         self.submit_checked(Again::Rejections)
     }
 
-    /// [`submit`](Self::submit) with a choice of what the CPU verifies again.
+    /// Submits as [`submit`](Self::submit) does, with a choice of what the CPU verifies again.
     pub(crate) fn submit_checked(mut self, again: Again) -> Pending<P> {
         if !self.owners.is_empty() && !self.loan.shared.is_forked() {
             self.plant();
@@ -219,7 +219,7 @@ impl<P: ParameterSet> Batch<P> {
         Job::submit(self.loan, order)
     }
 
-    /// Whether an item under `key` could be added.
+    /// Checks whether an item under `key` could be added.
     fn check(&self, key: Key<'_>) -> Result<(), PushError> {
         if self.loan.shared.is_forked() {
             return Err(PushError::Forked);

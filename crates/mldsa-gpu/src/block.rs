@@ -21,6 +21,8 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
+    /// Borrows the block to read it.
+    ///
     /// # Safety
     /// Nobody writes to the block as long as the slice lives.
     pub(crate) unsafe fn bytes<'a>(self) -> &'a [u8] {
@@ -28,6 +30,8 @@ impl Block {
         unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 
+    /// Borrows the block to write it.
+    ///
     /// # Safety
     /// Nobody else uses the block as long as the slice lives.
     pub(crate) unsafe fn bytes_mut<'a>(self) -> &'a mut [u8] {
@@ -35,6 +39,8 @@ impl Block {
         unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
+    /// Borrows the codes that the device wrote.
+    ///
     /// # Safety
     /// The block has so many slots, and the device has ended with it.
     pub(crate) unsafe fn codes<'a>(self, slots: usize) -> &'a [u8] {

@@ -61,7 +61,7 @@ fn check(call: &'static str, code: c_int) -> Result<(), GpuError> {
     }
 }
 
-/// The PTX of a set, from `ptx.sh`: members of gzip without a name.
+/// Unpacks the PTX of a set, from `ptx.sh`: members of gzip without a name.
 fn ptx(set: u32) -> Result<Vec<u8>, GpuError> {
     let packed: &[u8] = match set {
         44 => include_bytes!("../ptx/44.ptx.gz"),
@@ -266,7 +266,7 @@ impl Driver for Cuda {
 }
 
 impl Drop for Cuda {
-    /// Errors have no consequence: the memory of a lost device is lost with it.
+    /// Frees everything. Errors have no consequence: the memory of a lost device is lost with it.
     fn drop(&mut self) {
         // SAFETY: handles of this value, each given back once, the context last.
         unsafe {

@@ -63,7 +63,8 @@ impl Kernel {
         }
     }
 
-    /// Threads of a group, where a team of 32 is `teams` times in a group of a lattice kernel.
+    /// Returns the number of threads of a group, where a team of 32 is `teams` times in a group of
+    /// a lattice kernel.
     pub(crate) const fn threads(self, teams: u32) -> u32 {
         match self {
             Self::Messages | Self::Challenges => 64,
@@ -87,27 +88,34 @@ pub(crate) const SOURCE: &str = concat!(
 pub(crate) trait Driver {
     fn device(&self) -> &Device;
 
-    /// `TEAMS` of the kernels: items in a group of a lattice kernel.
+    /// Returns `TEAMS` of the kernels: items in a group of a lattice kernel.
     fn teams(&self) -> u32;
 
     fn allocate(&mut self, bytes: usize) -> Result<Memory, GpuError>;
 
-    /// Zeroed memory of the host, aligned to 16 bytes at least.
+    /// Allocates zeroed memory of the host, aligned to 16 bytes at least.
     fn page_locked(&mut self, bytes: usize) -> Result<NonNull<u8>, GpuError>;
 
-    /// A new queue; they are numbered from 0.
+    /// Adds a queue; they are numbered from 0.
     fn add_queue(&mut self) -> Result<usize, GpuError>;
 
+    /// Copies memory of the host to the device.
+    ///
     /// # Safety
     /// `from` is valid and unchanged until the queue is idle, and `to` has room for it at `at`.
     unsafe fn upload(&mut self, queue: usize, to: Memory, at: usize, from: *const [u8]) -> Done;
 
+    /// Fills memory of the device with a byte.
     fn fill(&mut self, queue: usize, to: Memory, byte: u8, len: usize) -> Result<(), GpuError>;
 
+    /// Copies memory of the device to the host.
+    ///
     /// # Safety
     /// `to` is valid and used by nobody else until the queue is idle, and `from` is not shorter.
     unsafe fn download(&mut self, queue: usize, to: *mut [u8], from: Memory) -> Done;
 
+    /// Starts a kernel.
+    ///
     /// # Safety
     /// The arguments are those of the kernel in number, kind and size of memory.
     unsafe fn launch(
@@ -121,7 +129,7 @@ pub(crate) trait Driver {
     /// Starts what was added to the queue, whose last command is a download.
     fn start(&mut self, queue: usize) -> Result<(), GpuError>;
 
-    /// Whether the last download of the queue, and all before it, has ended.
+    /// Returns whether the last download of the queue, and all before it, has ended.
     fn is_idle(&mut self, queue: usize) -> Result<bool, GpuError>;
 
     /// Waits for the queue.

@@ -264,7 +264,7 @@ impl<P: ParameterSet> Gpu<P> {
         Batch::new(&self.shared, None)
     }
 
-    /// A batch of as many of the probes as it has room for.
+    /// Fills a batch with as many of the probes as it has room for.
     fn probe_batch<'a>(
         &'a self,
         table: Option<Table>,
@@ -284,7 +284,7 @@ impl<P: ParameterSet> Gpu<P> {
         Ok(batch)
     }
 
-    /// Every probe under its key in every form, all verified again by the CPU.
+    /// Verifies every probe under its key in every form, all of them again by the CPU.
     fn self_test(&self) -> Result<(), GpuError> {
         let key = [self.shared.probes.key.clone()];
         let [prepared] = self.register(Table::Prepared, &key)?[..] else {

@@ -131,7 +131,7 @@ impl<P: ParameterSet> Job<P> {
         Pending(job)
     }
 
-    /// What there is to settle, for the first who asks.
+    /// Returns what there is to settle to the first caller.
     fn claim(&self, now: Instant) -> Option<Outcome> {
         let mut progress = lock(&self.progress);
         let outcome = match progress.state {
@@ -165,7 +165,7 @@ impl<P: ParameterSet> Job<P> {
         }
     }
 
-    /// One verdict for each item.
+    /// Returns one verdict for each item.
     fn verdicts(&self, outcome: Outcome) -> Vec<Verdict> {
         let order = &self.order;
         let is_right = outcome == Outcome::Returned && self.shared.fault().is_none();
@@ -207,7 +207,7 @@ impl<P: ParameterSet> Job<P> {
         }
     }
 
-    /// The verdicts of the device, with those of the CPU where it verifies too.
+    /// Returns the verdicts of the device, with those of the CPU where it verifies too.
     ///
     /// # Errors
     /// The device is wrong, and nothing that it said counts.
@@ -312,7 +312,7 @@ impl<P: ParameterSet> Job<P> {
     }
 }
 
-/// Slots that are verified again whatever the device says: one at random of each share.
+/// Chooses the slots that are verified again whatever the device says: one at random of each share.
 fn draw(cross_check: &CrossCheck, order: &Order) -> Vec<usize> {
     let slots = order.owners.len();
     let share = match (order.again, cross_check) {

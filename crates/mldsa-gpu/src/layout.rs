@@ -16,12 +16,13 @@ pub(crate) const PLANTED_MESSAGE: usize = 128;
 /// of the tests are small, and are expanded in parts too.
 const EXPANDED: usize = if cfg!(test) { 8_000 } else { 270_000 };
 
-/// Planted items in a launch of `items`: one valid and one invalid, and one more for each 256.
+/// Returns the number of planted items in a launch of `items`: one valid and one invalid, and one
+/// more for each 256.
 pub(crate) const fn planted(items: usize) -> usize {
     2 + items / 256
 }
 
-/// Bytes for the messages of a batch, in which the longest one fits always.
+/// Computes the bytes for the messages of a batch, in which the longest one always fits.
 pub(crate) fn message_space(items: usize, each: usize) -> usize {
     items * each.next_multiple_of(8) + LONGEST + planted(items) * PLANTED_MESSAGE
 }
@@ -68,13 +69,14 @@ impl Layout {
         }
     }
 
-    /// Most items whose matrices are expanded at a time, the same for each part of `slots`.
+    /// Returns the largest number of items whose matrices are expanded at a time, the same for each
+    /// part of `slots`.
     pub(crate) const fn tile(&self, slots: usize) -> usize {
         self.part(slots, EXPANDED)
     }
 
-    /// Upper bound of [`tile`](Self::tile) for batches of up to `slots`, of which more can have
-    /// smaller parts.
+    /// Returns an upper bound of [`tile`](Self::tile) for batches of up to `slots`, of which more
+    /// can have smaller parts.
     pub(crate) fn largest_tile(&self, slots: usize) -> usize {
         self.largest_part(slots, EXPANDED)
     }
@@ -97,7 +99,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// `None` for a code that no kernel leaves behind.
+    /// Decodes a verdict; `None` for a code that no kernel writes.
     pub(crate) fn of(code: u8) -> Option<Self> {
         Some(Self::Verdict(match code {
             0xc5 => Ok(()),
@@ -110,7 +112,7 @@ impl Answer {
     }
 }
 
-/// zeta^brv(n) 2^32 mod q, between -q/2 and q/2, for the transforms (FIPS 204 appendix B).
+/// Computes zeta^brv(n) 2^32 mod q, between -q/2 and q/2, for the transforms (FIPS 204 appendix B).
 pub(crate) fn zetas() -> [i32; 256] {
     const Q: i64 = 8_380_417;
     let mut powers = [(1_i64 << 32) % Q; 256];

@@ -96,7 +96,7 @@ fn check(call: &'static str, code: c_int) -> Result<(), GpuError> {
     }
 }
 
-/// A handle that was made, or the error.
+/// Returns a handle that was made, or the error.
 fn made(call: &'static str, handle: Handle, code: c_int) -> Result<Handle, GpuError> {
     check(call, code)?;
     match handle.is_null() {
@@ -116,7 +116,7 @@ pub(crate) enum Kind {
 static FIRST_CALL: Mutex<()> = Mutex::new(());
 
 impl Api {
-    /// All devices of a kind, in the order of the platforms.
+    /// Lists all devices of a kind, in the order of the platforms.
     fn all(&self, kind: Kind) -> Result<Vec<Handle>, GpuError> {
         let kind = match kind {
             Kind::Gpu => 1 << 2 | 1 << 3, // GPUs and accelerators
@@ -238,7 +238,7 @@ impl OpenCl {
         Ok(())
     }
 
-    /// The first 4,000 bytes of the compiler's messages.
+    /// Reads the first 4,000 bytes of the compiler's messages.
     fn log(&self) -> String {
         const LOG: c_uint = 0x1183;
         let (mut text, mut len) = (vec![0u8; 1 << 20], 0);
@@ -408,7 +408,7 @@ impl Driver for OpenCl {
 }
 
 impl Drop for OpenCl {
-    /// Errors have no consequence: the memory of a lost device is lost with it.
+    /// Frees everything. Errors have no consequence: the memory of a lost device is lost with it.
     fn drop(&mut self) {
         // SAFETY: handles of this value, each given back once, the context last.
         unsafe {

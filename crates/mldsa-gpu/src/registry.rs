@@ -106,12 +106,12 @@ impl<P: ParameterSet> Registry<P> {
         }
     }
 
-    /// Numbers of expanded and encoded keys.
+    /// Returns the numbers of expanded and encoded keys.
     pub(crate) fn used(&self) -> [usize; 2] {
         self.tables.each_ref().map(Keys::used)
     }
 
-    /// Places for `count` keys, in increasing order.
+    /// Takes places for `count` keys, in increasing order.
     pub(crate) fn take(&mut self, table: Table, count: usize) -> Result<Vec<u32>, GpuError> {
         let oldest = self.batches.first().copied().unwrap_or(u64::MAX);
         let keys = &mut self.tables[table as usize];
@@ -166,7 +166,7 @@ impl<P: ParameterSet> Registry<P> {
         is_known
     }
 
-    /// The key at a place that an item of a batch names.
+    /// Returns the key at a place that an item of a batch names.
     pub(crate) fn at(&self, table: Table, index: u32) -> Option<Arc<VerifyingKey<P>>> {
         self.tables[table as usize]
             .places

@@ -77,7 +77,7 @@ pub(crate) struct Shared<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> Shared<P> {
-    /// Reason why the device is not used any more.
+    /// Returns the reason why the device is not used any more.
     pub(crate) fn fault(&self) -> Option<&GpuError> {
         if self.is_forked() {
             return Some(&GpuError::Forked);
@@ -88,8 +88,8 @@ impl<P: ParameterSet> Shared<P> {
         self.fault.get()
     }
 
-    /// Whether this process is a child made by `fork`. Its blocks may be the parent's memory, and
-    /// so it neither writes nor reads them.
+    /// Returns whether this process is a child made by `fork`. Its blocks may be the parent's
+    /// memory, and so it neither writes nor reads them.
     pub(crate) fn is_forked(&self) -> bool {
         self.process != process::id()
     }

@@ -8,7 +8,7 @@ use crate::lock::lock;
 
 /// Work that is out.
 pub(crate) trait Watched: Send + Sync {
-    /// Latest time to settle it.
+    /// Returns the latest time to settle it.
     fn deadline(&self) -> Instant;
     /// Does what can be done before the device answers, if that is left to do.
     fn prepare(&self);

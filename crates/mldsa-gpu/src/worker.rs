@@ -41,7 +41,7 @@ pub(crate) struct Launch {
 /// Who waits for a launch.
 pub(crate) trait Launched: Send + Sync {
     fn launch(&self) -> Launch;
-    /// Whether the device is not given up.
+    /// Returns whether the job is still left to the device.
     fn is_wanted(&self) -> bool;
     /// Takes the end of the launch, once.
     fn ended(&self, result: Result<(), GpuError>);
@@ -95,7 +95,8 @@ struct Worker {
     active: Vec<Arc<dyn Launched>>,
 }
 
-/// The body of the thread: opens the device, says so, and works until no handle is left.
+/// Runs on the thread of the device: opens the device, reports the result, and works until no
+/// handle is left.
 pub(crate) fn run<P: ParameterSet>(
     open: Opener,
     options: &GpuOptions,

@@ -70,7 +70,7 @@ impl State {
         Ok(self.slots.len() - 1)
     }
 
-    /// The public key in a slot, or that of a member of the committee there.
+    /// Returns the public key in a slot, or that of a member of the committee there.
     fn public(&self, slot: usize, member: usize) -> Result<&dyn Public, Status> {
         let _ = member;
         match self.slots.get(slot) {
@@ -108,7 +108,7 @@ fn with_state(step: impl FnOnce(&mut State) -> Result<usize, Status>) -> i32 {
     })
 }
 
-/// The first `len` bytes of a window, to read and to write.
+/// Returns the first `len` bytes of a window, to read and to write.
 #[allow(clippy::mut_from_ref, reason = "a cell, borrowed as the comment says")]
 fn window(
     of: &'static Single<UnsafeCell<[u8; WINDOW]>>,

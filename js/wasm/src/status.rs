@@ -34,7 +34,7 @@ pub(crate) enum Status {
     Internal = 19,
 }
 
-/// A number that is not negative, or the reason.
+/// Returns a number that is not negative, or the reason.
 pub(crate) fn or_code(result: Result<usize, Status>) -> i32 {
     match result {
         Ok(value) => i32::try_from(value).unwrap_or(-(Status::Internal as i32)),

@@ -117,7 +117,7 @@ fn words_of_block(_: Backend, secret: &Seed, out: &mut Seed) {
     }
 }
 
-/// The leaks but for the one in a batch.
+/// The leaks except for the one in a batch.
 pub(super) fn leaks() -> impl Iterator<Item = Operation> {
     type Leak = fn(Backend, &Seed, &mut Seed);
     let all: [(&str, Leak); 11] = [

@@ -101,7 +101,7 @@ fn open(backend: &'static str, of: Of) -> Report {
 }
 
 /// Explores an entry, as far as `most` places; nothing if the program has none. A function that
-/// starts with the same stream is explored by itself, but for those that the row of the portable
+/// starts with the same stream is explored by itself, except for those that the row of the portable
 /// entry explores.
 fn explored<'a>(
     image: &'a Image,

@@ -163,7 +163,7 @@ impl<'a> Explorer<'a> {
         let is_kept = |(n, half): &(usize, Bits)| m.vectors[*n][..64] == half[..];
         let kept: Vec<_> = halves.filter(is_kept).collect();
         if next == squeezed && squeezed > 0 {
-            // The candidates get the names of those before. Each part has its own places but for
+            // The candidates get the names of those before. Each part has its own places except for
             // the last: after three blocks and two with AVX-512, after one or two elsewhere.
             let last = if self.eta.is_none() { 2 } else { 1 };
             (part, next, squeezed) = ((part + 1).min(last), 0, 0);

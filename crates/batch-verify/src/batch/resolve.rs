@@ -43,7 +43,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
         resolved.checked(allow_weak_prehash)
     }
 
-    /// An item with a key of its own.
+    /// Resolves an item with a key of its own.
     ///
     /// # Errors
     /// As [`vote`](Self::vote).

@@ -20,7 +20,7 @@ pub(super) struct FairQueue<T> {
     suspected_ring: VecDeque<Peer>,
     /// Queues of peers by length in bytes.
     by_bytes: BTreeSet<(usize, u64)>,
-    /// Of all peers without the node itself.
+    /// Bytes of all peers without the node itself.
     bytes: usize,
     max_bytes: usize,
     items: usize,

@@ -87,7 +87,7 @@ impl<T> Pending<T> {
         }
     }
 
-    /// With a flag that is set when it is dropped.
+    /// Adds a flag that is set when the reply is dropped.
     pub(super) fn with_flag(mut self, flag: Arc<AtomicBool>) -> Self {
         self.cancelled = Some(flag);
         self

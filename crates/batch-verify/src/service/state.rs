@@ -16,7 +16,7 @@ use crate::batch::LANES;
 use crate::{Committee, MemberId, Message, Vote};
 
 pub(super) struct ServiceState<P: ParameterSet> {
-    /// By priority.
+    /// Queues of votes, in the order of the priorities.
     pub(super) queues: [FairQueue<Box<QueuedVote<P>>>; 3],
     pub(super) quorums: FairQueue<Box<QueuedQuorum<P>>>,
     /// Whether the last task was of a quorum: a batch of votes is next, if there are any.
@@ -30,7 +30,7 @@ pub(super) struct ServiceState<P: ParameterSet> {
     /// Accepted and unanswered work by generation, which each drain ends.
     outstanding: BTreeMap<u64, usize>,
     generation: u64,
-    /// By increasing generation.
+    /// Drains in progress, in the order of their generations.
     drains: Vec<(u64, oneshot::Sender<()>)>,
 }
 

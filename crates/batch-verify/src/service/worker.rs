@@ -35,7 +35,7 @@ pub(super) struct Shared<P: ParameterSet> {
     pub(super) quorums: AtomicU64,
     /// Votes that were verified.
     verified: AtomicU64,
-    /// By origin and reason.
+    /// Numbers of rejections by origin and reason.
     rejections: [[AtomicU64; RejectReason::ALL.len()]; 3],
     hook_panics: AtomicU64,
     /// Whether the state is closed, without its lock.

@@ -242,7 +242,7 @@ fn pick() -> impl Strategy<Value = Pick> {
     )
 }
 
-/// Few kinds of items, most of them equal but for one property.
+/// Few kinds of items, most of them equal except for one property.
 fn crowd() -> impl Strategy<Value = Vec<Pick>> {
     proptest::collection::vec(pick(), 1..5).prop_flat_map(|kinds| {
         proptest::collection::vec(
@@ -292,7 +292,7 @@ proptest! {
     }
 }
 
-/// An honest signer, and the same key but for one bit.
+/// An honest signer, and the same key except for one bit.
 #[test]
 fn a_decoy_hides_nothing() {
     let honest = Pick {

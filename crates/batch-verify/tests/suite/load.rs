@@ -20,9 +20,9 @@ const MEMBERS: u8 = 5;
 
 struct Load<P: ParameterSet> {
     entries: Vec<Entry>,
-    /// By key.
+    /// Verdicts in the order of the entries.
     verdicts: Vec<Verdict>,
-    /// Of an id that names no member.
+    /// An id that names no member.
     stranger: MemberId,
     members: Vec<VerifyingKey<P>>,
 }

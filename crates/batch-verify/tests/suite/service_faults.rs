@@ -173,7 +173,7 @@ fn workers_that_never_start() {
     assert_eq!(service.stats().abandoned, 1);
 }
 
-/// Of two workers one vanishes: the other does the work.
+/// One of two workers vanishes, and the other does the work.
 #[test]
 fn one_worker_of_two_vanishes() {
     let first = AtomicUsize::new(0);

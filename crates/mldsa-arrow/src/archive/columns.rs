@@ -85,7 +85,7 @@ impl ColumnArgs {
         })
     }
 
-    /// The columns of the rows.
+    /// Returns the columns of the rows.
     pub(crate) fn wanted(&self) -> Wanted<'_> {
         let mut bytes = vec![self.signature_column.as_str()];
         bytes.push(self.mu_column.as_ref().unwrap_or(&self.message_column));
@@ -131,12 +131,13 @@ impl ColumnArgs {
         Ok(Some(table))
     }
 
-    /// The column that identifies the signer.
+    /// Returns the column that identifies the signer.
     fn signer_column(&self) -> &str {
         self.id_column.as_ref().unwrap_or(&self.key_column)
     }
 
-    /// The signers of a batch: ids, or the first half of the SHA-256 of an encoded key in hex.
+    /// Returns the signers of a batch: ids, or the first half of the SHA-256 of an encoded key in
+    /// hex.
     pub(crate) fn signers(&self, batch: &RecordBatch) -> Result<Signers, Failure> {
         let name = self.signer_column();
         let array = batch.column_by_name(name).ok_or("no signers")?;

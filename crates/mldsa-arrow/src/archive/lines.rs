@@ -92,7 +92,7 @@ impl<R: BufRead> Lines<R> {
         Ok(Line::TooLong)
     }
 
-    /// The values of the wanted fields; `None` if the line is malformed.
+    /// Returns the values of the wanted fields; `None` if the line is malformed.
     fn values(&self) -> Option<Vec<Option<Cow<'_, str>>>> {
         match self.format {
             Format::Json => {
@@ -184,7 +184,7 @@ enum Line {
     End,
 }
 
-/// The fields of a line; `None` if it is empty or not one whole record in UTF-8.
+/// Returns the fields of a line; `None` if it is empty or not one whole record in UTF-8.
 fn csv_fields(line: &[u8]) -> Option<Vec<String>> {
     let mut reader = csv_core::Reader::new();
     let mut output = vec![0; line.len() + 1];

@@ -115,7 +115,7 @@ impl Source {
         }
     }
 
-    /// A batch without rows, of which the columns can be checked; `None` for text.
+    /// Returns a batch without rows, of which the columns can be checked; `None` for text.
     pub(crate) fn empty(&self) -> Option<RecordBatch> {
         match self {
             Self::Text(..) => None,
@@ -127,7 +127,7 @@ impl Source {
 }
 
 impl Unit {
-    /// The file and the row group.
+    /// Names the file and the row group.
     pub(crate) fn name(&self) -> String {
         let path = self.path.display();
         match self.kind {

@@ -296,7 +296,7 @@ struct Run<'a> {
     queue: Mutex<(usize, Vec<Arc<Active>>)>,
     summary: Mutex<Summary>,
     progress: ProgressBar,
-    /// Of each unit that was verified.
+    /// Outcome of each unit that was verified.
     outcomes: Mutex<Vec<Option<Outcome>>>,
     /// Why the run cannot go on.
     stopped: Mutex<Option<Failure>>,
@@ -447,8 +447,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The next batch of a unit, and its position. The batch is pending until its result is there, and
-    /// so is an error.
+    /// Takes the next batch of a unit, and its position. The batch is pending until its result is
+    /// there, and so is an error.
     fn take(&self, active: &Active) -> Result<Option<(usize, Read)>, Failure> {
         let mut reader = lock(&active.reader);
         {
@@ -542,7 +542,7 @@ fn merge(
     output.finish()
 }
 
-/// Rows of verdicts with their file and their numbers, of which `row` is the first.
+/// Makes rows of verdicts with their file and their numbers, of which `row` is the first.
 fn numbered(rows: &RecordBatch, file: &str, row: u64) -> Result<RecordBatch, Failure> {
     let count = rows.num_rows();
     let files = StringArray::from_iter_values(core::iter::repeat_n(file, count));

@@ -22,7 +22,7 @@ use crate::ring::poly::{NttPoly, Poly};
 ///
 /// Ranges of arguments and results are those of [`RANGES`].
 ///
-/// In C order: `contrib/proofs` finds the entries in a linked program by [`ENTRIES`].
+/// The fields have the order of C, because `contrib/proofs` finds the entries in a linked program by [`ENTRIES`].
 #[repr(C)]
 pub(crate) struct Kernels {
     pub(crate) name: &'static str,

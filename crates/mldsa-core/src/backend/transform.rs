@@ -274,10 +274,10 @@ pub(super) struct Inner {
 
 /// All factors, centred, each with `round(w 2^bits / q)`.
 pub(super) struct Tables {
-    /// By their number in algorithm 41; the inverse uses its own under the same numbers.
+    /// Factors by their number in algorithm 41; the inverse has its own under the same numbers.
     outer: [Factor; 8],
     inverse_outer: [Factor; 8],
-    /// Of each 64 coefficients.
+    /// Factors for each 64 coefficients.
     pub(super) inner: [Inner; 4],
     pub(super) inverse_inner: [Inner; 4],
     /// `2^32 / 256`, which also takes away the factor `2^-32` that products leave.

@@ -44,7 +44,7 @@ fn deserialize<'out, 'de, D: Deserializer<'de>>(
 
 /// Fills a buffer; the value is the number of bytes.
 struct Bytes<'out> {
-    /// In order.
+    /// Parts before the bytes, in order.
     prefix: &'static [&'static str],
     out: &'out mut [u8],
 }

@@ -14,8 +14,8 @@ use crate::sample::rej_ntt_block_vartime;
 
 /// Bytes SHAKE128 squeezes per permutation.
 const RATE: usize = 168;
-/// Blocks sampled before anything is counted: 280 candidates, of which 256 are accepted
-/// but for a probability below 2^-100.
+/// Blocks sampled before anything is counted: 280 candidates. Fewer than 256 of
+/// them are accepted with a probability below 2^-100.
 const BLOCKS: usize = 5;
 /// Bytes of them, with room for whole vectors.
 pub(super) const STREAM: usize = RATE * BLOCKS + 24;

@@ -87,7 +87,7 @@ fn hundred_twenty_eighths(a: __m256i, b: __m256i) -> __m256i {
     )
 }
 
-/// Algorithm 37 but for its wrap, from [`hundred_twenty_eighths`]: `0..=44` or
+/// Algorithm 37 except for its wrap, from [`hundred_twenty_eighths`]: `0..=44` or
 /// `0..=16`.
 ///
 /// 2 gamma2 is a multiple of 128, so 16 bits are enough: s over gamma2 / 64, rounded, as
@@ -106,7 +106,7 @@ fn rounded<const SIX_BITS: bool>(s: __m256i) -> __m256i {
     )
 }
 
-/// Algorithm 40 but for its wrap: `-1..=44` or `-1..=16`; `hint` is all ones where the
+/// Algorithm 40 except for its wrap: `-1..=44` or `-1..=16`; `hint` is all ones where the
 /// hint is 1.
 ///
 /// r0 is positive where s exceeds the multiple that r1 encodes. At the topmost
@@ -159,7 +159,7 @@ fn wrapped<const SIX_BITS: bool>(r1: __m256i) -> __m256i {
 struct HintMasks([i16; N]);
 
 impl HintMasks {
-    /// From the rising indices.
+    /// Makes the masks from the increasing indices.
     #[inline]
     fn new(indices: &[u8]) -> Self {
         let mut masks = [0; N];

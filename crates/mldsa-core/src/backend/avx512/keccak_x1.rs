@@ -47,8 +47,8 @@ pub(super) fn permute_x1(state: &mut [u64; 25]) {
     }
 }
 
-/// The end of SHAKE256: padded blocks to a state, which is in registers all the while.
-/// For public data: registers are left as they are.
+/// Absorbs the last, padded blocks of SHAKE256 into a state, which stays in registers, and
+/// squeezes. The data is public: registers are not cleared.
 #[inline(never)]
 #[target_feature(enable = "avx512f")]
 pub(super) fn digest(state: &[u64; 25], blocks: &[Block]) -> [u8; CRH_LEN] {

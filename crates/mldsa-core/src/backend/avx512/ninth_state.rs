@@ -20,7 +20,7 @@ pub(super) struct NinthState<'s, 'a, const LANES: bool> {
 }
 
 impl<'s, 'a, const LANES: bool> NinthState<'s, 'a, LANES> {
-    /// For eight states of which the first `busy` lanes are in use.
+    /// Creates the ninth state beside eight, of which the first `busy` lanes are in use.
     #[inline]
     pub(super) fn new(interleaved: &'s mut InterleavedHash<'a>, busy: usize) -> Self {
         Self {

@@ -29,9 +29,10 @@ fn shoup_lanes(b: __m512i, w: &LaneTwiddle, lanes: EvenLanes) -> __m512i {
 
 /// Multiplication by factors in the inverse transform.
 pub(super) trait Products {
-    /// By factor number `k` in every lane.
+    /// Multiplies by factor number `k` in every lane.
     fn by(b: __m512i, k: usize, lanes: EvenLanes) -> __m512i;
-    /// By the factors of a pair of registers, one a lane; levels as in [`pair_order`].
+    /// Multiplies by the factors of a pair of registers, one for each lane; levels are as in
+    /// [`pair_order`].
     fn by_lanes(b: __m512i, level_pair: (usize, usize), lanes: EvenLanes) -> __m512i;
 }
 

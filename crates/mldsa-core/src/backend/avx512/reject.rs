@@ -14,7 +14,7 @@ use crate::sample::rej_ntt_block_vartime;
 /// Bytes SHAKE128 squeezes per permutation.
 const RATE: usize = 168;
 /// Blocks sampled before anything is counted, in two parts so that they take less
-/// memory: 168 and 112 candidates, of which 256 are accepted but for a probability
+/// memory: 168 and 112 candidates. Fewer than 256 of them are accepted with a probability
 /// below 2^-100.
 const FIRST_BLOCKS: usize = 3;
 const LAST_BLOCKS: usize = 2;

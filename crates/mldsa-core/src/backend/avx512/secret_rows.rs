@@ -279,7 +279,7 @@ const fn top(six_bits: bool) -> i32 {
     (Q - 1) / (2 * gamma2(six_bits))
 }
 
-/// Algorithm 37 but for its wrap: 0 to 44 or 16. As `rounding::high_bits`: with
+/// Algorithm 37 except for its wrap: 0 to 44 or 16. As `rounding::high_bits`: with
 /// `a = ceil(r / 2^7)` below 2^16, `(a 11275 + 2^23) / 2^24` or
 /// `(a 1025 + 2^21) / 2^22`, the first 16 bits of the quotient by 16-bit products.
 #[inline]

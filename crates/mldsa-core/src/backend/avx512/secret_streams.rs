@@ -51,7 +51,7 @@ fn expand_group(seeds: &[MaskSeed<'_>], len: usize, rows: &mut [u8]) {
     }
 }
 
-/// As [`Kernels::expand_s`]. Constant time but for the positions of rejected half-bytes.
+/// As [`Kernels::expand_s`]. Constant time except for the positions of rejected half-bytes.
 ///
 /// [`Kernels::expand_s`]: crate::backend::kernels::Kernels::expand_s
 #[target_feature(
@@ -148,7 +148,7 @@ fn write<const FIRST: usize>(state: &[X8; 25], at: usize, len: usize, rows: &mut
 /// Algorithm 31 on the half-bytes of a stream: the accepted ones to the front of
 /// `out`. Returns how many there are, at most 256.
 ///
-/// Constant time but for the positions of rejected half-bytes: values are looked up in
+/// Constant time except for the positions of rejected half-bytes: values are looked up in
 /// a register.
 // Not inlined: what follows the rejections is in one function.
 #[inline(never)]

@@ -240,7 +240,7 @@ pub(super) fn load(poly: &[i32; 256]) -> Registers {
         // SAFETY: a chunk has 64 bytes.
         unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) }
     };
-    // Of a loop the compiler makes a copy in memory.
+    // This is unrolled, because with a loop the compiler copies the array to memory.
     let (a, b) = ([at(0), at(1), at(2), at(3)], [at(4), at(5), at(6), at(7)]);
     let (c, d) = (
         [at(8), at(9), at(10), at(11)],

@@ -43,7 +43,7 @@ pub(super) fn expand_masks<C: Cpu>(cpu: C, seeds: &[MaskSeed<'_>], len: usize, o
     );
 }
 
-/// Algorithm 33, as [`crate::backend::kernels::Kernels::expand_s`]. Constant time but for
+/// Algorithm 33, as [`crate::backend::kernels::Kernels::expand_s`]. Constant time except for
 /// the positions of rejected half-bytes.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]

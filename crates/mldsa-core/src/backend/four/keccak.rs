@@ -41,7 +41,7 @@ impl<C> Clone for Pair<C> {
 impl<C> Copy for Pair<C> {}
 
 impl<C: Copy> Pair<C> {
-    /// For a CPU that `cpu` proves.
+    /// Wraps words on a CPU that `cpu` proves.
     #[inline]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     pub(super) fn new(_cpu: C, words: uint64x2_t) -> Self {

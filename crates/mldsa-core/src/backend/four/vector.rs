@@ -211,7 +211,7 @@ pub(super) fn qwords(values: &[i64; 2]) -> int64x2_t {
     unsafe { vld1q_s64(values.as_ptr()) }
 }
 
-/// Of sixteen coefficients the lowest bytes.
+/// Returns the lowest bytes of sixteen coefficients.
 #[inline]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn low_bytes(a: Eight, b: Eight) -> uint8x16_t {
