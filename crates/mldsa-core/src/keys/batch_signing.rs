@@ -206,7 +206,7 @@ impl<'m, P: ParameterSet> BatchSigner<'m, P> {
                 tr: key.verifying_key.tr(),
                 message,
                 randomness,
-                verify_with: key.self_verification.then(|| key.verifying_key.job_key()),
+                verify_with: key.verify_with(self.backend),
             };
             (request, n)
         });
@@ -268,6 +268,7 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod tests {
     use super::*;
+    use crate::keys::sign_into::{SignInto, signature};
     use crate::keys::signing::SigningKey;
     use crate::params::{MlDsa44, MlDsa65, MlDsa87, Q};
     use crate::random::Random;
@@ -286,6 +287,7 @@ mod tests {
         // The fault: the public key is not that of the private key.
         let faulty = PreparedSigningKeyRef {
             verifying_key: other.verifying_key(),
+            verify_with: other.as_prepared_ref().verify_with,
             ..checked.as_prepared_ref()
         };
         let mus: vec::Vec<_> = (0..40).map(|n| Mu::from_bytes([n; 64])).collect();
@@ -316,6 +318,24 @@ mod tests {
                     assert_eq!(seen, vec![1; count], "{backend:?}");
                 }
             }
+        }
+    }
+
+    /// A fault in the memory of A makes wrong signatures, none of which is released.
+    fn faults_in_prepared_keys_are_found<P: ParameterSet>() {
+        let prepared = SigningKey::<P>::from_seed(&[1; 32]).prepare();
+        let mu = Mu::from_bytes([7; 64]);
+        for n in 0..P::K * P::L {
+            let mut faulty = prepared.as_prepared_ref();
+            let mut a_hat = <P::Matrix<NttPoly>>::zeroed();
+            for (to, from) in a_hat.as_mut().iter_mut().zip(faulty.material.a_hat) {
+                to.0 = from.0;
+            }
+            a_hat.as_mut()[n].0[n] ^= 1;
+            faulty.material.a_hat = a_hat.as_ref();
+            let result =
+                signature::<P>(|out| faulty.sign_mu_into(&mu, Randomness::Deterministic, out));
+            assert_eq!(result.map(drop), Err(SignError::SelfVerification));
         }
     }
 
@@ -382,5 +402,12 @@ mod tests {
         only_valid_signatures_are_released::<MlDsa44>();
         only_valid_signatures_are_released::<MlDsa65>();
         only_valid_signatures_are_released::<MlDsa87>();
+    }
+
+    #[test]
+    fn faults_in_prepared_keys_are_found_in_every_set() {
+        faults_in_prepared_keys_are_found::<MlDsa44>();
+        faults_in_prepared_keys_are_found::<MlDsa65>();
+        faults_in_prepared_keys_are_found::<MlDsa87>();
     }
 }

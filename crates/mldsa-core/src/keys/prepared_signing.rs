@@ -5,6 +5,7 @@ use core::fmt;
 
 use zeroize::ZeroizeOnDrop;
 
+use crate::backend::Backend;
 use crate::coding::encode::SecretKeyParts;
 use crate::error::SignError;
 #[cfg(all(feature = "alloc", feature = "hash-ml-dsa"))]
@@ -12,13 +13,16 @@ use crate::hash::prehash::PreHashed;
 #[cfg(feature = "alloc")]
 use crate::hash::transcript::Context;
 use crate::hash::transcript::{Mu, Randomness};
+#[cfg(feature = "alloc")]
+use crate::keys::prepared_verifying::PreparedVerifyingKey;
 use crate::keys::sign_into::SignInto;
 #[cfg(feature = "alloc")]
 use crate::keys::sign_into::signature;
 #[cfg(feature = "alloc")]
 use crate::keys::signature::Signature;
 use crate::keys::signing::SigningKey;
-use crate::keys::verifying::VerifyingKey;
+use crate::keys::verifying::{VerifyingKey, release};
+use crate::lanes::job::JobKey;
 use crate::memory::array::{Zeroed, sealed};
 use crate::memory::secret::Secret;
 #[cfg(feature = "alloc")]
@@ -71,7 +75,9 @@ impl<P: ParameterSet> fmt::Debug for PreparedSigningKeyStorage<P> {
 pub struct PreparedSigningKeyRef<'a, P: ParameterSet> {
     pub(crate) material: SigningMaterial<'a>,
     pub(super) verifying_key: &'a VerifyingKey<P>,
-    pub(super) self_verification: bool,
+    /// The key with which signatures are verified before they are released, on the backend of the
+    /// verifying key.
+    pub(super) verify_with: Option<JobKey<'a>>,
 }
 
 impl<'a, P: ParameterSet> PreparedSigningKeyRef<'a, P> {
@@ -79,6 +85,19 @@ impl<'a, P: ParameterSet> PreparedSigningKeyRef<'a, P> {
     #[must_use]
     pub fn verifying_key(&self) -> &'a VerifyingKey<P> {
         self.verifying_key
+    }
+
+    /// The key with which `backend` verifies signatures before they are released: an expansion has
+    /// the order of its own backend.
+    pub(super) fn verify_with(&self, backend: Backend) -> Option<JobKey<'a>> {
+        let is_own = backend == self.verifying_key.backend();
+        self.verify_with.map(|key| {
+            if is_own {
+                key
+            } else {
+                self.verifying_key.job_key()
+            }
+        })
     }
 }
 
@@ -97,9 +116,9 @@ impl<P: ParameterSet> SignInto<P> for PreparedSigningKeyRef<'_, P> {
         observe: &mut dyn FnMut(AttemptRejection),
     ) -> Result<(), SignError> {
         let backend = self.verifying_key.backend();
-        let (inputs, check) = ((mu, randomness.rnd()), self.self_verification);
+        let (inputs, check) = ((mu, randomness.rnd()), self.verify_with.is_some());
         sign_internal::<P>(backend, &self.material, inputs, check, out, observe)?;
-        self.verifying_key.release(self.self_verification, mu, out)
+        release::<P>(backend, self.verify_with, mu, out)
     }
 }
 
@@ -110,7 +129,8 @@ impl<P: ParameterSet> fmt::Debug for PreparedSigningKeyRef<'_, P> {
 }
 
 /// A private key with A, s1, s2 and t0 transformed: 28, 47 or 79 KiB on the
-/// heap, wiped on drop. For keys that sign often.
+/// heap, wiped on drop. For keys that sign often. With self-verification it has the
+/// [`PreparedVerifyingKey`] too, of 20, 36 or 64 KiB.
 #[cfg(feature = "alloc")]
 pub struct PreparedSigningKey<P: ParameterSet> {
     // On the heap like the rest: moving the key leaves no copy of it.
@@ -119,7 +139,7 @@ pub struct PreparedSigningKey<P: ParameterSet> {
     // s1, then s2, then t0
     secrets: Secret<alloc::boxed::Box<[NttPoly]>>,
     verifying_key: VerifyingKey<P>,
-    self_verification: bool,
+    verify_with: Option<PreparedVerifyingKey<P>>,
 }
 
 #[cfg(feature = "alloc")]
@@ -138,7 +158,7 @@ impl<P: ParameterSet> SigningKey<P> {
             a_hat: zeros(P::K * P::L),
             secrets: Secret::new(zeros(P::L + 2 * P::K)),
             verifying_key: self.verifying_key().clone(),
-            self_verification: self.self_verification(),
+            verify_with: (self.self_verification()).then(|| self.verifying_key().prepare()),
         };
         let k_seed = SecretKeyParts::of::<P>(self.expanded()).k_seed;
         key.k_seed.expose_mut().copy_from_slice(k_seed);
@@ -165,7 +185,7 @@ impl<P: ParameterSet> SigningKey<P> {
                 t0: Rows::Transformed(memory.t0_hat.expose().as_ref()),
             },
             verifying_key: self.verifying_key(),
-            self_verification: self.self_verification(),
+            verify_with: (self.self_verification()).then(|| self.verifying_key().job_key()),
         }
     }
 
@@ -207,7 +227,7 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
                 t0: Rows::Transformed(t0_hat),
             },
             verifying_key: &self.verifying_key,
-            self_verification: self.self_verification,
+            verify_with: (self.verify_with.as_ref()).map(|key| key.as_prepared_ref().job_key()),
         }
     }
 

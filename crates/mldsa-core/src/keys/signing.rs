@@ -12,7 +12,7 @@ use crate::hash::prehash::PreHashed;
 use crate::hash::transcript::{Context, Mu, Randomness};
 use crate::keys::sign_into::{SignInto, signature};
 use crate::keys::signature::Signature;
-use crate::keys::verifying::VerifyingKey;
+use crate::keys::verifying::{VerifyingKey, release};
 use crate::memory::array::{Wipe, Zeroed, sealed};
 use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::{Secret, declassify};
@@ -367,7 +367,8 @@ impl<P: ParameterSet> SignInto<P> for SigningKey<P> {
             out,
             observe,
         )?;
-        self.verifying_key.release(self.self_verification, mu, out)
+        let verify_with = self.self_verification.then(|| self.verifying_key.job_key());
+        release::<P>(backend, verify_with, mu, out)
     }
 }
 

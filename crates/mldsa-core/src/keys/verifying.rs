@@ -138,20 +138,21 @@ impl<P: ParameterSet> VerifyingKey<P> {
     }
 }
 
-impl<P: ParameterSet> VerifyingKey<P> {
-    /// The last step of signing: verifies if self-verification is on, and wipes a signature that fails.
-    pub(crate) fn release(
-        &self,
-        verify: bool,
-        mu: &Mu,
-        signature: &mut [u8],
-    ) -> Result<(), SignError> {
-        if verify && self.verify_mu(mu, signature).is_err() {
-            signature.wipe();
-            return Err(SignError::SelfVerification);
-        }
-        Ok(())
+/// The last step of signing: verifies under the key, if there is one, and wipes a signature that fails.
+pub(crate) fn release<P: ParameterSet>(
+    backend: Backend,
+    verify_with: Option<JobKey<'_>>,
+    mu: &Mu,
+    signature: &mut [u8],
+) -> Result<(), SignError> {
+    let Some(key) = verify_with else {
+        return Ok(());
+    };
+    if verify_one::<P>(backend, Job::new(key, JobMessage::Mu(mu), signature)).is_err() {
+        signature.wipe();
+        return Err(SignError::SelfVerification);
     }
+    Ok(())
 }
 
 impl<P: ParameterSet> PartialEq for VerifyingKey<P> {
