@@ -15,6 +15,15 @@
 //! Verification reads key and signature in place ([`VerifyingKey`]) or from an untrusted
 //! external memory ([`VerifyingKey::verify_mu_from`], about 1.3 kB of stack more).
 //!
+//! ```
+//! use mldsa_lowmem::{Context, MlDsa44, VerifyingKey};
+//!
+//! fn is_genuine(key: &VerifyingKey<'_, MlDsa44>, image: &[u8], signature: &[u8; 2420]) -> bool {
+//!     Context::new(b"firmware/1")
+//!         .is_ok_and(|context| key.verify_with_context(image, context, signature).is_ok())
+//! }
+//! ```
+//!
 //! No branch depends on a secret, which is checked on compiled code (`docs/constant-time.md`).
 //! All working memory is wiped on every exit.
 //!
@@ -24,6 +33,8 @@
 //! |---|---|---|
 //! | `hash-ml-dsa` | yes | HashML-DSA (FIPS 204 section 5.4) |
 //! | `ml-dsa-44`, `ml-dsa-65`, `ml-dsa-87` | yes | the parameter sets |
+//!
+//! Rust 1.89 or newer. No audit.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
