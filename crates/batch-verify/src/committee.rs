@@ -291,7 +291,7 @@ impl<P: ParameterSet> Committee<P> {
         self.core_context().as_bytes()
     }
 
-    /// Length of the context in one byte, then the context.
+    /// Returns the length of the context in one byte, then the context.
     pub(crate) fn framed_context(&self) -> &[u8] {
         &self.0.context[..=usize::from(self.0.context[0])]
     }

@@ -107,7 +107,7 @@ pub(crate) struct Helpers {
     process: u32,
 }
 
-/// Number of CPUs.
+/// Returns the number of CPUs.
 fn cpus() -> usize {
     static CPUS: OnceLock<usize> = OnceLock::new();
     *CPUS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
@@ -131,7 +131,8 @@ impl Helpers {
         })
     }
 
-    /// The threads of the process. `None` while they cannot be started.
+    /// Returns the threads of the process, which the first call starts; `None` while they cannot be
+    /// started.
     fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Helpers> = OnceLock::new();
         static STARTING: Mutex<()> = Mutex::new(());
@@ -146,7 +147,8 @@ impl Helpers {
         SHARED.get()
     }
 
-    /// The pool, unless this process is a child made by `fork`, which does not have its threads.
+    /// Returns the pool, unless this process is a child made by `fork`, which does not have its
+    /// threads.
     fn pool(&self) -> Option<&rayon::ThreadPool> {
         self.pool.as_ref().filter(|_| self.process == process::id())
     }
@@ -178,7 +180,7 @@ impl Pool {
         })
     }
 
-    /// Number of threads that a batch is meant to have, at least 1.
+    /// Returns the number of threads that a batch is meant to have, at least 1.
     pub(crate) fn workers(&self) -> usize {
         match self {
             Self::Inline => 1,
@@ -195,7 +197,7 @@ impl Pool {
         }
     }
 
-    /// The helpers for a batch of this thread; `None` if it works alone.
+    /// Returns the helpers for a batch of this thread; `None` if it works alone.
     pub(crate) fn team(&self) -> Option<Team<'_>> {
         let pool = self.helpers()?.pool()?;
         // A thread of another pool would run jobs of that pool while it waits, and such a job
@@ -208,7 +210,7 @@ impl Pool {
         (workers > 1).then_some(Team { pool, workers })
     }
 
-    /// Whether there are threads besides the caller's.
+    /// Returns whether there are threads besides the caller's.
     pub(crate) fn has_threads(&self) -> bool {
         self.helpers().and_then(Helpers::pool).is_some()
     }
@@ -294,8 +296,8 @@ impl WakeHandle {
     }
 }
 
-/// From a thread of the pool: no allocation, and no wait for a sleeping worker if the work
-/// is done before it wakes.
+/// Runs the tasks from a thread of the pool: no allocation, and no wait for a sleeping worker if
+/// the work is done before it wakes.
 fn join_current(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     (0..tasks)
         .into_par_iter()
@@ -303,8 +305,8 @@ fn join_current(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
         .for_each(|n| task(rayon::current_thread_index().unwrap_or(n)));
 }
 
-/// From outside: the calling thread works on the first part, the pool helps. Returns when
-/// the pool has run every task, so the pool should be awake.
+/// Runs the tasks from outside the pool: the calling thread works on the first part, the pool
+/// helps. Returns when the pool has run every task, so the pool should be awake.
 fn join_external<'s>(scope: &rayon::Scope<'s>, tasks: usize, task: &'s (dyn Fn(usize) + Sync)) {
     let running = Arc::new(());
     for n in 1..tasks {

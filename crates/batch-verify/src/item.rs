@@ -24,7 +24,7 @@ pub enum Message<'a> {
 }
 
 impl Message<'_> {
-    /// Number of bytes, of the digest if it is pre-hashed.
+    /// Returns the number of bytes, of the digest if it is pre-hashed.
     pub(crate) fn len(&self) -> usize {
         let mut len = 0;
         self.pieces(|piece| len += piece.len());

@@ -146,7 +146,7 @@ impl Count {
         }
     }
 
-    /// The votes to verify next; none if the answer is known.
+    /// Returns the votes to verify next; none if the answer is known.
     pub(crate) fn wanted(&self) -> &[usize] {
         match self {
             Self::EachValid(count) => count.wanted(),
@@ -154,7 +154,7 @@ impl Count {
         }
     }
 
-    /// How the wanted votes are to be verified.
+    /// Returns how the wanted votes are to be verified.
     pub(crate) fn mode(&self) -> Mode {
         match self {
             Self::EachValid(_) => Mode::FirstInvalid,
@@ -170,7 +170,7 @@ impl Count {
         }
     }
 
-    /// Bytes of the tables.
+    /// Returns the bytes of the tables.
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Self::EachValid(count) => count.memory_bytes(),
@@ -178,7 +178,7 @@ impl Count {
         }
     }
 
-    /// The answer, once no vote is wanted.
+    /// Returns the answer, once no vote is wanted.
     pub(crate) fn answer(self) -> Result<QuorumReport, QuorumError> {
         match self {
             Self::EachValid(count) => count.answer(),

@@ -116,7 +116,7 @@ impl From<MessageError> for RejectReason {
     }
 }
 
-/// One byte for a verdict, for storage that workers share.
+/// Encodes a verdict as one byte, for storage that workers share.
 pub(crate) const fn code(verdict: Verdict) -> u8 {
     match verdict {
         Ok(()) => RejectReason::ALL.len() as u8,
@@ -124,7 +124,7 @@ pub(crate) const fn code(verdict: Verdict) -> u8 {
     }
 }
 
-/// Inverse of [`code`].
+/// Decodes the byte of [`code`].
 pub(crate) fn verdict(code: u8) -> Verdict {
     match RejectReason::ALL.get(usize::from(code)) {
         Some(reason) => Err(*reason),

@@ -43,7 +43,7 @@ impl<P: ParameterSet> Slot<P> {
 }
 
 impl<P: ParameterSet> Lanes<P> {
-    /// For members' keys only. Does not allocate.
+    /// Creates lanes for members' keys only. Does not allocate.
     pub(crate) fn without_cache() -> Self {
         Self {
             key_cache: None,
@@ -95,7 +95,7 @@ impl<P: ParameterSet> Lanes<P> {
         self.verdict(item, &slot, result[0])
     }
 
-    /// The item as the core takes it.
+    /// Converts an item to the form that the core takes.
     fn verification<'r>(
         &self,
         item: &'r Resolved<'_, P>,
@@ -136,7 +136,7 @@ impl<P: ParameterSet> Lanes<P> {
         })
     }
 
-    /// The key of an item in the fastest form at hand.
+    /// Returns the key of an item in the fastest form at hand.
     fn key<'r>(&self, item: &'r Resolved<'_, P>, slot: &'r Slot<P>) -> LaneKey<'r, P> {
         let (plain, look_up) = match item.key {
             Key::Member(committee, member) => {

@@ -22,7 +22,7 @@ pub(crate) enum Key<'a, P: ParameterSet> {
 }
 
 impl<'a, P: ParameterSet> Resolved<'a, P> {
-    /// A vote by a member of one of `committees`.
+    /// Resolves a vote by a member of one of `committees`.
     ///
     /// # Errors
     /// The first check that fails, in the order of [`RejectReason`].
@@ -71,8 +71,8 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
         Ok(self)
     }
 
-    /// Key, then first bytes of the signature. The upper half is the index of a member, or with
-    /// its highest bit set the first bytes of an encoded key.
+    /// Returns the sort key: key, then first bytes of the signature. The upper half is the index of
+    /// a member, or with its highest bit set the first bytes of an encoded key.
     pub(crate) fn order(&self) -> u64 {
         let head = |bytes: &[u8]| {
             bytes
@@ -86,7 +86,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
         u64::from(key) << 32 | u64::from(head(self.signature))
     }
 
-    /// Everything that makes the item, for comparison.
+    /// Returns everything that makes the item, for comparison.
     pub(crate) fn content(&self) -> ItemBytes<'a> {
         let (context, form, head, parts): (_, u8, &[u8], &[&[u8]]) = match self.signed {
             Signed::Mu(mu) => (None, 2, mu.as_bytes(), &[]),
@@ -112,7 +112,7 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
         }
     }
 
-    /// The item for an accelerator, unless the CPU has to hash the message.
+    /// Converts the item for an accelerator, unless the CPU has to hash the message.
     pub(crate) fn accelerator_job(&self) -> Option<AcceleratorJob<'a>> {
         let message = match self.signed {
             Signed::Message(context, Message::Bytes(message)) => {

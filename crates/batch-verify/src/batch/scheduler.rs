@@ -64,7 +64,7 @@ impl<P: ParameterSet> Default for Scratch<P> {
     }
 }
 
-/// An empty vector with the allocation of `items`: collecting a mapped vector of one layout
+/// Returns an empty vector with the allocation of `items`: collecting a mapped vector of one layout
 /// happens in place.
 fn recycle<'b, P: ParameterSet>(
     mut items: Vec<Option<Resolved<'_, P>>>,
@@ -387,8 +387,8 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         }
     }
 
-    /// Whether neither the item at `index` nor, in order of index, any later one needs to be
-    /// verified.
+    /// Returns whether neither the item at `index` nor, in order of index, any later one needs to
+    /// be verified.
     fn is_skippable(&self, index: usize) -> bool {
         let cancel = self.request.cancel;
         if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {

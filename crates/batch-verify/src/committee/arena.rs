@@ -103,7 +103,7 @@ fn widen(to: &mut [NttPoly], expansion: Expansion<'_>) {
     }
 }
 
-/// The expansions of `members`; those in `old` are copied, the others computed.
+/// Computes the expansions of `members`; those in `old` are copied, the others computed.
 fn fill<P: ParameterSet, T: Element + Send>(
     members: &[&mut TableKey<P>],
     old: &[Arc<Arena>],

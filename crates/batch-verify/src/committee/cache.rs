@@ -64,7 +64,7 @@ const TO_REPLACE_IDLE: u8 = 3;
 const WHILE_IDLE: u64 = 8;
 
 impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
-    /// A cache that takes at most `max_bytes`, counters included.
+    /// Creates a cache that takes at most `max_bytes`, counters included.
     pub(crate) fn new(max_bytes: usize) -> Self {
         let slots = NonZeroUsize::new(max_bytes / Self::KEY_BYTES);
         Self {
@@ -99,7 +99,7 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         self.hasher.hash_one(id)
     }
 
-    /// The hash of `id`, and its prepared key if it is cached.
+    /// Returns the hash of `id`, and its prepared key if it is cached.
     pub(crate) fn get<Q>(&self, id: &Q) -> (u64, Option<Arc<PreparedVerifyingKey<P>>>)
     where
         K: Borrow<Q>,
@@ -154,7 +154,7 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         Some(state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Bytes in use.
+    /// Returns the bytes in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.lock()
             .map_or(0, |state| state.prepared.len() * Self::KEY_BYTES)
@@ -195,7 +195,7 @@ impl<K, P: ParameterSet> State<K, P> {
     }
 }
 
-/// An empty list without reserved memory.
+/// Creates an empty list without reserved memory.
 fn bounded<K: Hash + Eq, V>(slots: NonZeroUsize) -> LruCache<K, V, RandomState> {
     let mut list = LruCache::unbounded_with_hasher(RandomState::new());
     list.resize(slots);

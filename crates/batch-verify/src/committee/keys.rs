@@ -47,7 +47,7 @@ impl<P: ParameterSet> KeyTable<P> {
         Self::assemble(keys, None, choices)
     }
 
-    /// A table of `keys` that shares what this one has expanded.
+    /// Creates a table of `keys` that shares what this one has expanded.
     pub(super) fn successor(&self, keys: &[&[u8]]) -> Result<Self, BuildError> {
         Self::assemble(keys, Some(self), self.0.choices.clone())
     }
@@ -115,7 +115,7 @@ impl<P: ParameterSet> KeyTable<P> {
         at.ok().map(|at| by_bytes[at])
     }
 
-    /// A member's key, if the table has expanded it.
+    /// Returns a member's key, if the table has expanded it.
     pub(crate) fn prepared(&self, index: u32) -> Option<PreparedVerifyingKeyRef<'_, P>> {
         let member = &self.0.members[index as usize];
         let expansion = expansion::<P>(&self.0.arenas, member.place?);
@@ -151,7 +151,7 @@ impl<P: ParameterSet> Clone for KeyTable<P> {
     }
 }
 
-/// Indices ordered by encoded key.
+/// Returns the indices in the order of the encoded keys.
 fn order(keys: &[&[u8]]) -> Result<Vec<u32>, BuildError> {
     let mut by_bytes: Vec<u32> = (0..).zip(keys).map(|(index, _)| index).collect();
     by_bytes.sort_unstable_by_key(|&index| (keys[index as usize], index));

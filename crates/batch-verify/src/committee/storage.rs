@@ -29,12 +29,12 @@ pub enum KeyStorage {
 const WIDE_BYTES_PER_THREAD: usize = 8 << 20;
 
 impl KeyStorage {
-    /// Whether every key is expanded when the committee is made.
+    /// Returns whether every key is expanded when the committee is made.
     pub(super) fn is_expanded(self) -> bool {
         matches!(self, Self::BySize | Self::Wide | Self::Packed)
     }
 
-    /// Whether `keys` keys of `key_bytes` bytes, expanded wide, are stored packed.
+    /// Returns whether `keys` keys of `key_bytes` bytes, expanded wide, are stored packed.
     pub(super) fn packs(self, keys: usize, key_bytes: usize, threads: usize) -> bool {
         let bytes = keys.saturating_mul(key_bytes);
         match self {

@@ -92,7 +92,7 @@ impl AnyValid {
         count
     }
 
-    /// The votes to verify next; none if the answer is known.
+    /// Returns the votes to verify next; none if the answer is known.
     pub(super) fn wanted(&self) -> &[usize] {
         &self.window[self.taken..]
     }
@@ -136,7 +136,7 @@ impl AnyValid {
         }
     }
 
-    /// The next votes that would close the gap if all are valid, and at least `least`.
+    /// Chooses the next votes that would close the gap if all are valid, and at least `least`.
     fn fill_window(&mut self) {
         self.window.clear();
         let mut hoped = self.verified;

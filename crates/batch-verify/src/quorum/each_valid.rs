@@ -64,7 +64,7 @@ impl EachValid {
         })
     }
 
-    /// The votes to verify next; none if the answer is known.
+    /// Returns the votes to verify next; none if the answer is known.
     pub(super) fn wanted(&self) -> &[usize] {
         match self.rejected {
             None => &self.distinct[self.taken..],

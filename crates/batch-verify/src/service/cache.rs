@@ -55,7 +55,7 @@ struct Entry(Box<[u8]>);
 const ENTRY_BYTES: usize = size_of::<(u64, Entry)>() + 64;
 
 impl Entry {
-    /// Bytes with the place in the tables.
+    /// Returns the bytes of the vote and of its place in the tables.
     fn bytes(&self) -> usize {
         ENTRY_BYTES + self.0.len()
     }
@@ -137,8 +137,8 @@ impl<P: ParameterSet> VerdictCache<P> {
         }
     }
 
-    /// `None` for a vote that is never cached: by no member of the committees, with a wrong
-    /// length, or pre-hashed, whose rules may differ.
+    /// Prepares a search; `None` for a vote that is never cached: by no member of the committees,
+    /// with a wrong length, or pre-hashed, whose rules may differ.
     fn lookup<'a>(&self, committees: &'a [Committee<P>], vote: &'a Vote<'_>) -> Option<Lookup<'a>> {
         if self.max_bytes == 0
             || vote.signature.len() != P::SIG_LEN
@@ -161,8 +161,8 @@ impl<P: ParameterSet> VerdictCache<P> {
         })
     }
 
-    /// Hash of the first 16 bytes of a challenge, which is a hash of everything that is signed:
-    /// a multiplication with secret keys spreads challenges that a member has searched for.
+    /// Hashes the first 16 bytes of a challenge, which is a hash of everything that is signed: a
+    /// multiplication with secret keys spreads challenges that a member has searched for.
     fn hash(&self, challenge: &[u8; 16]) -> u64 {
         let both = u128::from_le_bytes(*challenge);
         let [low, high] = [
@@ -173,7 +173,8 @@ impl<P: ParameterSet> VerdictCache<P> {
         product as u64 ^ (product >> 64) as u64
     }
 
-    /// Whether the vote is cached as one of a member of the service's committees. Counts a hit.
+    /// Returns whether the vote is cached as one of a member of the service's committees. Counts a
+    /// hit.
     pub(super) fn answer(&self, vote: &Vote<'_>) -> bool {
         let state = &mut *self.lock();
         let Some(lookup) = self.lookup(&state.committees, vote) else {
@@ -185,7 +186,7 @@ impl<P: ParameterSet> VerdictCache<P> {
         hit
     }
 
-    /// Whether the vote is cached. Counts a hit.
+    /// Returns whether the vote is cached. Counts a hit.
     pub(super) fn get(&self, committees: &[Committee<P>], vote: &Vote<'_>, source: Source) -> bool {
         let Some(lookup) = self.lookup(committees, vote) else {
             return false;
@@ -196,7 +197,7 @@ impl<P: ParameterSet> VerdictCache<P> {
         hit
     }
 
-    /// Whether the vote is cached. Changes nothing.
+    /// Returns whether the vote is cached. Changes nothing.
     pub(super) fn contains(&self, committees: &[Committee<P>], vote: &Vote<'_>) -> bool {
         let Some(lookup) = self.lookup(committees, vote) else {
             return false;
@@ -282,8 +283,8 @@ impl<P: ParameterSet> VerdictCache<P> {
 type Members = HashMap<u64, Share, BuildHasherDefault<Identity>>;
 
 impl<P: ParameterSet> State<P> {
-    /// Whether the vote is cached. `used` tells that it is the most recently used one from now
-    /// on.
+    /// Returns whether the vote is cached. `used` tells that it is the most recently used one from
+    /// now on.
     fn find(members: &mut Members, lookup: &Lookup<'_>, used: bool) -> bool {
         let Some(share) = members.get_mut(&lookup.member) else {
             return false;
@@ -320,7 +321,7 @@ impl<P: ParameterSet> State<P> {
     }
 }
 
-/// Keys of the shares of all members.
+/// Returns the keys of the shares of all members.
 fn members<P: ParameterSet>(committees: &[Committee<P>]) -> HashSet<u64> {
     let keys = committees.iter().flat_map(|committee| {
         let ids = committee.members();
@@ -329,7 +330,7 @@ fn members<P: ParameterSet>(committees: &[Committee<P>]) -> HashSet<u64> {
     keys.map(|key| member(key.tr())).collect()
 }
 
-/// Key of a member's share. `tr` is a hash, so members have different ones.
+/// Returns the key of a member's share. `tr` is a hash, so members have different ones.
 fn member(tr: &[u8; 64]) -> u64 {
     let head = tr.first_chunk();
     head.map_or(0, |head| u64::from_le_bytes(*head))

@@ -52,7 +52,7 @@ impl Source {
         self
     }
 
-    /// Whether the vote is of the current round or of the next.
+    /// Returns whether the vote is of the current round or of the next.
     pub(super) const fn is_recent(self) -> bool {
         self.priority < 2
     }
@@ -63,7 +63,7 @@ impl Source {
 /// Called on the submitting thread and on worker threads, without locks of the service. A
 /// panic is an error of that vote alone. An implementation must not wait for the service.
 pub trait RateLimiter: Send + Sync {
-    /// Whether a vote or a quorum of so many bytes by this peer may be queued.
+    /// Decides whether a vote or a quorum of so many bytes by this peer may be queued.
     fn try_acquire(&self, peer: u64, bytes: usize) -> bool;
 
     /// Reports the verdict on a vote by this peer, or on one of a quorum, that was verified: not on

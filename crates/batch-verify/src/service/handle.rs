@@ -205,7 +205,7 @@ impl<P: ParameterSet> VerificationService<P> {
         }
     }
 
-    /// The committee of a vote that may be queued.
+    /// Returns the committee of a vote that may be queued.
     fn screen<'c>(
         &self,
         committees: &'c [Committee<P>],

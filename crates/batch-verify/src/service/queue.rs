@@ -54,7 +54,8 @@ const SUSPECTED_TURN: u8 = 8;
 const RESERVE: usize = 8;
 
 impl<T> FairQueue<T> {
-    /// A queue of items that each fit into one turn, of which every peer keeps at least one.
+    /// Creates a queue of items that each fit into one turn, of which every peer keeps at least
+    /// one.
     pub(super) fn of_small_items(max_bytes: usize, quantum: usize) -> Self {
         Self {
             quantum,
@@ -63,7 +64,7 @@ impl<T> FairQueue<T> {
         }
     }
 
-    /// A queue whose items are served one in a turn, whatever their size.
+    /// Creates a queue whose items are served one in a turn, whatever their size.
     pub(super) fn new(max_bytes: usize) -> Self {
         Self {
             peers: HashMap::new(),
@@ -79,17 +80,17 @@ impl<T> FairQueue<T> {
         }
     }
 
-    /// Number of items.
+    /// Returns the number of items.
     pub(super) fn len(&self) -> usize {
         self.items
     }
 
-    /// Bytes of all items.
+    /// Returns the bytes of all items.
     pub(super) fn bytes(&self) -> usize {
         self.bytes + self.peers.get(&None).map_or(0, |own| own.bytes)
     }
 
-    /// Whether a peer waits that was not suspected when it was last looked at.
+    /// Returns whether a peer waits that was not suspected when it was last looked at.
     pub(super) fn has_trusted(&self) -> bool {
         !self.ring.is_empty()
     }
@@ -130,7 +131,7 @@ impl<T> FairQueue<T> {
         self.resize(peer, queued, queued + bytes);
     }
 
-    /// The queue of a peer, which is in one of the rings from now on.
+    /// Returns the queue of a peer, which is in one of the rings from now on.
     fn queue(&mut self, peer: Peer) -> &mut PeerQueue<T> {
         // A peer whose items were all evicted is still in its ring.
         let ring = &mut self.ring;
@@ -204,7 +205,7 @@ impl<T> FairQueue<T> {
         }
     }
 
-    /// The next item in turn.
+    /// Takes the next item in turn.
     pub(super) fn pop(&mut self, is_suspected: impl Fn(u64) -> bool) -> Option<T> {
         self.turn = (self.turn + 1) % SUSPECTED_TURN;
         loop {

@@ -20,7 +20,7 @@ enum Reply<T> {
 }
 
 impl<T> Reply<T> {
-    /// `None` if the sender was dropped.
+    /// Polls for the answer; `None` if the sender was dropped.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if let Self::Fresh(_) = self
             && let Self::Fresh(receiver) = mem::replace(self, Self::Taken)
@@ -93,7 +93,7 @@ impl<T> Pending<T> {
         self
     }
 
-    /// Whether a worker has to answer.
+    /// Returns whether a worker has to answer.
     pub(super) fn is_queued(&self) -> bool {
         self.cancelled.is_some()
     }

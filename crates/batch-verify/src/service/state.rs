@@ -141,7 +141,7 @@ impl<P: ParameterSet> ServiceState<P> {
         admitted
     }
 
-    /// Whether anything may be queued.
+    /// Checks that the service accepts votes.
     fn open(&self) -> Result<(), ServiceError> {
         match (self.closed, self.workers) {
             (true, _) => Err(ServiceError::ShuttingDown),
@@ -158,7 +158,7 @@ impl<P: ParameterSet> ServiceState<P> {
         }
     }
 
-    /// A drain of everything accepted so far.
+    /// Starts a drain of everything accepted so far.
     pub(super) fn drain(&mut self, done: oneshot::Sender<()>) {
         if self.outstanding.is_empty() {
             let _ = done.send(());
@@ -189,7 +189,7 @@ impl<P: ParameterSet> ServiceState<P> {
         self.drains.drain(..ended).map(|(_, drain)| drain).collect()
     }
 
-    /// The next batch: the highest priority first, one vote in eight for each lower one, and
+    /// Takes the next batch: the highest priority first, one vote in eight for each lower one, and
     /// no more votes after a certain length of messages.
     ///
     /// A batch ends with the eighth vote of a peer, and once it has votes of other peers it takes
@@ -293,7 +293,7 @@ impl OwnedVote {
         }
     }
 
-    /// Bytes that the vote takes in the queue, for limits and budgets.
+    /// Returns the bytes that the vote takes in the queue, for limits and budgets.
     pub(super) fn queued_bytes(&self) -> usize {
         self.bytes.len() + ENTRY_BYTES
     }

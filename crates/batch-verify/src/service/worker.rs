@@ -292,7 +292,7 @@ impl<P: ParameterSet> Shared<P> {
         }
     }
 
-    /// The verdicts on the fresh votes of a batch.
+    /// Computes the verdicts on the fresh votes of a batch.
     fn verify_fresh(
         &self,
         entries: &VecDeque<Box<QueuedVote<P>>>,
