@@ -72,7 +72,7 @@ const NOT_RUN: u8 = 77;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // Panics of the domain are open statements, not messages.
+    // A panic in the abstract domain makes a row open and prints nothing.
     std::panic::set_hook(Box::new(|_| {}));
     match run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()) {
         Ok(Some(true)) => ExitCode::SUCCESS,

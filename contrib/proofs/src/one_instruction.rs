@@ -98,7 +98,8 @@ impl Tested for Instruction {
         (!i.is_invalid()).then_some(i)
     }
 
-    /// Not compared is what works on pointers, besides control flow.
+    /// Returns the name of the instruction, and whether it works on pointers or control flow: such
+    /// instructions are not compared.
     fn name(&self) -> (String, bool) {
         use M::{Div, Endbr64, Nop, Pop, Push, Vzeroall, Vzeroupper};
         let others = [Push, Pop, Nop, Endbr64, Div, Vzeroall, Vzeroupper];

@@ -222,7 +222,7 @@ impl Pool {
         }
     }
 
-    /// Deals `items` to the workers; each runs `work` with a function that gives the next.
+    /// Runs `work` on every worker with a function that takes the next of `items`.
     pub(crate) fn for_each<T: Send>(
         &self,
         count: usize,

@@ -161,7 +161,7 @@ enum mldsa_status
   MLDSA_STATUS_NO_SEED = 9,
   // The operating system's random number generator failed or returned zeros.
   MLDSA_STATUS_RANDOM = 10,
-  // Signing failed, or the signature was not valid: by all probability a fault of the machine.
+  // Signing failed, or the signature was not valid: almost certainly a fault of the machine.
   MLDSA_STATUS_SIGNING = 11,
   // A self-test failed.
   MLDSA_STATUS_SELF_TEST = 12,

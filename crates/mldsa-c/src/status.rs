@@ -36,7 +36,7 @@ pub enum Status {
     NoSeed = 9,
     /// The operating system's random number generator failed or returned zeros.
     Random = 10,
-    /// Signing failed, or the signature was not valid: by all probability a fault of the machine.
+    /// Signing failed, or the signature was not valid: almost certainly a fault of the machine.
     Signing = 11,
     /// A self-test failed.
     SelfTest = 12,

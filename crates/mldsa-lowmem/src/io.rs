@@ -6,7 +6,7 @@ pub trait Reader {
     /// Error of a failed read.
     type Error;
 
-    /// Length of the encoding in bytes.
+    /// Returns the length of the encoding in bytes.
     fn size(&self) -> usize;
 
     /// Fills `out` with the bytes from `offset` on.

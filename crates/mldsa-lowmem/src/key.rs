@@ -24,7 +24,7 @@ mod sealed {
 /// A private key that a [`MlDsaSigner`](crate::MlDsaSigner) can use.
 #[allow(private_bounds, reason = "rows of secrets stay inside this crate")]
 pub trait PrivateKey<P: ParameterSet>: sealed::Sealed + SecretsOf {
-    /// `tr = H(pk, 64)`, which starts every `mu`.
+    /// Returns `tr = H(pk, 64)`, which starts every `mu`.
     fn tr(&self) -> &[u8; CRH_LEN];
 
     #[doc(hidden)]

@@ -101,7 +101,7 @@ pub fn verdict(set: u8, pk: &[u8], ctx: &[u8], message: &[u8], signature: &[u8])
     }
 }
 
-/// A question, with its name.
+/// A test case.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Name of the change.

@@ -73,7 +73,7 @@ impl<P: ParameterSet> Lanes<P> {
         let Some(first) = ready.next() else {
             return;
         };
-        // Built once: the core asks for each several times.
+        // The calls are built once, because the core may ask for each several times.
         let (mut calls, mut count) = ([first; MAX_CALL], 1);
         for (call, next) in calls[1..].iter_mut().zip(ready) {
             (*call, count) = (next, count + 1);
@@ -105,7 +105,7 @@ impl<P: ParameterSet> Lanes<P> {
             item.signed,
             Signed::Message(_, Message::Bytes(_)) | Signed::Mu(_)
         );
-        // Before anything that costs more: a look-up of a whole key, a hash outside of lanes.
+        // A malformed hint is rejected before the look-up of a whole key and a hash outside of lanes.
         if matches!(item.key, Key::Encoded(_)) || !is_hashed_in_lanes {
             item.check_hint()?;
         }

@@ -7,8 +7,8 @@ use mldsa_core::ParameterSet;
 
 use super::resolve::Resolved;
 
-/// Position of an item in the order of verification, in which signatures of one signer are
-/// neighbours and meet the prepared key in the CPU's cache, and so are duplicates.
+/// Position of an item in the order of verification. Signatures of one signer are adjacent, so that
+/// the prepared key stays in the CPU's cache, and so are duplicates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlannedItem {
     /// See [`Resolved::order`].

@@ -14,7 +14,7 @@ pub trait LogStorage: Send {
     /// [`StorageError`].
     fn read(&mut self) -> Result<Vec<u8>, StorageError>;
 
-    /// Present length of the log, read from the medium.
+    /// Returns the current length of the log, read from the medium.
     ///
     /// # Errors
     /// [`StorageError`], also if the name no longer refers to the log that was opened.
@@ -49,7 +49,7 @@ pub trait MarkStorage: Send {
     /// [`StorageError`].
     fn read(&mut self) -> Result<Option<Vec<u8>>, StorageError>;
 
-    /// Compare-and-swap: replaces the mark by `next` in one durable step, only if the present
+    /// Replaces the mark by `next` in one durable step (compare-and-swap), only if the present
     /// mark is `expected`. Two processes that expect the same mark must not both succeed.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ pub(crate) struct Kernels {
         not(feature = "unstable-internals"),
         allow(
             dead_code,
-            reason = "here rows are whole; sibling crates put theirs together"
+            reason = "only the sibling crates call it"
         )
     )]
     pub(crate) inv_ntt: fn(&NttPoly, &mut Poly),
@@ -53,7 +53,7 @@ pub(crate) struct Kernels {
         not(feature = "unstable-internals"),
         allow(
             dead_code,
-            reason = "here rows are whole; sibling crates put theirs together"
+            reason = "only the sibling crates call it"
         )
     )]
     pub(crate) product_inv_ntt: fn(&NttPoly, &NttPoly, &mut Poly),

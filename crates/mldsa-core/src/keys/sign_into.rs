@@ -17,11 +17,11 @@ use crate::scheme::sign::AttemptRejection;
 /// [`PreparedSigningKeyRef`](crate::no_alloc::PreparedSigningKeyRef) and, with feature
 /// `alloc`, `PreparedSigningKey`. Constant time as `SigningKey::sign_with_context`.
 pub trait SignInto<P: ParameterSet>: sealed::Sealed {
-    /// The public key.
+    /// Returns the public key.
     fn public_key(&self) -> &VerifyingKey<P>;
 
-    /// [`Self::sign_mu_into`] that reports every rejected attempt. The number of attempts
-    /// is public.
+    /// Signs as [`Self::sign_mu_into`] does and reports every rejected attempt. The number of
+    /// attempts is public.
     #[doc(hidden)]
     fn sign_mu_observed(
         &self,

@@ -58,7 +58,7 @@ pub trait Zeroed: Wipe + Sized {
     /// Every element zero, for statics.
     const ZEROED: Self;
 
-    /// Every element zero, built in place.
+    /// Builds the value in place, with every element zero.
     fn zeroed() -> Self;
 }
 
@@ -76,7 +76,7 @@ impl<T: Element, const LEN: usize> Zeroed for [T; LEN] {
 pub trait Array<T: Element>:
     AsRef<[T]> + AsMut<[T]> + Zeroed + Send + Sync + sealed::Sealed + 'static
 {
-    /// The slice as an array, without a copy; `None` if the length differs.
+    /// Returns the slice as an array, without a copy; `None` if the length differs.
     fn from_slice(slice: &[T]) -> Option<&Self>;
 }
 

@@ -29,9 +29,9 @@ pub(crate) enum Kind {
     Sign,
     /// An element that was just loaded from a row.
     Loaded,
-    /// It is a call of `memcmp`.
+    /// A call of `memcmp`.
     Compare,
-    /// It divides, or calls what does.
+    /// A division, or a call of a function that divides.
     Division,
 }
 

@@ -134,8 +134,8 @@ pub(super) fn none_above(largest: __m512i, limit: i32) -> bool {
     !is_negative(-i32::from(above))
 }
 
-/// NTT and standard order of what is not public. Bounds: `|v| < B` in, `|out| < B +
-/// 10 q`, as [`ntt_registers`].
+/// Transforms secret coefficients; the output is in standard order. Bounds: `|v| < B` in,
+/// `|out| < B + 10 q`, as [`ntt_registers`].
 #[inline(always)]
 fn transform_secret(v: &mut Registers, out: &mut NttPoly) {
     ntt_registers(v);
