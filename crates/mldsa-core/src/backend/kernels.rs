@@ -38,10 +38,7 @@ pub(crate) struct Kernels {
     /// Algorithm 42 times 2^32. |in| < q gives |out| < q, [`bounds::REDUCED`].
     #[cfg_attr(
         not(feature = "unstable-internals"),
-        allow(
-            dead_code,
-            reason = "only the sibling crates call it"
-        )
+        allow(dead_code, reason = "only the sibling crates call it")
     )]
     pub(crate) inv_ntt: fn(&NttPoly, &mut Poly),
     /// A row of algorithm 48 times 2^-32: |a| < 11q, |b| < 11q and the sum of all
@@ -51,10 +48,7 @@ pub(crate) struct Kernels {
     /// coefficients of a b. |a|, |b| < 11q.
     #[cfg_attr(
         not(feature = "unstable-internals"),
-        allow(
-            dead_code,
-            reason = "only the sibling crates call it"
-        )
+        allow(dead_code, reason = "only the sibling crates call it")
     )]
     pub(crate) product_inv_ntt: fn(&NttPoly, &NttPoly, &mut Poly),
     /// Algorithm 32, the entries `first..first + out.len()` of A in row order:
