@@ -93,7 +93,7 @@ impl<'a> Checker<'a> {
 
     /// The term with its cuts numbered in the order in which they are met; equal for terms that
     /// compute the same.
-    fn shape(&self, bits: &[Lit]) -> (Vec<u64>, Vec<WordId>) {
+    pub(crate) fn shape(&self, bits: &[Lit]) -> (Vec<u64>, Vec<WordId>) {
         let (mut key, cuts, numbers) = self.shape_of(&nodes(bits));
         key.push(23);
         key.extend(bits.iter().map(|&bit| numbered(&numbers, bit)));

@@ -56,14 +56,18 @@ const MUTANTS: [(&str, &str, &str, &str, Mutant); 19] = [
 
 /// The same for rejection sampling: name, backend, what is sampled, change.
 #[rustfmt::skip] // One line for each entry.
-const OF_REJECTION: [(&str, &str, Of, Mutant); 11] = [
-    ("bound q + 1", "portable", (None, None), Mutant::Code(|i, b, at| compare(Q, i, b, at))),
+const OF_REJECTION: [(&str, &str, Of, Mutant); 15] = [
+    ("bound q + 1", "portable", (None, None), Mutant::Code(|i, b, at| compare(Q - 1, i, b, at))),
+    ("bound q + 1 of eight", "portable", (None, None), Mutant::Code(sum)),
+    ("room for eight", "portable", (None, None), Mutant::Code(|i, b, at| compare(248, i, b, at))),
     ("bound q + 1", "avx2", (None, None), Mutant::Table(modulus)),
     ("bound q + 1", "avx512", (None, None), Mutant::Table(modulus)),
     ("entry of the shuffles", "avx2", (None, None), Mutant::Table(shuffle)),
     ("entry of the shuffles", "avx2", (Some(2), None), Mutant::Table(shuffle)),
     ("order of half-bytes", "avx2", (Some(4), None), Mutant::Code(halves)),
-    ("bound of half-bytes", "portable", (Some(4), None), Mutant::Code(|i, b, at| compare(8, i, b, at))),
+    ("bound of half-bytes", "portable", (Some(2), None), Mutant::Code(|i, b, at| compare(15, i, b, at))),
+    ("bound of half-bytes", "portable", (Some(4), None), Mutant::Code(|i, b, at| compare(9, i, b, at))),
+    ("store beyond the end", "portable", (Some(4), None), Mutant::Code(|i, b, at| compare(255, i, b, at))),
     ("store beyond the end", "avx512", (Some(4), None), Mutant::Code(|i, b, at| compare(240, i, b, at))),
     ("entry of the shuffles", "neon", (Some(2), None), Mutant::Table(shuffle)),
     // MOVZ with the lower half of q.
@@ -80,6 +84,14 @@ fn compare(number: u32, i: &Instruction, bytes: &[u8], at: u64) -> Option<Change
     let len = if number < 128 { 1 } else { 4 };
     let from = at + (bytes.len() - len) as u64;
     is_number.then(|| exchange(from, number.into(), u64::from(number) + 1, len))
+}
+
+/// The difference to q becomes one to the next number.
+fn sum(i: &Instruction, bytes: &[u8], at: u64) -> Option<Change> {
+    let number = 0u32.wrapping_sub(Q);
+    let is_it = i.mnemonic() == M::Lea && i.memory_displacement32() == number;
+    let from = at + bytes.len() as u64 - 4;
+    is_it.then(|| exchange(from, number.into(), u64::from(number) - 1, 4))
 }
 
 /// Of q, or of the largest number below it.

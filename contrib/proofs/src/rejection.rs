@@ -94,6 +94,8 @@ struct Explorer<'a> {
     /// Number of places that were ever in `done`.
     places: usize,
     facts: FxHashMap<Lit, (usize, bool)>,
+    /// What terms are by the acceptance of the candidates in them.
+    functions: FxHashMap<Vec<u64>, facts::Function>,
     shapes: FxHashMap<Vec<u64>, (usize, bool)>,
     values: FxHashSet<(usize, Bits)>,
     /// Outcomes that were followed.
@@ -133,6 +135,7 @@ impl<'a> Explorer<'a> {
             done: BTreeMap::new(),
             places: 0,
             facts: FxHashMap::default(),
+            functions: FxHashMap::default(),
             shapes: FxHashMap::default(),
             values: FxHashSet::default(),
             outcomes: 0,
@@ -341,19 +344,19 @@ impl<'a> Explorer<'a> {
             return Ok(());
         }
         if let ([lit], Some(ways)) = (&lits[..], decision.ways)
-            && let Some(all) = self.terms_of_maximum(*lit)
+            && let Some(all) = self.terms_of_all(*lit)
         {
             let mut of = Vec::new();
             for lit in all {
                 match self.fact(lit)? {
                     (candidate, true) => of.push(candidate),
-                    _ => return Err("a maximum of what is not accepted".into()),
+                    _ => return Err("a comparison of all with some that are not accepted".into()),
                 }
             }
             of.sort_unstable();
             let end = next + of.len();
             if !of.iter().copied().eq(next..end.min(squeezed)) {
-                return Err("a maximum of other candidates than the next".into());
+                return Err("a comparison of all of other candidates than the next".into());
             }
             // All are accepted, or nothing is known about them.
             for says in [false, true] {
@@ -363,6 +366,23 @@ impl<'a> Explorer<'a> {
                 let now = filled + self.accepted.len();
                 let to = ways[usize::from(says == (lit & 1 == 0))];
                 let after = [next, end][usize::from(says)];
+                self.advance((now, part, after, squeezed, to))?;
+            }
+            return Ok(());
+        }
+        if !counts && let Some((of, bits)) = self.of_next(&lits, place)? {
+            for (set, &[value, _]) in bits.iter().enumerate() {
+                self.restore(state);
+                let accepts = |candidate| {
+                    let n = of.iter().position(|&of| of == candidate)?;
+                    Some(set >> n & 1 == 1)
+                };
+                let after = next + of.len();
+                let all = (next..after).filter(|&n| accepts(n) == Some(true));
+                self.accepted = all.map(Some).take(N - filled).collect();
+                let now = filled + self.accepted.len();
+                self.learn(&accepts)?;
+                let to = decision.ways.map_or(at, |ways| ways[value as usize]);
                 self.advance((now, part, after, squeezed, to))?;
             }
             return Ok(());

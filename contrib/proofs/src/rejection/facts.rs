@@ -1,17 +1,62 @@
 //! Facts that literals and words give about candidates, for all values of the candidates.
 
+use std::rc::Rc;
+
 use super::{Explorer, N, Place, coefficient};
+use crate::evaluate::Item;
 use crate::exhaust::{Checker, nodes};
-use crate::memory::UNWRITTEN;
-use crate::terms::{Compare, Extreme, Lit, Node, Op};
+use crate::memory::{UNWRITTEN, Value};
+use crate::terms::{Compare, Extreme, Lit, Node, Op, WordId, is_any};
+
+/// Bits by the set of accepted candidates: those set for all their values, and those set for one.
+pub(super) type Function = Rc<[[u64; 2]]>;
+
+/// Whether a bit is neither a constant nor without a term.
+fn is_data(bit: Lit) -> bool {
+    bit > 1 && bit != UNWRITTEN && !is_any(bit)
+}
+
+/// The number of a set.
+fn set_of(members: impl Iterator<Item = bool>) -> usize {
+    let bits = members.enumerate().map(|(n, is)| usize::from(is) << n);
+    bits.sum()
+}
+
+/// A function of candidates as one of those that are kept, if it does not depend on the others.
+fn only(
+    (mut of, function): (Vec<usize>, Function),
+    is_kept: impl Fn(usize) -> bool,
+) -> Option<(Vec<usize>, Function)> {
+    let mut values = function.to_vec();
+    while let Some(n) = of.iter().position(|&candidate| !is_kept(candidate)) {
+        let half = |is: usize| {
+            let sets = (0..values.len()).filter(move |set| set >> n & 1 == is);
+            sets.map(|set| values[set]).collect::<Vec<_>>()
+        };
+        let [rejected, accepted] = [0, 1].map(half);
+        if rejected != accepted {
+            return None;
+        }
+        (_, values) = (of.remove(n), rejected);
+    }
+    Some((of, values.into()))
+}
 
 impl Explorer<'_> {
-    /// The comparisons with the terms of a maximum, if the literal says that a number is greater
-    /// than the maximum, or that it is not.
-    pub(super) fn terms_of_maximum(&mut self, lit: Lit) -> Option<Vec<Lit>> {
+    /// The comparisons of which a literal says that all hold, or that not all do: those with the
+    /// terms of a maximum, or those of a conjunction of more than two. A comparison by itself may
+    /// be a conjunction of two.
+    pub(super) fn terms_of_all(&mut self, lit: Lit) -> Option<Vec<Lit>> {
         let terms = &mut self.machine.terms;
         let Node::Bit(word, _) = terms.nodes[lit as usize >> 1] else {
-            return None;
+            let (mut stack, mut all) = (vec![lit & !1], Vec::new());
+            while let Some(lit) = stack.pop() {
+                match terms.nodes[lit as usize >> 1] {
+                    Node::And(a, b) if lit & 1 == 0 => stack.extend([a, b]),
+                    _ => all.push(lit),
+                }
+            }
+            return (all.len() > 2).then_some(all);
         };
         let Op::Compare(Compare::GreaterUnsigned, limit, most) = terms.words[word as usize].op
         else {
@@ -25,6 +70,90 @@ impl Explorer<'_> {
             }
         }
         (all.len() > 1).then_some(all)
+    }
+
+    /// The candidates in literals of a decision and its value for each set of them that is
+    /// accepted, if they are the next half-bytes and if nothing else has an influence.
+    pub(super) fn of_next(
+        &mut self,
+        lits: &[Lit],
+        place: Place,
+    ) -> Result<Option<(Vec<usize>, Function)>, String> {
+        let (_, _, next, squeezed, _) = place;
+        let found = self.by_acceptance(lits)?;
+        let found = found.and_then(|found| only(found, |candidate| candidate >= next));
+        Ok(found.filter(|(of, values)| {
+            let mut sorted = of.clone();
+            sorted.sort_unstable();
+            let is_next = sorted.into_iter().eq(next..squeezed.min(next + of.len()));
+            is_next && values.iter().all(|[all, any]| all == any)
+        }))
+    }
+
+    /// The half-bytes that bits depend on, and for each set of those that are accepted the bits
+    /// that are set for all their values and those that are set for one. Nothing if there are none
+    /// or more than two of them, or if the bits depend on something else.
+    fn by_acceptance(&mut self, bits: &[Lit]) -> Result<Option<(Vec<usize>, Function)>, String> {
+        if self.eta.is_none() || bits.len() > 64 || !bits.iter().all(|&bit| is_data(bit)) {
+            return Ok(None);
+        }
+        let terms = &self.machine.terms;
+        let checker = Checker::new(terms, &self.cuts);
+        let items = checker.order(&nodes(bits));
+        let is_other = |item: &Item| {
+            let is_input = |word: WordId| matches!(terms.words[word as usize].op, Op::Input(_));
+            matches!(item, Item::Word(word) if is_input(*word)) && !checker.is_cut(*item)
+        };
+        if items.iter().any(is_other) {
+            return Ok(None);
+        }
+        let (shape, met) = checker.shape(bits);
+        let place = |word| self.candidates.iter().position(|&of| of == word);
+        let of: Option<Vec<usize>> = met.iter().map(|&word| place(word)).collect();
+        let Some(of) = of.filter(|of| (1..=2).contains(&of.len())) else {
+            return Ok(None);
+        };
+        if let Some(known) = self.functions.get(&shape) {
+            return Ok(Some((of, known.clone())));
+        }
+        let mut function = vec![[u64::MAX, 0]; 1 << of.len()];
+        checker.for_all(bits, &met, &mut |values, got| {
+            let accepted = values.iter().map(|&z| coefficient(self.eta, z).is_some());
+            let [all, any] = &mut function[set_of(accepted)];
+            (*all, *any) = (*all & got, *any | got);
+            true
+        })?;
+        let function: Function = function.into();
+        self.functions.insert(shape, function.clone());
+        Ok(Some((of, function)))
+    }
+
+    /// Takes the bits of general registers as known that follow from which candidates are accepted,
+    /// as far as that is decided.
+    pub(super) fn learn(&mut self, accepts: &dyn Fn(usize) -> Option<bool>) -> Result<(), String> {
+        for register in 0..self.machine.general.len() {
+            let Value::Bits(bits) = &self.machine.general[register] else {
+                continue;
+            };
+            let unknown = (0..bits.len()).filter(|&at| is_data(bits[at]));
+            let (places, lits): (Vec<_>, Vec<_>) = unknown.map(|at| (at, bits[at])).unzip();
+            let Some((of, function)) = self.by_acceptance(&lits)? else {
+                continue;
+            };
+            let Some((of, function)) = only((of, function), |of| accepts(of).is_some()) else {
+                continue;
+            };
+            let is_accepted = of.iter().map(|&candidate| accepts(candidate) == Some(true));
+            let [all, any] = function[set_of(is_accepted)];
+            if let Value::Bits(bits) = &mut self.machine.general[register] {
+                for (n, at) in places.into_iter().enumerate() {
+                    if (all ^ any) >> n & 1 == 0 {
+                        bits[at] = Lit::from(all >> n & 1 == 1);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether each literal says that its candidate is accepted or that it is not; they are those

@@ -1,6 +1,7 @@
 //! Places of an exploration: comparison with the output, joined states, and the stream.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::{Explorer, N, Place};
 use crate::machine::{Flags, Machine};
@@ -24,17 +25,19 @@ pub(crate) struct State<'a> {
 impl<'a> Explorer<'a> {
     /// The state at a place: compared with the output, and joined with the others there.
     pub(super) fn arrive(&mut self, place: Place) -> Result<(), String> {
-        self.compare_output(place.0)?;
+        self.compare_output(place)?;
         if place.4 == END as u64 && place.0 < N {
             return Err(format!("a return with {} coefficients", place.0));
         }
         let mut state = State::of(&mut self.machine);
         if let Some(mut known) = self.pending.remove(&place) {
             known.join(&state);
+            known.join_region(&state, self.out);
             state = known;
         } else if let Some(known) = self.done.get(&place) {
             let mut known = known.clone();
-            if !known.join(&state) {
+            let changed = known.join(&state);
+            if !known.join_region(&state, self.out) && !changed {
                 return Ok(());
             }
             state = known;
@@ -44,7 +47,8 @@ impl<'a> Explorer<'a> {
     }
 
     /// Whether the accepted coefficients are in the output after those of before.
-    fn compare_output(&mut self, filled: usize) -> Result<(), String> {
+    fn compare_output(&mut self, place: Place) -> Result<(), String> {
+        let (filled, _, next, squeezed, _) = place;
         let here = 32 * N * self.lane.unwrap_or(0)..;
         let bits = &self.machine.memory.region_bits(self.out)[here.clone()];
         let before = filled - self.accepted.len();
@@ -65,7 +69,15 @@ impl<'a> Explorer<'a> {
                 return Err(format!("coefficient {n} is not the accepted candidate"));
             }
         }
-        let output = self.outputs[filled].clone();
+        let mut output = self.outputs[filled].clone();
+        // A coefficient of s may stand there before it is decided whether it is accepted.
+        if self.eta.is_some() && filled < N && next < squeezed {
+            let after = 32 * filled..32 * filled + 32;
+            let early = self.machine.memory.region_bits(self.out)[after.clone()].to_vec();
+            if self.is_coefficient(&early, next)? {
+                Rc::make_mut(&mut output)[after].copy_from_slice(&early);
+            }
+        }
         self.machine.memory.share(self.out, output);
         Ok(())
     }
@@ -286,6 +298,11 @@ impl<'a> State<'a> {
             changed |= self.flags != Flags::default();
             self.flags = Flags::default();
         }
-        changed | self.memory.forget_differences(&other.memory, STACK)
+        changed | self.join_region(other, STACK)
+    }
+
+    /// The same for the bytes of a region.
+    fn join_region(&mut self, other: &Self, region: u32) -> bool {
+        self.memory.forget_differences(&other.memory, region)
     }
 }

@@ -103,7 +103,6 @@ impl<const RATE: usize> Sponge<RATE> {
 
     /// Squeezes a whole block as words, where the last one was used up: without
     /// a copy.
-    #[cfg(any(feature = "unstable-internals", test))]
     pub fn squeeze_block(&mut self) -> &[u64] {
         self.keccak.permute(&mut self.state);
         &self.state[..RATE / 8]
