@@ -421,6 +421,11 @@ mod tests {
                 n < N
             });
             assert_eq!(n, N);
+            let mut bytes = [0; 6 * 168];
+            Shake128::digest(Permutation::PORTABLE, &[&[9; 32], &[s, r]], &mut bytes);
+            let mut one_by_one = [0; N];
+            assert_eq!(rej_ntt_block_vartime(&bytes, &mut one_by_one, 0), N);
+            assert_eq!(whole.0, one_by_one);
         }
     }
 
