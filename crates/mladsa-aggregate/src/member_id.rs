@@ -11,7 +11,7 @@ pub struct MemberId {
 }
 
 impl MemberId {
-    /// `None` unless `id` has 1 to 64 bytes.
+    /// Copies a name; `None` unless `id` has 1 to 64 bytes.
     pub(crate) fn from_slice(id: &[u8]) -> Option<Self> {
         let mut bytes = [0; 64];
         match (id.len(), bytes.get_mut(..id.len())) {

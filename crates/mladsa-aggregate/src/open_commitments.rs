@@ -113,7 +113,7 @@ impl OneParty {
         encode_key(&self.matrix, &t)
     }
 
-    /// Sums over the integers, far below q.
+    /// Computes the sums over the integers, far below q.
     fn summed_secrets(&self, label: &Label) -> Secret<alloc::boxed::Box<[Poly]>> {
         let mut s = Secret::new(vector(L + K));
         let keys: Vec<_> = self.seeds.iter().map(|seed| (seed, label)).collect();
@@ -159,7 +159,7 @@ pub fn merkle_root(items: &[&[u8]]) -> Option<[u8; 32]> {
     merkle::root(&leaves)
 }
 
-/// The encoding `vec` of polynomials with coefficients of either sign.
+/// Computes the encoding `vec` of polynomials with coefficients of either sign.
 fn canonical(polys: &[Poly]) -> Vec<u8> {
     let mut reduced = vector(polys.len());
     vectors::add(&mut reduced, polys);

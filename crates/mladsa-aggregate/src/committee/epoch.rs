@@ -110,12 +110,12 @@ impl Epoch {
         &self.matrix
     }
 
-    /// Number of levels above the leaves of the tree of every member.
+    /// Returns the number of levels above the leaves of the tree of every member.
     pub(crate) fn depth(&self) -> usize {
         depth(self.slots as usize * usize::from(self.attempts))
     }
 
-    /// Position of an attempt in every tree.
+    /// Returns the position of an attempt in every tree.
     pub(crate) fn index(&self, attempt: AttemptId) -> Result<u32, CommitteeError> {
         if attempt.slot >= self.slots {
             return Err(CommitteeError::UnknownSlot);
@@ -126,26 +126,27 @@ impl Epoch {
         Ok(attempt.slot * u32::from(self.attempts) + u32::from(attempt.number))
     }
 
-    /// All attempts in tree order.
+    /// Returns all attempts in tree order.
     pub(crate) fn attempt_ids(&self) -> impl Iterator<Item = AttemptId> {
         let attempts = self.attempts;
         (0..self.slots)
             .flat_map(move |slot| (0..attempts).map(move |number| AttemptId { slot, number }))
     }
 
-    /// Label of a slot: `SHAKE256(lp("F.label", domain, BE64(epoch), BE64(slot), BE32(0)), 32)`.
+    /// Derives the label of a slot: `SHAKE256(lp("F.label", domain, BE64(epoch), BE64(slot),
+    /// BE32(0)), 32)`.
     pub(crate) fn slot_label(&self, slot: u32) -> Label {
         let (epoch, slot) = (self.number.to_be_bytes(), u64::from(slot).to_be_bytes());
         let parts: [&[u8]; 5] = [b"F.label", &self.domain, &epoch, &slot, &[0; 4]];
         Label::new(&hash_lp::<32>(&[], &parts))
     }
 
-    /// Label of an attempt: the label of its slot and the attempt byte.
+    /// Derives the label of an attempt: the label of its slot and the attempt byte.
     pub(crate) fn label(&self, attempt: AttemptId) -> Label {
         self.slot_label(attempt.slot).with_attempt(attempt.number)
     }
 
-    /// `lp(domain) || BE64(number) || BE32(slots) || attempts`.
+    /// Encodes `lp(domain) || BE64(number) || BE32(slots) || attempts`.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = lp(&[&self.domain]);
         out.extend_from_slice(&self.number.to_be_bytes());
@@ -187,7 +188,7 @@ pub struct AttemptId {
 }
 
 impl AttemptId {
-    /// `BE32(slot) || number`.
+    /// Encodes `BE32(slot) || number`.
     pub(crate) fn to_bytes(self) -> [u8; 5] {
         let [a, b, c, d] = self.slot.to_be_bytes();
         [a, b, c, d, self.number]

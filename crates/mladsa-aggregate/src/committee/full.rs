@@ -188,7 +188,7 @@ impl Committee {
         Some(&registration.key)
     }
 
-    /// The sum of the weights of members, each named once. Others have none.
+    /// Returns the sum of the weights of members, each named once. Others have none.
     pub(crate) fn weight<'a>(&self, ids: impl IntoIterator<Item = &'a MemberId>) -> u64 {
         let weights = ids
             .into_iter()
@@ -196,12 +196,12 @@ impl Committee {
         weights.map(|(_, weight)| *weight).sum()
     }
 
-    /// Whether members, each named once, reach the threshold.
+    /// Returns whether members, each named once, reach the threshold.
     pub(crate) fn is_quorum<'a>(&self, ids: impl IntoIterator<Item = &'a MemberId>) -> bool {
         self.weight(ids) >= self.view.threshold()
     }
 
-    /// The greatest weight of faulty members, less than a third.
+    /// Returns the greatest weight of faulty members, less than a third.
     pub(crate) fn max_faulty(&self) -> u64 {
         (self.total - 1) / 3
     }

@@ -64,12 +64,12 @@ impl Member {
         &self.seed
     }
 
-    /// The Merkle root over the one-time keys.
+    /// Returns the Merkle root over the one-time keys.
     pub(crate) fn root(&self) -> &Node {
         self.tree.root()
     }
 
-    /// The opening of the key of `attempt`. `None` is a fault.
+    /// Returns the opening of the key of `attempt`. `None` is a fault.
     pub(crate) fn opening(&self, attempt: AttemptId) -> Result<Option<Opening>, CommitteeError> {
         let index = self.epoch.index(attempt)?;
         let label = self.epoch.label(attempt);
@@ -97,8 +97,8 @@ impl Member {
             .ok()
     }
 
-    /// [`Self::sign`] without randomness. The signature is verified: a fault in a deterministic
-    /// signature would reveal the key.
+    /// Signs as [`Self::sign`] does, without randomness. The signature is verified: a fault in a
+    /// deterministic signature would reveal the key.
     pub(crate) fn sign_verified(
         &self,
         tag: &'static [u8],
@@ -137,7 +137,7 @@ impl fmt::Debug for Member {
     }
 }
 
-/// Whether `signature` is one of [`Member::sign`].
+/// Returns whether `signature` is one of [`Member::sign`].
 pub(crate) fn is_signed(
     key: &VerifyingKey<MlDsa87>,
     tag: &'static [u8],

@@ -26,7 +26,7 @@ pub(crate) fn leaf<const N: usize>(parts: &LeafParts<'_, N>) -> Node {
     hash_one([&leaf_head(parts), parts.1])
 }
 
-/// The input of a leaf up to its last part.
+/// Returns the input of a leaf up to its last part.
 fn leaf_head<const N: usize>((first, last): &LeafParts<'_, N>) -> Vec<u8> {
     let mut head = Vec::with_capacity(128);
     head.extend_from_slice(b"F.mt\x00");
@@ -40,7 +40,7 @@ pub(crate) fn raw_leaf(bytes: &[u8]) -> Node {
     hash_one([b"F.mt\x00", bytes])
 }
 
-/// The input of the node above a pair.
+/// Returns the input of the node above a pair.
 fn node_input(pair: &[Node; 2]) -> [&[u8]; 2] {
     [b"F.mt\x01", pair.as_flattened()]
 }
@@ -51,7 +51,7 @@ fn hash_one(input: [&[u8]; 2]) -> Node {
     out
 }
 
-/// The hashes of all inputs, in lanes.
+/// Computes the hashes of all inputs, in lanes.
 fn hash<'a>(inputs: impl ExactSizeIterator<Item = [&'a [u8]; 2]>) -> Vec<Node> {
     let mut out = vec![[0; 32]; inputs.len()];
     let lanes = inputs.zip(&mut out);
@@ -72,7 +72,7 @@ pub(crate) fn depth(leaves: usize) -> usize {
 pub(crate) struct Levels(Vec<Vec<Node>>);
 
 impl Levels {
-    /// `None` without leaves.
+    /// Builds the tree over leaves; `None` without leaves.
     pub(crate) fn new(leaves: &[Node]) -> Option<Self> {
         if leaves.is_empty() {
             return None;
@@ -97,7 +97,7 @@ impl Levels {
         self.0.first()?.get(index as usize)
     }
 
-    /// The siblings of leaf `index`, lowest first.
+    /// Returns the siblings of leaf `index`, lowest first.
     pub(crate) fn path(&self, index: usize) -> Option<Vec<Node>> {
         let mut path = Vec::with_capacity(self.0.len());
         let (_, below) = self.0.split_last()?;
@@ -109,12 +109,12 @@ impl Levels {
     }
 }
 
-/// The root over leaf hashes; `None` without leaves.
+/// Computes the root over leaf hashes; `None` without leaves.
 pub(crate) fn root(leaves: &[Node]) -> Option<Node> {
     Some(*Levels::new(leaves)?.root())
 }
 
-/// Whether `path` has `depth` nodes and leads from leaf `index` to `root`.
+/// Returns whether `path` has `depth` nodes and leads from leaf `index` to `root`.
 pub(crate) fn verify_path(
     leaf: &Node,
     index: u32,

@@ -56,8 +56,8 @@ impl CommitteeView {
         keys.pop().ok_or(CommitteeError::InvalidOpening)?
     }
 
-    /// [`Self::authenticate`] for many members, with the leaves hashed in lanes. The results are in
-    /// the order of the openings.
+    /// Authenticates as [`Self::authenticate`] does, for many members, with the leaves hashed in
+    /// lanes. The results are in the order of the openings.
     pub(crate) fn authenticate_each<'a>(
         &self,
         attempt: AttemptId,

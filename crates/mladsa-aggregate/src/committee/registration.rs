@@ -100,7 +100,7 @@ impl Registration {
     }
 }
 
-/// `SHAKE256(lp("F.pop", id, key, epoch parameters, root), 64)`.
+/// Computes `SHAKE256(lp("F.pop", id, key, epoch parameters, root), 64)`.
 fn proof_message(
     epoch: &Epoch,
     id: &MemberId,

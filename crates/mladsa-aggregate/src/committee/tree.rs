@@ -56,7 +56,7 @@ impl Opening {
     }
 }
 
-/// Parts of the leaf `KtLeaf(id, C, t)`.
+/// Returns the parts of the leaf `KtLeaf(id, C, t)`.
 pub(crate) fn leaf_parts<'a>(
     id: &'a MemberId,
     label: &'a Label,

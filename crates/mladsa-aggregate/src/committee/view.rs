@@ -37,7 +37,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// `Leaf(lp(id, BE64(weight), root, digest of the registration key))`.
+    /// Computes `Leaf(lp(id, BE64(weight), root, digest of the registration key))`.
     pub(crate) fn leaf(&self) -> Node {
         let weight = self.weight.to_be_bytes();
         let parts: LeafParts<'_, 3> = ([self.id.as_bytes(), &weight, &self.root], &self.key_digest);
@@ -134,7 +134,8 @@ impl CommitteeView {
         }
     }
 
-    /// `"MLADSAP1" || BE32(position) || lp(id) || BE64(weight) || root || key digest || path`.
+    /// Encodes `"MLADSAP1" || BE32(position) || lp(id) || BE64(weight) || root || key digest ||
+    /// path`.
     pub(super) fn opening(&self, at: usize, path: &[Node]) -> Option<Vec<u8>> {
         let entry = self.entry(at)?;
         let mut out = OPENING.to_vec();

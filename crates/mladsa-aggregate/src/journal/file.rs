@@ -176,8 +176,8 @@ fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Err(io::ErrorKind::InvalidData.into())
 }
 
-/// Options that create files readable and writable by the owner only: write access to log or
-/// mark would decide what was signed.
+/// Returns options that create files readable and writable by the owner only: write access to log
+/// or mark would decide what was signed.
 fn owner_only() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]

@@ -261,13 +261,13 @@ impl OneTimeKeyJournal {
         self.record(&all.collect::<Vec<_>>())
     }
 
-    /// Whether an attempt is retired.
+    /// Returns whether an attempt is retired.
     pub(crate) fn is_retired(&self, attempt: &Attempt) -> bool {
         self.states.progress(attempt) == Some(Progress::Retired)
     }
 
-    /// Key of a task: of the seed and the label, not of the member, because the PRF does not
-    /// depend on the member.
+    /// Computes the key of a task: of the seed and the label, not of the member, because the PRF
+    /// does not depend on the member.
     pub(crate) fn task_key(&self, task: &Label) -> Digest {
         task_key(&self.codec.fingerprint, task.as_bytes())
     }

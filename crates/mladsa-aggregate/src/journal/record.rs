@@ -44,7 +44,7 @@ impl Codec {
         }
     }
 
-    /// The position of a new log.
+    /// Returns the position of a new log.
     pub(crate) fn start(&self) -> Position {
         Position {
             count: 0,
@@ -60,7 +60,7 @@ impl Codec {
         published(self.seal(b"MLADSAH4", b"mark", position))
     }
 
-    /// The position in the header of a log, and the bytes after it.
+    /// Decodes the position in the header of a log, and the bytes after it.
     pub(crate) fn read_header<'a>(&self, log: &'a [u8]) -> Option<(Position, &'a [u8])> {
         let (header, records) = log.split_at_checked(HEADER_LEN)?;
         Some((self.unseal(b"MLADSAG4", b"log", header)?, records))
@@ -70,7 +70,7 @@ impl Codec {
         self.unseal(b"MLADSAH4", b"mark", mark)
     }
 
-    /// The record of `entry` after `before`, and the position after it.
+    /// Encodes the record of `entry` after `before`, and the position after it.
     pub(crate) fn record(&self, before: &Position, entry: &Entry) -> ([u8; RECORD_LEN], Position) {
         let record = self.encode(before, entry);
         let after = Position {
@@ -80,7 +80,7 @@ impl Codec {
         (published(record), after)
     }
 
-    /// The entry of a record that follows on `before`, and the position after it.
+    /// Decodes the entry of a record that follows on `before`, and the position after it.
     pub(crate) fn replay(
         &self,
         before: &Position,
@@ -95,8 +95,8 @@ impl Codec {
         is_equal(&expected, record).then_some((entry, after))
     }
 
-    /// A keyed digest. It is secret until it is [`published`]: with the digest of a record of
-    /// its own, another party could write that record.
+    /// Computes a keyed digest. It is secret until it is [`published`]: with the digest of a record
+    /// of its own, another party could write that record.
     fn mac(&self, what: &[u8], bytes: &[u8]) -> Digest {
         hash_lp(b"MLADSA guard", &[self.key.expose(), what, bytes])
     }
@@ -112,8 +112,8 @@ impl Codec {
         sealed
     }
 
-    /// The inverse. There is one encoding only: magic, fingerprint and mac are compared with
-    /// it.
+    /// Decodes what `seal` encodes. There is one encoding only: magic, fingerprint and mac are
+    /// compared with it.
     fn unseal(&self, magic: &[u8; 8], what: &[u8], sealed: &[u8]) -> Option<Position> {
         let mut reader = Reader::new(sealed, magic).ok()?;
         let _fingerprint: Digest = reader.array().ok()?;
@@ -199,7 +199,7 @@ fn published<const LEN: usize>(mut bytes: [u8; LEN]) -> [u8; LEN] {
     bytes
 }
 
-/// Whether stored bytes are the computed ones. Constant time in the position of the first
+/// Returns whether stored bytes are the computed ones. Constant time in the position of the first
 /// difference.
 fn is_equal(computed: &[u8], stored: &[u8]) -> bool {
     declassify(
@@ -208,7 +208,8 @@ fn is_equal(computed: &[u8], stored: &[u8]) -> bool {
     )
 }
 
-/// Key of a task in the journal: `SHAKE256("F.onetime" || lp(fingerprint, label), 32)`.
+/// Computes the key of a task in the journal: `SHAKE256("F.onetime" || lp(fingerprint, label),
+/// 32)`.
 pub(crate) fn task_key(fingerprint: &Digest, label: &[u8]) -> Digest {
     hash_lp(b"F.onetime", &[fingerprint, label])
 }

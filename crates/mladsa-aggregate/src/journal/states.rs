@@ -56,7 +56,7 @@ pub(crate) enum Progress {
 }
 
 impl Progress {
-    /// The commitment of an attempt that is not retired, and the hashes that it answered.
+    /// Returns the commitment of an attempt that is not retired, and the hashes that it answered.
     pub(crate) fn commitment(&self) -> Option<(&Digest, Option<&[u8; 64]>)> {
         match self {
             Self::Committed(digest) => Some((digest, None)),
@@ -88,7 +88,8 @@ pub(crate) struct States {
 }
 
 impl States {
-    /// Whether `entry` is admissible, and new: `false` for an entry that is recorded already.
+    /// Checks that `entry` is admissible, and returns whether it is new: `false` for an entry that
+    /// is recorded already.
     pub(crate) fn admit(&self, entry: &Entry) -> Result<bool, JournalError> {
         let conflict = Err(JournalError::EpochConflict);
         let epoch = entry.epoch();
@@ -167,7 +168,7 @@ impl States {
 }
 
 impl Epoch {
-    /// [`States::admit`] for the entries of an attempt.
+    /// Decides as [`States::admit`] does, for the entries of an attempt.
     fn admit_attempt(&self, attempt: &Attempt, entry: &Entry) -> Result<bool, JournalError> {
         let task = self.tasks.get(&attempt.key);
         let progress = |number| task.and_then(|task| task.attempts.get(&number));

@@ -37,7 +37,7 @@ impl Matrix {
         }
     }
 
-    /// The first 32 bytes of every aggregate key.
+    /// Returns the first 32 bytes of every aggregate key.
     pub(crate) fn rho(&self) -> &[u8; 32] {
         &self.rho
     }
@@ -50,7 +50,7 @@ impl Matrix {
         self.backend
     }
 
-    /// `A x` for a secret x.
+    /// Computes `A x` for a secret x.
     pub(crate) fn apply(&self, x: &[Poly], out: &mut [Poly]) {
         let mut x_hat = Secret::new(ntt_vector(L));
         vectors::ntt(self.backend, x, x_hat.expose_mut());
@@ -64,21 +64,21 @@ impl fmt::Debug for Matrix {
     }
 }
 
-/// `len` zero polynomials.
+/// Allocates `len` zero polynomials.
 pub(crate) fn vector(len: usize) -> Box<[Poly]> {
     let mut polys = Vec::with_capacity(len);
     polys.resize_with(len, || Poly::ZERO);
     polys.into_boxed_slice()
 }
 
-/// `len` zero polynomials in NTT form.
+/// Allocates `len` zero polynomials in NTT form.
 pub(crate) fn ntt_vector(len: usize) -> Box<[NttPoly]> {
     let mut polys = Vec::with_capacity(len);
     polys.resize_with(len, || NttPoly::ZERO);
     polys.into_boxed_slice()
 }
 
-/// `pkEncode(rho, Power2Round(t).t1)`.
+/// Computes `pkEncode(rho, Power2Round(t).t1)`.
 pub(crate) fn encode_key(
     matrix: &Matrix,
     t: &[Poly],

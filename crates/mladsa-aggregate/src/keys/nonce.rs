@@ -21,13 +21,13 @@ pub(crate) const SIGMA_BASE: u32 = 1440;
 /// Half-width of a nonce with offset commitments: 3 beta.
 pub const SIGMA_OFFSET: u32 = 360;
 
-/// DeriveNonce: l polynomials in [-sigma, sigma], for open commitments.
+/// Computes DeriveNonce: l polynomials in [-sigma, sigma], for open commitments.
 #[cfg(any(test, feature = "insecure-open-commitments"))]
 pub(crate) fn derive_nonce(seed: &MasterSeed, content: &Label, sigma: u32) -> Secret<Box<[Poly]>> {
     sample(seed, b"F.nonce", content.as_bytes(), sigma, L)
 }
 
-/// The sum of DeriveNonce over all `seeds`, added to `y`.
+/// Adds the sum of DeriveNonce over all `seeds` to `y`.
 #[cfg(feature = "insecure-open-commitments")]
 pub(crate) fn add_nonces(seeds: &[&MasterSeed], content: &Label, sigma: u32, y: &mut [Poly]) {
     let mask = Mask::new(b"F.nonce", content.as_bytes(), sigma, L);
@@ -41,7 +41,7 @@ pub(crate) fn add_nonces(seeds: &[&MasterSeed], content: &Label, sigma: u32, y: 
     }
 }
 
-/// DeriveNonceMB: l polynomials in [-sigma, sigma], which also depend on `mu`.
+/// Computes DeriveNonceMB: l polynomials in [-sigma, sigma], which also depend on `mu`.
 pub(crate) fn derive_nonce_bound(
     seed: &MasterSeed,
     content: &Label,
@@ -57,7 +57,7 @@ pub(crate) fn derive_nonce_bound(
     )
 }
 
-/// DeriveOffset: k polynomials in [-width, width], which hide the low bits of w.
+/// Computes DeriveOffset: k polynomials in [-width, width], which hide the low bits of w.
 pub(crate) fn derive_offset(
     seed: &MasterSeed,
     content: &Label,
@@ -104,7 +104,7 @@ impl Mask {
         }
     }
 
-    /// Concatenated masks of `seeds`, hashed in lanes. Constant time in the seeds.
+    /// Computes the concatenated masks of `seeds`, hashed in lanes. Constant time in the seeds.
     fn sample(&self, seeds: &[&MasterSeed], out: &mut [Poly]) {
         let framed = self.framed.chunks_exact(self.framed.len() / self.polys);
         let mut inputs = seeds

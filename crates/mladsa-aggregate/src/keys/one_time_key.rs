@@ -75,7 +75,7 @@ pub(crate) fn pack_vec(polys: &[Poly], bytes: &mut [u8]) {
     }
 }
 
-/// Inverse of [`pack_vec`]. Returns whether every coefficient is below q.
+/// Decodes what [`pack_vec`] encodes. Returns whether every coefficient is below q.
 pub(crate) fn unpack_vec(bytes: &[u8], polys: &mut [Poly]) -> bool {
     let chunks = bytes.as_chunks().0;
     polys
@@ -87,14 +87,14 @@ pub(crate) fn unpack_vec(bytes: &[u8], polys: &mut [Poly]) -> bool {
 }
 
 impl OneTimePublicKey {
-    /// ContentKeyDerive. Constant time except for the positions of rejected half-bytes in
+    /// Computes ContentKeyDerive. Constant time except for the positions of rejected half-bytes in
     /// ExpandS.
     pub(crate) fn derive(matrix: &Matrix, seed: &MasterSeed, content: &Label) -> Self {
         KeyMemory::new(matrix).derive(key_seed(seed, content).expose())
     }
 }
 
-/// s1 of a one-time key, in NTT form.
+/// Derives s1 of a one-time key, in NTT form.
 pub(crate) fn derive_s1(
     backend: Backend,
     seed: &MasterSeed,
@@ -112,7 +112,7 @@ pub(crate) fn derive_s1(
     s1_hat
 }
 
-/// The seed rho' of a key's ExpandS.
+/// Derives the seed rho' of a key's ExpandS.
 pub(crate) fn key_seed(seed: &MasterSeed, content: &Label) -> Secret<[u8; 64]> {
     let mut rho_p = Secret::<[u8; 64]>::zeroed();
     let framed = lp(&[b"F.key", content.as_bytes()]);
@@ -120,8 +120,8 @@ pub(crate) fn key_seed(seed: &MasterSeed, content: &Label) -> Secret<[u8; 64]> {
     rho_p
 }
 
-/// ContentKeyDerive for many keys: calls `each` with s1 and s2, and with the public half of every
-/// key, in order.
+/// Computes ContentKeyDerive for many keys: calls `each` with s1 and s2, and with the public half
+/// of every key, in order.
 pub(crate) fn derive_each(
     matrix: &Matrix,
     keys: &[(&MasterSeed, &Label)],
@@ -162,7 +162,7 @@ impl<'m> KeyMemory<'m> {
         }
     }
 
-    /// The public half of the key of rho', whose s1 and s2 stay in the memory.
+    /// Computes the public half of the key of rho', whose s1 and s2 stay in the memory.
     fn derive(&mut self, rho_p: &[u8; 64]) -> OneTimePublicKey {
         vectors::expand_s(self.matrix.backend(), P, rho_p, self.s.expose_mut());
         let s1_hat = self.s1_hat.expose_mut();
@@ -171,7 +171,7 @@ impl<'m> KeyMemory<'m> {
     }
 }
 
-/// `t = A s1 + s2` of s1 and then s2, with s1 in NTT form.
+/// Computes `t = A s1 + s2` of s1 and then s2, with s1 in NTT form.
 pub(crate) fn full_t(matrix: &Matrix, s: &[Poly], s1_hat: &mut [NttPoly], t: &mut [Poly]) {
     let (s1, s2) = s.split_at(L);
     vectors::ntt(matrix.backend(), s1, s1_hat);

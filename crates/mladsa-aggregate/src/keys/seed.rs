@@ -52,7 +52,8 @@ impl MasterSeed {
         *self.derived(b"F.next", &[]).expose()
     }
 
-    /// Seed of the registration key of an epoch of a domain (xi of FIPS 204 algorithm 6).
+    /// Derives the seed of the registration key of an epoch of a domain (xi of FIPS 204 algorithm
+    /// 6).
     pub(crate) fn registration_seed(&self, domain: &[u8], epoch: u64) -> Secret<[u8; 32]> {
         self.derived(b"F.reg", &lp(&[domain, &epoch.to_be_bytes()]))
     }
@@ -64,7 +65,7 @@ impl MasterSeed {
         out
     }
 
-    /// `PRF(seed, label, content, |output|)` with `framed = lp(label, content)`, as the
+    /// Computes `PRF(seed, label, content, |output|)` with `framed = lp(label, content)`, as the
     /// input of one hash lane.
     pub(crate) fn prf<'a>(&'a self, framed: &'a [u8], output: &'a mut [u8]) -> LaneHash<'a> {
         LaneHash {

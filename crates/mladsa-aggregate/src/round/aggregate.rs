@@ -89,7 +89,7 @@ impl Aggregate {
         Ok(signers.collect())
     }
 
-    /// The positions of the claimed signers.
+    /// Returns the positions of the claimed signers.
     pub(crate) fn positions(&self, committee: &CommitteeView) -> Result<Vec<usize>, VerifyError> {
         let n = committee.len();
         let set = SignerSet::from_bytes(&self.signer_set, n)?;

@@ -74,7 +74,7 @@ impl Certificate {
         self.openings.iter().map(Vec::as_slice)
     }
 
-    /// Whether these bytes are those of a certificate and not of a message.
+    /// Returns whether these bytes are those of a certificate and not of a message.
     pub(crate) fn is_encoded(bytes: &[u8]) -> bool {
         bytes.starts_with(CERTIFICATE)
     }

@@ -131,7 +131,7 @@ impl Combiner {
         Ok(())
     }
 
-    /// The signers in id order.
+    /// Returns the signers in id order.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &MemberId> {
         self.challenge.round().ids()
     }

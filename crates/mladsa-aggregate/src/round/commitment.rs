@@ -84,8 +84,9 @@ impl fmt::Debug for Commitment {
     }
 }
 
-/// The hash that `id` publishes before it reveals its commitment. It contains the name, so that a
-/// member cannot repeat the hash of another one. The commitment is hashed in eight parts, in lanes.
+/// Computes the hash that `id` publishes before it reveals its commitment. It contains the name, so
+/// that a member cannot repeat the hash of another one. The commitment is hashed in eight parts, in
+/// lanes.
 pub(crate) fn commitment_hash(
     round: &Round,
     id: &MemberId,
@@ -190,7 +191,7 @@ impl CommitmentSet {
         Ok(())
     }
 
-    /// Digest of the hashes of all commitments, which every commitment answers.
+    /// Computes the digest of the hashes of all commitments, which every commitment answers.
     ///
     /// # Errors
     /// [`RoundError::Incomplete`].
@@ -198,7 +199,7 @@ impl CommitmentSet {
         self.digest.ok_or(RoundError::Incomplete)
     }
 
-    /// Whether the set has this member's hash of this commitment.
+    /// Returns whether the set has this member's hash of this commitment.
     pub(crate) fn has_hash(&self, id: &MemberId, hash: &[u8; 64]) -> bool {
         let at = self.round.position(id);
         let known = at
@@ -317,7 +318,7 @@ impl Challenge {
     }
 }
 
-/// The polynomial c of `c_tilde` in NTT form.
+/// Computes the polynomial c of `c_tilde` in NTT form.
 pub(crate) fn challenge_polynomial(matrix: &Matrix, c_tilde: &[u8; 64]) -> Box<NttPoly> {
     let mut c_hat = Box::new(NttPoly::ZERO);
     vectors::challenge(matrix.backend(), P, c_tilde, &mut c_hat);

@@ -239,12 +239,12 @@ impl Round {
         self.epoch.matrix()
     }
 
-    /// Whether signers, attempt, message and parameters are the same.
+    /// Returns whether signers, attempt, message and parameters are the same.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         self.mu == other.mu && self.width == other.width && self.subject == other.subject
     }
 
-    /// The attempt in the journal of a seed.
+    /// Returns the attempt in the journal of a seed.
     pub(crate) fn attempt(&self, journal: &OneTimeKeyJournal) -> Attempt {
         Attempt {
             epoch: self.epoch.number(),
@@ -253,7 +253,7 @@ impl Round {
         }
     }
 
-    /// Position of a signer.
+    /// Returns the position of a signer.
     pub(crate) fn position(&self, id: &MemberId) -> Option<usize> {
         self.keys.binary_search_by_key(id, |key| key.id).ok()
     }
@@ -262,7 +262,8 @@ impl Round {
         self.keys.get(position)
     }
 
-    /// Position of the sender of a message, which must be of this round and answer `about`.
+    /// Returns the position of the sender of a message, which must be of this round and answer
+    /// `about`.
     pub(crate) fn position_of(
         &self,
         message: &Message,
@@ -288,7 +289,7 @@ impl fmt::Debug for Round {
     }
 }
 
-/// `pkEncode(rho, Power2Round(sum of t).t1)`.
+/// Computes `pkEncode(rho, Power2Round(sum of t).t1)`.
 fn aggregate_key(
     matrix: &Matrix,
     keys: &[AuthenticatedKey],

@@ -41,14 +41,14 @@ impl MessageKind {
         Self::Request,
     ];
 
-    /// Whether messages of this kind are signed. Openings, commitments and responses need no
-    /// signature: the step that uses them verifies the Merkle path, the signed hash, or the
+    /// Returns whether messages of this kind are signed. Openings, commitments and responses need
+    /// no signature: the step that uses them verifies the Merkle path, the signed hash, or the
     /// response against commitment and key.
     fn is_signed(self) -> bool {
         matches!(self, Self::CommitmentHash | Self::Signers)
     }
 
-    /// Whether messages of this kind answer a value: see [`Message::about`].
+    /// Returns whether messages of this kind answer a value: see [`Message::about`].
     fn is_answer(self) -> bool {
         matches!(
             self,
@@ -141,7 +141,7 @@ impl Message {
         &self.0.body
     }
 
-    /// [`Self::body`], which a decoded value shares.
+    /// Returns [`Self::body`], which a decoded value shares.
     pub(crate) fn shared_body(&self) -> &Arc<[u8]> {
         &self.0.body
     }
@@ -174,7 +174,7 @@ impl Content {
         out
     }
 
-    /// The signed value.
+    /// Returns the signed value.
     fn digest(&self) -> [u8; 64] {
         hash_lp(&[], &[b"F.msg", &self.unsigned_bytes()])
     }
@@ -208,12 +208,12 @@ impl Unverified {
         Ok(Self(Message(Arc::new(content))))
     }
 
-    /// Whether a verified message has the same bytes.
+    /// Returns whether a verified message has the same bytes.
     pub(crate) fn is_copy_of(&self, verified: &Message) -> bool {
         self.0 == *verified
     }
 
-    /// The content. Nothing in it is authenticated.
+    /// Returns the content. Nothing in it is authenticated.
     pub(crate) fn content(&self) -> &Message {
         &self.0
     }
@@ -245,8 +245,8 @@ impl fmt::Debug for Message {
 }
 
 impl Member {
-    /// A message of this member. A signature is deterministic, because a message that is sent again
-    /// must have the same bytes, and is verified before release, against faults.
+    /// Makes a message of this member. A signature is deterministic, because a message that is sent
+    /// again must have the same bytes, and is verified before release, against faults.
     pub(crate) fn message(
         &self,
         kind: MessageKind,
@@ -318,7 +318,7 @@ impl Equivocation {
         out
     }
 
-    /// The sender and the attempt that evidence names. Nothing is verified.
+    /// Returns the sender and the attempt that evidence names. Nothing is verified.
     pub(crate) fn subject(bytes: &[u8]) -> Result<(MemberId, AttemptId), RoundError> {
         let mut reader = Reader::new(bytes, EQUIVOCATION)?;
         let first = Unverified::from_bytes(reader.part()?)?.0;

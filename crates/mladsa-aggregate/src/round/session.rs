@@ -99,7 +99,7 @@ pub struct Session {
     // start of the timeout of the attempt
     started: Option<u64>,
     resend_at: u64,
-    // number of members that were asked in turn, and of requests in the present step
+    // number of members that were asked in turn, and of requests in the current step
     turns: usize,
     waits: usize,
     // first message of each member and kind, of this attempt and the next ones
@@ -305,13 +305,13 @@ impl Session {
         own.unwrap_or_default()
     }
 
-    /// Whether a member has begun this attempt or a later one.
+    /// Returns whether a member has begun this attempt or a later one.
     fn is_present(&self, id: &MemberId) -> bool {
         let heard = self.heard.get(id);
         id == self.member.id() || heard.is_some_and(|attempt| *attempt >= self.attempt)
     }
 
-    /// Whether a quorum has begun this attempt or a later one.
+    /// Returns whether a quorum has begun this attempt or a later one.
     fn is_attended(&self) -> bool {
         let present = self.ids.iter().filter(|id| self.is_present(id));
         self.committee.is_quorum(present)

@@ -191,7 +191,7 @@ impl Member {
         self.message(MessageKind::Response, round.subject(), c_tilde, body)
     }
 
-    /// Whether the journal has retired an attempt.
+    /// Returns whether the journal has retired an attempt.
     pub(crate) fn is_retired(&self, attempt: AttemptId, journal: &OneTimeKeyJournal) -> bool {
         journal.is_retired(&journal_entry(&self.epoch, attempt, journal))
     }
@@ -213,7 +213,7 @@ impl Member {
     }
 }
 
-/// The attempt in the journal of a seed.
+/// Returns the attempt in the journal of a seed.
 fn journal_entry(epoch: &Epoch, id: AttemptId, journal: &OneTimeKeyJournal) -> Attempt {
     Attempt {
         epoch: epoch.number(),
@@ -243,7 +243,7 @@ pub struct PendingResponse {
 }
 
 impl PendingResponse {
-    /// The state that seed and round determine.
+    /// Derives the state that seed and round determine.
     fn derive(
         member: &Member,
         round: &Arc<Round>,
@@ -296,13 +296,13 @@ impl PendingResponse {
         }
     }
 
-    /// The digest that a journal stores: the first half of the hash.
+    /// Computes the digest that a journal stores: the first half of the hash.
     fn digest(&self) -> Digest {
         *self.hash.first_chunk().unwrap_or(&[0; 32])
     }
 }
 
-/// The response of the signer at position `at`, verified before it is returned.
+/// Computes the response of the signer at position `at`, verified before it is returned.
 fn answer(
     challenge: &Challenge,
     at: usize,
@@ -319,7 +319,7 @@ fn answer(
         .ok_or(RoundError::Fault)
 }
 
-/// The nonce of a member for `round`.
+/// Derives the nonce of a member for `round`.
 fn nonce(member: &Member, round: &Round) -> Secret<Box<[Poly]>> {
     let (label, mu) = (round.attempt_label(), round.mu().as_bytes());
     derive_nonce_bound(&member.seed, label, mu, SIGMA_OFFSET)

@@ -72,7 +72,7 @@ impl SigningTask {
         self.kind
     }
 
-    /// The digest that a journal stores: domain, kind and payload.
+    /// Computes the digest that a journal stores: domain, kind and payload.
     pub(crate) fn digest(&self, domain: &[u8]) -> [u8; 32] {
         let kind = [self.kind.code()];
         hash_lp(&[], &[b"F.decided", domain, &kind, &self.payload])

@@ -8,7 +8,7 @@ use mldsa_core::{Backend, MlDsa87, ParameterSet, Signature};
 use crate::error::EncodingError;
 use crate::member_id::MemberId;
 
-/// `BE32(len) || part` for each part.
+/// Encodes `BE32(len) || part` for each part.
 pub(crate) fn lp(parts: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::with_capacity(parts.iter().map(|part| 4 + part.len()).sum());
     for part in parts {
@@ -41,7 +41,7 @@ pub(crate) fn absorb_lp(sponge: &mut Shake256, parts: &[&[u8]]) {
     }
 }
 
-/// `SHAKE256(prefix || lp(parts), L)`.
+/// Computes `SHAKE256(prefix || lp(parts), L)`.
 pub(crate) fn hash_lp<const L: usize>(prefix: &[u8], parts: &[&[u8]]) -> [u8; L] {
     let mut sponge = Shake256::new(Backend::detect().permutation());
     sponge.absorb(prefix);
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
             })
     }
 
-    /// Reader of an encoding without a magic.
+    /// Creates a reader of an encoding without a magic.
     pub(crate) fn without_magic(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         self.take(usize::try_from(len).map_err(|_| EncodingError::Length)?)
     }
 
-    /// An ML-DSA-87 signature with well-formed hints.
+    /// Reads an ML-DSA-87 signature with well-formed hints.
     pub(crate) fn signature(&mut self) -> Result<Signature<MlDsa87>, EncodingError> {
         let bytes = self.take(MlDsa87::SIG_LEN)?;
         Signature::from_bytes(bytes).map_err(|_| EncodingError::Signature)

@@ -11,7 +11,7 @@ use crate::error::EncodingError;
 pub struct SignerSet(Box<[u8]>);
 
 impl SignerSet {
-    /// The set of `positions`, all below `n`.
+    /// Makes the set of `positions`, all below `n`.
     pub(crate) fn new(n: usize, positions: &[usize]) -> Result<Self, EncodingError> {
         let mut bytes = vec![0; n / 8 + 1];
         for &position in positions.iter().chain([&n]) {
@@ -46,7 +46,7 @@ impl SignerSet {
         &self.0
     }
 
-    /// The positions in the set among the first `n`, in ascending order.
+    /// Returns the positions in the set among the first `n`, in ascending order.
     pub(crate) fn positions(&self, n: usize) -> impl Iterator<Item = usize> {
         (0..n).filter(|position| {
             let byte = self.0.get(position / 8);

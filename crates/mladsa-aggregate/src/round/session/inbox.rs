@@ -29,8 +29,8 @@ impl Session {
         self.inbox.insert(key, message);
     }
 
-    /// Whether the named sender has made a verified message: it is signed, or an opening of its key,
-    /// which is kept.
+    /// Returns whether the named sender has made a verified message: it is signed, or an opening of
+    /// its key, which is kept.
     fn is_authentic(&mut self, message: &Message) -> bool {
         match message.kind() {
             MessageKind::Signers | MessageKind::CommitmentHash => true,
@@ -48,7 +48,7 @@ impl Session {
         }
     }
 
-    /// Whether a stored message is authentic.
+    /// Returns whether a stored message is authentic.
     fn is_known_authentic(&self, message: &Message) -> bool {
         match message.kind() {
             MessageKind::Signers | MessageKind::CommitmentHash => true,
@@ -129,7 +129,7 @@ impl Session {
         }
     }
 
-    /// Whether evidence against this member, in this attempt, would change anything.
+    /// Returns whether evidence against this member, in this attempt, would change anything.
     fn is_new_evidence(&self, (id, attempt): &(MemberId, AttemptId)) -> bool {
         let is_present = *attempt == self.attempt_id();
         !self.faulty.contains(id) || is_present && !self.disputed.contains(id)

@@ -14,9 +14,9 @@ use crate::round::message::MessageKind;
 use crate::wire::framing::hash_lp;
 use crate::wire::signer_set::SignerSet;
 
-/// Positions of the leaders of all attempts at a slot: each member leads in proportion to its
-/// weight, as evenly as possible. Of equal weights, each leads once before any leads again. The
-/// order of members with equal turns depends on the slot.
+/// Computes the positions of the leaders of all attempts at a slot: each member leads in proportion
+/// to its weight, as evenly as possible. Of equal weights, each leads once before any leads again.
+/// The order of members with equal turns depends on the slot.
 pub(super) fn rotation(committee: &Committee, slot: u32) -> Vec<usize> {
     let n = committee.len();
     let hash: [u8; 8] = hash_lp(
@@ -50,7 +50,7 @@ impl Session {
         self.leader_of(self.attempt)
     }
 
-    /// The signers of the attempt, once this member has their announcement.
+    /// Returns the signers of the attempt, once this member has their announcement.
     pub(super) fn announced_signers(&self) -> Vec<MemberId> {
         let announced = self.leader().and_then(|leader| {
             let key = (self.attempt, MessageKind::Signers, leader);
@@ -60,15 +60,15 @@ impl Session {
         announced.unwrap_or_default()
     }
 
-    /// Whether a fault of the leader or of a signer was proved in this attempt: honest members may have
-    /// followed different messages.
+    /// Returns whether a fault of the leader or of a signer was proved in this attempt: honest
+    /// members may have followed different messages.
     pub(super) fn is_disputed(&self) -> bool {
         let mut involved = self.announced_signers();
         involved.extend(self.leader());
         involved.iter().any(|id| self.disputed.contains(id))
     }
 
-    /// The announced signers whose openings this member lacks.
+    /// Returns the announced signers whose openings this member lacks.
     pub(super) fn lacking_openings(&self) -> Vec<MemberId> {
         let mut announced = self.announced_signers();
         announced.retain(|id| !self.keys.contains_key(id));
@@ -147,8 +147,8 @@ impl Session {
         Ok(true)
     }
 
-    /// The members among those with `has_opened` which a leader takes: without provably faulty ones, and
-    /// without those that were silent, as far as the others are a quorum.
+    /// Returns the members among those with `has_opened` which a leader takes: without provably
+    /// faulty ones, and without those that were silent, as far as the others are a quorum.
     fn candidates(&self, has_opened: impl Fn(&MemberId) -> bool) -> Vec<MemberId> {
         let own = self.member.id();
         let count = |id: &MemberId| match self.silent.get(id) {
@@ -167,8 +167,8 @@ impl Session {
         ids
     }
 
-    /// The signers that this member chooses as the leader: all candidates, or those of them that have
-    /// opened after a quarter of the timeout.
+    /// Returns the signers that this member chooses as the leader: all candidates, or those of them
+    /// that have opened after a quarter of the timeout.
     fn own_choice(&self, now: u64) -> Option<Vec<MemberId>> {
         let is_enough = |ids: &Vec<MemberId>| self.committee.is_quorum(ids);
         let has_opened = |id: &MemberId| self.keys.contains_key(id);
@@ -201,8 +201,8 @@ impl Session {
         Some(ids)
     }
 
-    /// The signers that the leader has announced. An announcement without a quorum, or without
-    /// the leader, is provably wrong.
+    /// Returns the signers that the leader has announced. An announcement without a quorum, or
+    /// without the leader, is provably wrong.
     fn announced(
         &mut self,
         leader: MemberId,

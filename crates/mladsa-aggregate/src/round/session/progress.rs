@@ -25,7 +25,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// The kind of the messages that the step waits for.
+    /// Returns the kind of the messages that the step waits for.
     pub(super) fn awaited_kind(&self) -> Option<MessageKind> {
         match self {
             Self::Opening => Some(MessageKind::Signers),
@@ -87,7 +87,7 @@ impl Session {
         }
     }
 
-    /// The members whose message the present step waits for.
+    /// Returns the members whose message the current step waits for.
     pub(super) fn missing(&self) -> Vec<MemberId> {
         match &self.step {
             Step::Opening => self.leader().into_iter().collect(),
@@ -140,8 +140,8 @@ impl Session {
         events.push(SessionEvent::AttemptAbandoned(missing));
     }
 
-    /// The members that can have delayed the attempt: silent and late ones. Members with more weight
-    /// than can be faulty are no cause: they waited for messages themselves.
+    /// Returns the members that can have delayed the attempt: silent and late ones. Members with
+    /// more weight than can be faulty are no cause: they waited for messages themselves.
     fn causes(&mut self, missing: &[MemberId]) -> BTreeSet<MemberId> {
         let missing: BTreeSet<_> = missing.iter().copied().collect();
         let (kind, late) = self.late.take().unzip();
@@ -272,7 +272,7 @@ impl Session {
         Ok(())
     }
 
-    /// Passes the messages of the present step from the inbox to the step.
+    /// Passes the messages of the current step from the inbox to the step.
     fn take_messages(&mut self, now: u64, events: &mut Vec<SessionEvent>) {
         let (kind, ids) = match self.step {
             Step::Opening => {

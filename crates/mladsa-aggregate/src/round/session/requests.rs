@@ -12,8 +12,9 @@ use crate::round::message::{Message, MessageKind, Unverified};
 use crate::wire::signer_set::SignerSet;
 
 impl Session {
-    /// Number of intervals of an attempt, after each of which a member asks for what it lacks. It
-    /// grows with the committee: of many messages more are lost, and more members are asked in turn.
+    /// Returns the number of intervals of an attempt, after each of which a member asks for what it
+    /// lacks. It grows with the committee: of many messages more are lost, and more members are
+    /// asked in turn.
     fn intervals(&self) -> usize {
         16 + 4 * self.ids.len().ilog2() as usize
     }
@@ -30,7 +31,7 @@ impl Session {
     }
 
     /// Sends the own opening to members that have not begun the attempt, and requests: for all that the
-    /// present step lacks to the leader, and to others in turn, and for its own message to each member
+    /// current step lacks to the leader, and to others in turn, and for its own message to each member
     /// that the step waits for. Every member is asked at least once in an attempt, because it can have
     /// the certificate.
     pub(super) fn ask(
@@ -110,7 +111,7 @@ impl Session {
         Ok(())
     }
 
-    /// A request for the messages of this kind of these members.
+    /// Makes a request for the messages of this kind of these members.
     fn request(&self, kind: MessageKind, ids: &[MemberId]) -> Result<Message, RoundError> {
         let positions = ids.iter().filter_map(|id| self.committee.position(id));
         let positions: Vec<_> = positions.collect();
@@ -121,8 +122,8 @@ impl Session {
             .message(MessageKind::Request, &subject, &[0; 64], body)
     }
 
-    /// Whether a member has not been answered about this kind in this interval, or, if its answers have
-    /// the length of four times all messages of an attempt, in a timeout.
+    /// Returns whether a member has not been answered about this kind in this interval, or, if its
+    /// answers have the length of four times all messages of an attempt, in a timeout.
     fn may_answer(&mut self, id: &MemberId, kind: MessageKind, now: u64) -> bool {
         let most = 4 * MAX_MESSAGE_LEN * self.ids.len();
         let pause = match self.answer_lens.get(id) {
@@ -139,7 +140,7 @@ impl Session {
         }
     }
 
-    /// Sends the opening of the present attempt to a member that has not heard of it.
+    /// Sends the opening of the current attempt to a member that has not heard of it.
     pub(super) fn send_opening(&mut self, id: &MemberId, now: u64, events: &mut Vec<SessionEvent>) {
         let key = (self.attempt, MessageKind::Opening, *self.member.id());
         if self.inbox.contains_key(&key)
@@ -223,7 +224,7 @@ impl Session {
         }
     }
 
-    /// The known messages of this kind of the members of the set.
+    /// Returns the known messages of this kind of the members of the set.
     fn known(&self, attempt: u8, kind: MessageKind, set: &SignerSet) -> Vec<Message> {
         let positions = set.positions(self.ids.len());
         let ids = positions.filter_map(|at| self.ids.get(at));
@@ -232,7 +233,7 @@ impl Session {
     }
 }
 
-/// The event that sends a message to one member.
+/// Makes the event that sends a message to one member.
 fn to(id: MemberId, message: &Message) -> SessionEvent {
     SessionEvent::Send {
         to: Recipient::Member(id),
