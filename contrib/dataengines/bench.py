@@ -28,12 +28,13 @@ def best(call):
         times.append(time.perf_counter() - started)
     return min(times) * 1e6 / ROWS
 
-ROWS, MESSAGE = 2000, b"m" * 122
+ROWS = 2000
 keys = [PrivateKey.from_seed("ML-DSA-65", n.to_bytes(32, "big")) for n in range(ROWS)]
 def rows(of):
     signers = [keys[n % of] for n in range(ROWS)]
-    signatures = {id(key): key.sign(MESSAGE) for key in keys[:of]}
-    return [bytes(key.public_key()) for key in signers], [MESSAGE] * ROWS, [signatures[id(key)] for key in signers]
+    messages = [n.to_bytes(122, "big") for n in range(ROWS)]
+    signatures = [key.sign(message) for key, message in zip(signers, messages)]
+    return [bytes(key.public_key()) for key in signers], messages, signatures
 
 few, many = rows(20), rows(ROWS)
 known, cold = Verifier(threads=1), Verifier(threads=1, key_cache_bytes=0)

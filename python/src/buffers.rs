@@ -1,5 +1,6 @@
 //! Byte strings that Python lends.
 
+use arrow_buffer::Buffer;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyMemoryView;
@@ -29,16 +30,9 @@ fn copy(view: &Bound<'_, PyMemoryView>) -> PyResult<PyBackedBytes> {
     Ok(view.call_method0("tobytes")?.extract()?)
 }
 
-/// A column of byte strings: a sequence of objects with buffers, or the rows of one two-dimensional buffer
-/// of bytes.
-pub(crate) enum Column {
-    List(Vec<Bytes>),
-    Rows {
-        bytes: PyBackedBytes,
-        rows: usize,
-        width: usize,
-    },
-}
+/// A column of byte strings, which are not copied again: a sequence of objects with buffers, or the rows of one
+/// two-dimensional buffer of bytes.
+pub(crate) struct Column(pub(crate) Vec<Buffer>);
 
 impl FromPyObject<'_, '_> for Column {
     type Error = PyErr;
@@ -47,30 +41,26 @@ impl FromPyObject<'_, '_> for Column {
         if let Ok(view) = PyMemoryView::from(&object) {
             let shape = view.getattr("shape")?.extract::<(usize, usize)>();
             if let (Ok((rows, width)), 1) = (shape, view.getattr("itemsize")?.extract()?) {
-                let bytes = copy(&view)?;
-                return Ok(Self::Rows { bytes, rows, width });
+                let all = buffer(copy(&view)?);
+                let rows = (0..rows).map(|row| all.slice_with_length(row * width, width));
+                return Ok(Self(rows.collect()));
             }
         }
-        object.extract().map(Self::List)
+        let list: Vec<Bytes> = object.extract()?;
+        Ok(Self(list.into_iter().map(|one| buffer(one.0)).collect()))
     }
+}
+
+fn buffer(bytes: PyBackedBytes) -> Buffer {
+    Buffer::from(bytes::Bytes::from_owner(bytes))
 }
 
 impl Column {
     pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::List(list) => list.len(),
-            Self::Rows { rows, .. } => *rows,
-        }
-    }
-
-    pub(crate) fn get(&self, row: usize) -> Option<&[u8]> {
-        match self {
-            Self::List(list) => list.get(row).map(AsRef::as_ref),
-            Self::Rows { bytes, width, .. } => bytes.get(row * width..(row + 1) * width),
-        }
+        self.0.len()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.len()).filter_map(|row| self.get(row))
+        self.0.iter().map(Buffer::as_slice)
     }
 }

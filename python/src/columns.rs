@@ -26,14 +26,15 @@ fn set_of<C>(set: Option<&str>) -> PyResult<SetOf<C>> {
 
 /// Makes a column of values, each shorter than 4 GiB.
 fn column(name: &str, values: &Column) -> PyResult<BinaryViewArray> {
-    let too_long = |value: &[u8]| u32::try_from(value.len()).is_err();
-    if let Some(row) = values.iter().position(too_long) {
-        let error = format!("row {row} of column \"{name}\" has 4 GiB or more");
-        return Err(bad(error));
-    }
     let mut builder = BinaryViewBuilder::with_capacity(values.len());
-    for value in values.iter() {
-        builder.try_append_value(value).map_err(bad)?;
+    for (row, value) in values.0.iter().enumerate() {
+        let len = u32::try_from(value.len())
+            .ok()
+            .filter(|len| *len < u32::MAX);
+        let error = || bad(format!("row {row} of column \"{name}\" has 4 GiB or more"));
+        let len = len.ok_or_else(error)?;
+        let block = builder.append_block(value.clone());
+        builder.try_append_view(block, 0, len).map_err(bad)?;
     }
     Ok(builder.finish())
 }

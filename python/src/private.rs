@@ -1,6 +1,7 @@
 //! Private keys. The memory of a key is wiped when it is freed; copies that its making leaves on the
 //! stack, and `bytes` objects of Python, are not.
 
+use mldsa_arrow::Set;
 use mldsa_core::pkcs8::der::pem::PemLabel;
 use mldsa_core::pkcs8::{EncodePrivateKey, PrivateKeyInfoRef, SecretDocument};
 use mldsa_core::{
@@ -11,7 +12,7 @@ use pyo3::types::{PyBytes, PyString};
 
 use crate::errors::{bad, context, hash, mu};
 use crate::inside;
-use crate::public::{self, PublicKey, Set};
+use crate::public::{self, PublicKey, set_of};
 
 struct Keys<P: ParameterSet> {
     plain: SigningKey<P>,
@@ -34,32 +35,29 @@ enum Any {
 #[pyclass(frozen, module = "mldsa_batch")]
 pub(crate) struct PrivateKey(Any);
 
-fn unknown(set: &str) -> PyErr {
-    bad(format!(
-        "the set {set} is none of ML-DSA-44, ML-DSA-65 and ML-DSA-87"
-    ))
+fn set_named(name: &str) -> PyResult<Set> {
+    name.parse()
+        .map_err(|error| bad(format!("there is no set {name}: {error}")))
 }
 
 #[pymethods]
 impl PrivateKey {
     #[staticmethod]
     fn generate(set: &str) -> PyResult<Self> {
-        Ok(Self(match set {
-            MlDsa44::NAME => Any::MlDsa44(SigningKey::generate().map_err(bad)?.into()),
-            MlDsa65::NAME => Any::MlDsa65(SigningKey::generate().map_err(bad)?.into()),
-            MlDsa87::NAME => Any::MlDsa87(SigningKey::generate().map_err(bad)?.into()),
-            _ => return Err(unknown(set)),
+        Ok(Self(match set_named(set)? {
+            Set::MlDsa44 => Any::MlDsa44(SigningKey::generate().map_err(bad)?.into()),
+            Set::MlDsa65 => Any::MlDsa65(SigningKey::generate().map_err(bad)?.into()),
+            Set::MlDsa87 => Any::MlDsa87(SigningKey::generate().map_err(bad)?.into()),
         }))
     }
 
     #[staticmethod]
     fn from_seed(set: &str, seed: &[u8]) -> PyResult<Self> {
         let seed: &[u8; 32] = seed.try_into().map_err(|_| bad("a seed has 32 bytes"))?;
-        Ok(Self(match set {
-            MlDsa44::NAME => Any::MlDsa44(SigningKey::from_seed(seed).into()),
-            MlDsa65::NAME => Any::MlDsa65(SigningKey::from_seed(seed).into()),
-            MlDsa87::NAME => Any::MlDsa87(SigningKey::from_seed(seed).into()),
-            _ => return Err(unknown(set)),
+        Ok(Self(match set_named(set)? {
+            Set::MlDsa44 => Any::MlDsa44(SigningKey::from_seed(seed).into()),
+            Set::MlDsa65 => Any::MlDsa65(SigningKey::from_seed(seed).into()),
+            Set::MlDsa87 => Any::MlDsa87(SigningKey::from_seed(seed).into()),
         }))
     }
 
@@ -90,7 +88,7 @@ impl PrivateKey {
         let info = PrivateKeyInfoRef::try_from(pkcs8).map_err(bad)?;
         let oid = info.algorithm.oid;
         // The set is that of the algorithm, and so is the error.
-        Ok(Self(match Set::of(oid)? {
+        Ok(Self(match set_of(oid)? {
             Set::MlDsa44 => Any::MlDsa44(SigningKey::try_from(info).map_err(bad)?.into()),
             Set::MlDsa65 => Any::MlDsa65(SigningKey::try_from(info).map_err(bad)?.into()),
             Set::MlDsa87 => Any::MlDsa87(SigningKey::try_from(info).map_err(bad)?.into()),

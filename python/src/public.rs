@@ -1,5 +1,6 @@
 //! Public keys.
 
+use mldsa_arrow::Set;
 use mldsa_core::spki::der::Document;
 use mldsa_core::spki::der::pem::PemLabel;
 use mldsa_core::spki::{
@@ -38,25 +39,16 @@ pub(crate) enum Any {
 #[pyclass(frozen, module = "mldsa_batch")]
 pub(crate) struct PublicKey(pub(crate) Any);
 
-/// A parameter set.
-pub(crate) enum Set {
-    MlDsa44,
-    MlDsa65,
-    MlDsa87,
-}
-
-impl Set {
-    /// Finds the set of an algorithm identifier.
-    pub(crate) fn of(oid: ObjectIdentifier) -> PyResult<Self> {
-        let sets = [
-            (oid_of::<MlDsa44>(), Self::MlDsa44),
-            (oid_of::<MlDsa65>(), Self::MlDsa65),
-            (oid_of::<MlDsa87>(), Self::MlDsa87),
-        ];
-        let found = sets.into_iter().find(|(of_set, _)| *of_set == oid);
-        let unknown = || bad(format!("the algorithm {oid} is none of ML-DSA"));
-        Ok(found.ok_or_else(unknown)?.1)
-    }
+/// Finds the set of an algorithm identifier.
+pub(crate) fn set_of(oid: ObjectIdentifier) -> PyResult<Set> {
+    let sets = [
+        (oid_of::<MlDsa44>(), Set::MlDsa44),
+        (oid_of::<MlDsa65>(), Set::MlDsa65),
+        (oid_of::<MlDsa87>(), Set::MlDsa87),
+    ];
+    let found = sets.into_iter().find(|(of_set, _)| *of_set == oid);
+    let unknown = || bad(format!("the algorithm {oid} is none of ML-DSA"));
+    Ok(found.ok_or_else(unknown)?.1)
 }
 
 fn oid_of<P: ParameterSet>() -> ObjectIdentifier {
@@ -84,7 +76,7 @@ impl PublicKey {
     fn from_der(spki: &[u8]) -> PyResult<Self> {
         let info = SubjectPublicKeyInfoRef::try_from(spki).map_err(bad)?;
         // The set is that of the algorithm, and so is the error.
-        Ok(Self(match Set::of(info.algorithm.oid)? {
+        Ok(Self(match set_of(info.algorithm.oid)? {
             Set::MlDsa44 => Any::MlDsa44(VerifyingKey::try_from(info).map_err(bad)?.into()),
             Set::MlDsa65 => Any::MlDsa65(VerifyingKey::try_from(info).map_err(bad)?.into()),
             Set::MlDsa87 => Any::MlDsa87(VerifyingKey::try_from(info).map_err(bad)?.into()),
