@@ -139,7 +139,7 @@ pub fn perform<P: ParameterSet, T: Tier<P>>(input: &Input<'_, P>, digest: &mut [
 static TABLE: [u8; 64] = [7; 64];
 
 /// With the second hash of w1. Without self-verification, whose input is public
-/// but for rows that [`Operation::Import`] computes too.
+/// except for rows that [`Operation::Import`] computes too.
 fn sign<P: ParameterSet, T: Tier<P>>(
     key: &impl mldsa_lowmem::PrivateKey<P>,
     mu: &Mu,

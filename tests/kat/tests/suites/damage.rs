@@ -249,7 +249,7 @@ fn binary_again<T: serde::Serialize + serde::de::DeserializeOwned>(bytes: &[u8])
     Some([&again, rest].concat() == bytes)
 }
 
-/// JSON is the same but for the case of its digits.
+/// JSON is the same except for the case of its digits.
 fn json_again<T: serde::Serialize + serde::de::DeserializeOwned>(json: &[u8]) -> Option<bool> {
     let value = serde_json::from_slice::<T>(json).ok()?;
     let again = serde_json::to_string(&value).expect("encodes");

@@ -74,7 +74,7 @@ pub(super) fn squeeze<C: Cpu>(
 /// Algorithm 31 on the half-bytes of a stream: the accepted ones to the front of
 /// `out`. Returns how many there are, at most 256.
 ///
-/// Constant time but for the positions of rejected half-bytes: values are looked up in
+/// Constant time except for the positions of rejected half-bytes: values are looked up in
 /// a register.
 // Not inlined: what follows the rejections is in one function.
 #[inline(never)]

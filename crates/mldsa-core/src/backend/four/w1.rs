@@ -74,7 +74,7 @@ fn encode<const SIX_BITS: bool>(w1: &[u8; N], out: &mut [u8]) {
     }
 }
 
-/// Algorithm 37 but for its wrap, of canonical coefficients: `0..=44` or `0..=16`.
+/// Algorithm 37 except for its wrap, of canonical coefficients: `0..=44` or `0..=16`.
 ///
 /// With a factor just below `2^49 / (2 gamma2)` or `2^48 / (2 gamma2)` the upper half of
 /// a doubled product, over `2^18` or `2^17` and rounded, is r over 2 gamma2, rounded: the
