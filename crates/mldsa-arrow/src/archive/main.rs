@@ -13,6 +13,7 @@ mod state;
 mod summary;
 mod classes;
 mod make;
+mod workers;
 mod verify;
 
 use std::io::Write;

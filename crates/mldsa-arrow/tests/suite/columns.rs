@@ -43,15 +43,9 @@ fn columns_are_taken_by_name() {
     let verifier = Options::default().build().unwrap();
     let verdicts = verifier.verify_batch(&batch(), NAMES).unwrap();
     assert!(verdicts.valid.iter().all(|valid| valid == Some(true)));
-    let error = verifier
-        .verify_batch(
-            &batch(),
-            Inputs {
-                signature: "sig",
-                ..NAMES
-            },
-        )
-        .unwrap_err();
+    let signature = "sig";
+    let error = verifier.verify_batch(&batch(), Inputs { signature, ..NAMES });
+    let error = error.unwrap_err();
     assert_eq!(error.to_string(), "there is no column \"sig\"");
 }
 
@@ -66,71 +60,26 @@ fn a_column_of_another_type_is_named() {
     let text = Column::new("hex", &texts);
     let context = ContextOf::All(Context::EMPTY);
     let wrong = |inputs: Inputs<'_, Column<'_>>| verifier.verify(&inputs).unwrap_err();
-    for (error, column, found, words) in [
-        (
-            wrong(Inputs {
-                set: SetOf::Column(number),
-                ..good
-            }),
-            "height",
-            DataType::Int32,
-            "Utf8",
-        ),
-        (
-            wrong(Inputs {
-                key: KeyOf::Column(number),
-                ..good
-            }),
-            "height",
-            DataType::Int32,
-            "BinaryView",
-        ),
-        (
-            wrong(Inputs {
-                key: KeyOf::Column(text),
-                ..good
-            }),
-            "hex",
-            DataType::Utf8,
-            "BinaryView",
-        ),
-        (
-            wrong(Inputs {
-                message: MessageOf::Mu(text),
-                ..good
-            }),
-            "hex",
-            DataType::Utf8,
-            "Binary",
-        ),
-        (
-            wrong(Inputs {
-                message: MessageOf::Message(number, context),
-                ..good
-            }),
-            "height",
-            DataType::Int32,
-            "LargeUtf8",
-        ),
-        (
-            wrong(Inputs {
-                signature: text,
-                ..good
-            }),
-            "hex",
-            DataType::Utf8,
-            "FixedSizeBinary",
-        ),
+    let with_set = |set| wrong(Inputs { set, ..good });
+    let with_key = |key| wrong(Inputs { key, ..good });
+    let with_message = |message| wrong(Inputs { message, ..good });
+    let with_signature = |signature| wrong(Inputs { signature, ..good });
+    let message = MessageOf::Message(number, context);
+    let (height, hex) = (("height", DataType::Int32), ("hex", DataType::Utf8));
+    for (error, (column, found), words) in [
+        (with_set(SetOf::Column(number)), &height, "Utf8"),
+        (with_key(KeyOf::Column(number)), &height, "BinaryView"),
+        (with_key(KeyOf::Column(text)), &hex, "BinaryView"),
+        (with_message(MessageOf::Mu(text)), &hex, "Binary"),
+        (with_message(message), &height, "LargeUtf8"),
+        (with_signature(text), &hex, "FixedSizeBinary"),
     ] {
         let text = error.to_string();
         let start = format!("column \"{column}\" has type {found}, expected ");
         assert!(text.starts_with(&start) && text.contains(words), "{text}");
     }
     let short = binary(|row| row.signature.clone()).slice(1, 3);
-    let error = wrong(Inputs {
-        signature: Column::new("short", &*short),
-        ..good
-    });
+    let error = with_signature(Column::new("short", &*short));
     assert!(
         matches!(error, ColumnError::Length { found: 3, .. }),
         "{error}"
@@ -147,28 +96,12 @@ fn columns_of_nulls_have_reasons() {
     let none = encode(&vec![None; VALID.len()], 4, 0, 0);
     for array in [&nulls as &dyn Array, &*none] {
         let column = Column::new("nothing", array);
+        let (key, message) = (KeyOf::Column(column), MessageOf::Mu(column));
+        let signature = column;
         for (inputs, reason) in [
-            (
-                Inputs {
-                    key: KeyOf::Column(column),
-                    ..good
-                },
-                "missing_key",
-            ),
-            (
-                Inputs {
-                    message: MessageOf::Mu(column),
-                    ..good
-                },
-                "missing_message",
-            ),
-            (
-                Inputs {
-                    signature: column,
-                    ..good
-                },
-                "missing_signature",
-            ),
+            (Inputs { key, ..good }, "missing_key"),
+            (Inputs { message, ..good }, "missing_message"),
+            (Inputs { signature, ..good }, "missing_signature"),
         ] {
             let verdicts = verifier.verify(&inputs).unwrap();
             assert_eq!(reasons(&verdicts), vec![Some(reason); VALID.len()]);
