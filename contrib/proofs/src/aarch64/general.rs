@@ -98,7 +98,7 @@ impl Machine<'_> {
                 self.write_result(i, Value::Bits(bits))?;
             }
             "add" | "adds" | "sub" | "subs" => self.sum_step(i, m, width)?,
-            "and" | "ands" | "bic" | "orr" | "orn" | "eor" => {
+            "and" | "ands" | "bic" | "orr" | "orn" | "eor" | "eon" => {
                 self.logic(i, m, width)?;
             }
             "sbfm" | "ubfm" | "bfm" => {
