@@ -303,8 +303,11 @@ impl<P: ParameterSet> Job<P> {
                 Some(mu) => Item::from_mu(key, mu, signature),
                 None => {
                     let (context, message) = message[2..].split_at(message[1].into());
-                    let context = Context::new(context).unwrap_or(Context::EMPTY);
-                    Item::new(key, context, message, signature)
+                    // Without a context nothing is verified, and an empty signature is rejected.
+                    match Context::new(context) {
+                        Ok(context) => Item::new(key, context, message, signature),
+                        Err(_) => Item::new(key, Context::EMPTY, &[], &[]),
+                    }
                 }
             }
         });
