@@ -18,7 +18,7 @@ use crate::refused;
 
 const NAME: &str = "mldsa_weight";
 
-/// Digits of the sum: so many weights of 64 bits that they exceed it do not exist.
+/// Digits of the sum: to exceed them, more than 10^18 members would have to be in memory.
 const DIGITS: u8 = 38;
 
 /// The aggregate.
