@@ -21,8 +21,8 @@ impl Terms {
         self.gather(&bits)
     }
 
-    /// A sum or the like of two words of which not all bits are known: its low bits follow from
-    /// those below the first that is not.
+    /// A sum or the like of two words of which not all bits are known: each of its bits follows from
+    /// those of both words that are not above it. A program may load a number with the padding after it.
     fn low_bits(&mut self, a: WordId, b: WordId, f: fn(u64, u64) -> u64) -> WordId {
         let (x, y) = (self.bits(a), self.bits(b));
         let known = x
@@ -32,7 +32,11 @@ impl Terms {
             .count();
         let value = |bits: &[Lit]| number(&bits[..known], |bit| bit == 1);
         let mut bits = constant_bits(f(value(&x), value(&y)), known);
-        bits.resize(x.len(), any_of(x.iter().chain(&y)));
+        let mut any = any_of(&[]);
+        bits.extend(x.iter().zip(&y).skip(known).map(|(&x, &y)| {
+            any = any_of(&[any, x, y]);
+            any
+        }));
         self.gather(&bits)
     }
 
