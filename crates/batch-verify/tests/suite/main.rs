@@ -19,7 +19,6 @@ mod service;
 mod service_end;
 mod service_faults;
 mod service_flood;
-mod tracing;
 mod traps;
 mod validity;
 mod vertex;
