@@ -145,11 +145,6 @@ impl Worker {
     pub(crate) fn start(self) -> thread::JoinHandle<()> {
         thread::spawn(self.0)
     }
-
-    /// Runs the worker on this thread.
-    pub(crate) fn run(self) {
-        (self.0)();
-    }
 }
 
 /// A service with one worker that has not started, so that what is submitted stays queued.
