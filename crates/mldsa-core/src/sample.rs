@@ -9,6 +9,10 @@ use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::{NttPoly, Poly};
 
 /// Computes algorithm 14 CoeffFromThreeBytes: a candidate below 2^23, kept if below q.
+#[allow(
+    dead_code,
+    reason = "the vector backends and the streams of single coefficients use it"
+)]
 #[inline(always)]
 pub const fn coeff_from_three_bytes_vartime(bytes: [u8; 3]) -> Option<i32> {
     let z = i32::from_le_bytes([bytes[0], bytes[1], bytes[2] & 0x7f, 0]);
@@ -125,6 +129,7 @@ pub fn rej_ntt_poly_vartime(
 
 /// Appends the accepted candidates of `bytes` to `out[filled..]` and returns the
 /// new fill, at most 256.
+#[allow(dead_code, reason = "the vector backends use it")]
 #[inline(always)]
 pub fn rej_ntt_block_vartime(bytes: &[u8], out: &mut [i32; N], mut filled: usize) -> usize {
     for &candidate in bytes.as_chunks::<3>().0 {
