@@ -42,7 +42,7 @@ pub fn register(registry: &mut dyn FunctionRegistry) -> Result<()> {
     Ok(())
 }
 
-/// An error of the arguments of a function.
+/// Makes an error of the arguments of a function.
 fn refused(function: &str, why: impl Display) -> DataFusionError {
     DataFusionError::Plan(format!("{function}: {why}"))
 }

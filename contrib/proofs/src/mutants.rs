@@ -87,7 +87,7 @@ fn compare(number: u32, i: &Instruction, bytes: &[u8], at: u64) -> Option<Change
     is_number.then(|| exchange(from, number.into(), u64::from(number) + 1, len))
 }
 
-/// The difference to q becomes one to the next number.
+/// Changes the difference to q to the difference to the next number.
 fn sum(i: &Instruction, bytes: &[u8], at: u64) -> Option<Change> {
     let number = 0u32.wrapping_sub(Q);
     let is_it = i.mnemonic() == M::Lea && i.memory_displacement32() == number;

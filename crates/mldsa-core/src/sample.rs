@@ -36,7 +36,7 @@ pub fn coeff_from_half_byte(eta: i32, b: i32) -> (bool, i32) {
     (accepted, value)
 }
 
-/// The eight candidates of [`coeff_from_three_bytes_vartime`] in three words of the stream.
+/// Returns the eight candidates of [`coeff_from_three_bytes_vartime`] in three words of the stream.
 #[inline(always)]
 fn eight_candidates([a, b, c]: &[u64; 3]) -> [i32; 8] {
     // The parts of a candidate in two words are masked before they are joined: the compiler

@@ -11,18 +11,18 @@ use crate::terms::{Compare, Extreme, Lit, Node, Op, WordId, is_any};
 /// Bits by the set of accepted candidates: those set for all their values, and those set for one.
 pub(super) type Function = Rc<[[u64; 2]]>;
 
-/// Whether a bit is neither a constant nor without a term.
+/// Returns whether a bit is neither a constant nor without a term.
 fn is_data(bit: Lit) -> bool {
     bit > 1 && bit != UNWRITTEN && !is_any(bit)
 }
 
-/// The number of a set.
+/// Returns the number of a set.
 fn set_of(members: impl Iterator<Item = bool>) -> usize {
     let bits = members.enumerate().map(|(n, is)| usize::from(is) << n);
     bits.sum()
 }
 
-/// A function of candidates as one of those that are kept, if it does not depend on the others.
+/// Reduces a function of candidates to those that are kept, if it does not depend on the others.
 fn only(
     (mut of, function): (Vec<usize>, Function),
     is_kept: impl Fn(usize) -> bool,
@@ -72,7 +72,7 @@ impl Explorer<'_> {
         (all.len() > 1).then_some(all)
     }
 
-    /// The candidates in literals of a decision and its value for each set of them that is
+    /// Returns the candidates in literals of a decision and its value for each set of them that is
     /// accepted, if they are the next half-bytes and if nothing else has an influence.
     pub(super) fn of_next(
         &mut self,
@@ -90,7 +90,7 @@ impl Explorer<'_> {
         }))
     }
 
-    /// The half-bytes that bits depend on, and for each set of those that are accepted the bits
+    /// Returns the half-bytes that bits depend on, and for each set of those that are accepted the bits
     /// that are set for all their values and those that are set for one. Nothing if there are none
     /// or more than two of them, or if the bits depend on something else.
     fn by_acceptance(&mut self, bits: &[Lit]) -> Result<Option<(Vec<usize>, Function)>, String> {

@@ -301,7 +301,7 @@ impl<'a> State<'a> {
         changed | self.join_region(other, STACK)
     }
 
-    /// The same for the bytes of a region.
+    /// Joins the bytes of a region; returns whether they changed.
     fn join_region(&mut self, other: &Self, region: u32) -> bool {
         self.memory.forget_differences(&other.memory, region)
     }

@@ -87,8 +87,8 @@ impl<'a, P: ParameterSet> PreparedSigningKeyRef<'a, P> {
         self.verifying_key
     }
 
-    /// The key with which `backend` verifies signatures before they are released: an expansion has
-    /// the order of its own backend.
+    /// Returns the key with which `backend` verifies signatures before they are released: an
+    /// expansion has the order of its own backend.
     pub(super) fn verify_with(&self, backend: Backend) -> Option<JobKey<'a>> {
         let is_own = backend == self.verifying_key.backend();
         self.verify_with.map(|key| {

@@ -138,7 +138,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
     }
 }
 
-/// The last step of signing: verifies under the key, if there is one, and wipes a signature that fails.
+/// Verifies a new signature under the key, if there is one, and wipes it if it fails.
 pub(crate) fn release<P: ParameterSet>(
     backend: Backend,
     verify_with: Option<JobKey<'_>>,
