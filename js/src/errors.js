@@ -32,15 +32,21 @@ export function verdict(result) {
 const typed = Object.getPrototypeOf(Uint8Array.prototype);
 const getter = (name) => Object.getOwnPropertyDescriptor(typed, name).get;
 const [tagOf, bufferOf, offsetOf, lengthOf] = [Symbol.toStringTag, "buffer", "byteOffset", "length"].map(getter);
+const { keys } = typed;
+
+/** Whether a value is a `Uint8Array`, whatever it says of itself. */
+export const isBytes = (value) => tagOf.call(value) === "Uint8Array";
 
 /**
  * A view of the caller's bytes that none of its own properties can change. Throws if they are no
- * `Uint8Array`, or one whose buffer was transferred away.
+ * `Uint8Array`, or one whose buffer was transferred away or has become too short.
  */
 export function bytes(value, what, length) {
-  if (tagOf.call(value) !== "Uint8Array") throw new MldsaError("type", `${what} is no Uint8Array`);
+  if (!isBytes(value)) throw new MldsaError("type", `${what} is no Uint8Array`);
   let view;
   try {
+    // Throws where the buffer has no longer what the view shows, which has a length of 0 then.
+    keys.call(value);
     view = new Uint8Array(bufferOf.call(value), offsetOf.call(value), lengthOf.call(value));
   } catch {
     throw new MldsaError("detached", what);
@@ -49,4 +55,15 @@ export function bytes(value, what, length) {
     throw new MldsaError("length", `${what} has ${view.length} bytes, not ${length}`);
   }
   return view;
+}
+
+/** Takes what is needed of each item of a caller's list, whose iterator and getters are code of the caller. */
+export function listOf(list, what, take) {
+  if (typeof list?.[Symbol.iterator] !== "function") throw new MldsaError("type", `${what} are not iterable`);
+  const taken = [];
+  for (const item of list) {
+    if (typeof item !== "object" || item === null) throw new MldsaError("type", `one of ${what} is no object`);
+    taken.push(take(item));
+  }
+  return taken;
 }

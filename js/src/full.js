@@ -1,4 +1,4 @@
-import { bytes, checked, MldsaError, verdict } from "./errors.js";
+import { bytes, checked, listOf, MldsaError, verdict } from "./errors.js";
 import { contextOf } from "./engine.js";
 import { Verifier } from "./verifier.js";
 
@@ -54,7 +54,7 @@ export class Mldsa extends Verifier {
   /** Expands the keys of a committee, for many votes under one context. */
   committee(publicKeys, options) {
     const context = contextOf(options);
-    const keys = [...publicKeys].map((key) => bytes(key, "public key", this.lengths.publicKey));
+    const keys = listOf(publicKeys, "public keys", (key) => bytes(key, "public key", this.lengths.publicKey).slice());
     return this.engine.run(() => new Committee(this, keys, context));
   }
 
@@ -66,7 +66,7 @@ export class Mldsa extends Verifier {
     const fixed = { context: contextOf(options) };
     const numbers = new Map();
     const keys = [];
-    const votes = [...items].map(({ publicKey, message, signature }) => {
+    const votes = listOf(items, "items", ({ publicKey, message, signature }) => {
       const key = bytes(publicKey, "public key", this.lengths.publicKey).slice();
       const name = String.fromCharCode(...key);
       if (!numbers.has(name)) numbers.set(name, keys.push(key) - 1);
@@ -191,10 +191,10 @@ class Committee extends Owner {
   /** Verifies votes, each `{ member, message, signature }`. Returns `null` or a reason for each. */
   verifyBatch(votes) {
     // Getters and the hash function are code of the caller: all of it runs before the module's calls.
-    const raw = [...votes].map(({ member, message, signature }) => ({ member, message, signature }));
-    for (const { member } of raw) {
+    const raw = listOf(votes, "votes", ({ member, message, signature }) => {
       if (!Number.isInteger(member) || member < 0 || member >= this.length) throw new MldsaError("unknown-member");
-    }
+      return { member, message, signature };
+    });
     const texts = raw.map(({ message }) => this.set.hashed(bytes(message, "message")));
     const list = raw.map(({ member, signature }, n) => ({ member, text: texts[n], signature: bytes(signature, "signature") }));
     return this.set.engine.run(() => this.#verify(this.owned.use(), list));

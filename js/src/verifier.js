@@ -1,4 +1,4 @@
-import { bytes, checked, MldsaError, verdict } from "./errors.js";
+import { bytes, checked, isBytes, MldsaError, verdict } from "./errors.js";
 import { contextOf } from "./engine.js";
 
 const LENGTHS = {
@@ -14,8 +14,9 @@ const HASHES = [6, 9, 96, 134, 72, 1, 101, 3, 4, 2];
 const PURE = (message) => ({ hash: undefined, text: message });
 const EXTERNAL_MU = (message) => ({ hash: "mu", text: bytes(message, "mu", 64) });
 function digestOf(hash) {
-  const oid = typeof hash === "function" ? hash.oid : undefined;
-  if (!(oid instanceof Uint8Array) || oid.length !== 11 || !HASHES.every((number, n) => oid[n] === number)) {
+  const given = typeof hash === "function" ? hash.oid : undefined;
+  const oid = isBytes(given) ? bytes(given, "oid") : [];
+  if (oid.length !== 11 || !HASHES.every((number, n) => oid[n] === number)) {
     throw new MldsaError("unknown-hash", "a hash function with `oid` is needed");
   }
   const number = oid[10];
@@ -23,9 +24,9 @@ function digestOf(hash) {
   const options = { 11: { dkLen: 32 }, 12: { dkLen: 64 } }[number];
   return (message) => {
     // The function may use the memory of its result again.
-    const digest = bytes(hash(message, options), "digest").slice();
+    const digest = bytes(hash(message, options), "digest");
     if (digest.length > 64) throw new MldsaError("digest-length");
-    return { hash: number, text: digest };
+    return { hash: number, text: digest.slice() };
   };
 }
 

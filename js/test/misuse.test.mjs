@@ -14,6 +14,21 @@ const fails = (step, code) => {
   assert.throws(step, (error) => error instanceof MldsaError && error.code === code, code);
   works();
 };
+/** Sets of a new module, and the memories of its instances. */
+const watched = async () => {
+  const module = await load("plain");
+  const memories = [];
+  const { Instance } = WebAssembly;
+  WebAssembly.Instance = class extends Instance {
+    constructor(...values) {
+      super(...values);
+      memories.push(this.exports.memory);
+    }
+  };
+  const sets = fromModule(module);
+  WebAssembly.Instance = Instance;
+  return { sets, memories };
+};
 const detached = () => {
   const bytes = new Uint8Array(1312);
   structuredClone(bytes, { transfer: [bytes.buffer] });
@@ -74,6 +89,109 @@ test("views that change under their owner", () => {
   for (const digest of [new Uint8Array(31), new Uint8Array(64)]) {
     fails(() => ml_dsa44.prehash(Object.assign(() => digest, { oid: hash.oid })).sign(message, key.secretKey), "digest-length");
   }
+});
+
+test("views that their buffer has become too short for", () => {
+  const short = (bytes) => {
+    const buffer = new ArrayBuffer(8 + bytes.length, { maxByteLength: 8 + bytes.length });
+    const view = new Uint8Array(buffer, 8, bytes.length);
+    view.set(bytes);
+    return { view, cut: () => buffer.resize(8) };
+  };
+  // None of them is the empty array, though `length` says so.
+  for (const step of [
+    (view) => ml_dsa44.sign(view, key.secretKey),
+    (view) => ml_dsa44.verify(signature, view, key.publicKey),
+    (view) => ml_dsa44.verify(view, message, key.publicKey),
+    (view) => ml_dsa44.sign(message, key.secretKey, { context: view }),
+    (view) => ml_dsa44.committee([key.publicKey, view]),
+  ]) {
+    const { view, cut } = short(message);
+    cut();
+    fails(() => step(view), "detached");
+  }
+  // Between the check and the use: by a getter, by the hash function, by the iterator of a list.
+  const lent = short(signature);
+  const options = { get context() { lent.cut(); } };
+  assert.equal(ml_dsa44.explain(lent.view, message, key.publicKey, options), "signature-length");
+  const given = short(key.publicKey);
+  const keys = function* () {
+    yield given.view;
+    given.cut();
+    yield key.publicKey;
+  };
+  const committee = ml_dsa44.committee(keys());
+  assert.deepEqual(committee.verifyBatch([0, 1].map((member) => ({ member, message, signature }))), [null, null]);
+  committee.free();
+  // Memory that other threads share, and that grows.
+  const shared = new SharedArrayBuffer(signature.length, { maxByteLength: 1 << 16 });
+  const growing = new Uint8Array(shared);
+  growing.set(signature);
+  assert(ml_dsa44.verify(growing, message, key.publicKey));
+  shared.grow(1 << 16);
+  assert(!ml_dsa44.verify(growing, message, key.publicKey));
+  works();
+});
+
+test("lists that are none, or have wrong items", () => {
+  const committee = ml_dsa44.committee([key.publicKey]);
+  // Some have 2^32 - 1 places, and no item.
+  for (const list of [undefined, null, 1, {}, () => {}, "text", [undefined], [null], [1], [() => {}], new Array(2 ** 32 - 1)]) {
+    fails(() => ml_dsa44.committee(list), "type");
+    fails(() => ml_dsa44.verifyBatch(list), "type");
+    fails(() => committee.verifyBatch(list), "type");
+  }
+  class Own extends Error {}
+  const throwing = function* () {
+    yield { member: 0, message, signature };
+    throw new Own();
+  };
+  assert.throws(() => committee.verifyBatch(throwing()), Own);
+  assert.deepEqual(committee.verifyBatch([{ member: 0, message, signature }]), [null]);
+  committee.free();
+});
+
+test("identifiers of hashes that are no bytes", () => {
+  const held = ml_dsa44.prepareVerifying(key.publicKey);
+  const sha256 = Uint8Array.of(6, 9, 96, 134, 72, 1, 101, 3, 4, 2, 1);
+  const called = { valueOf: () => assert.fail("called within an operation") };
+  for (const last of [5n, Symbol(), called, 2 ** 40, NaN]) {
+    const oid = new Proxy(sha256, { get: (bytes, name) => (name === "10" ? last : bytes[name]) });
+    fails(() => ml_dsa44.prehash(Object.assign(() => new Uint8Array(32), { oid })), "unknown-hash");
+    // Its own properties are not asked.
+    const lying = Object.defineProperty(Uint8Array.from(sha256), "length", { get: () => assert.fail("asked") });
+    assert(ml_dsa44.prehash(Object.assign(() => new Uint8Array(32), { oid: lying })));
+  }
+  const long = new Uint8Array(2 ** 31);
+  fails(() => ml_dsa44.prehash(Object.assign(() => long, { oid: sha256 })).sign(message, key.secretKey), "digest-length");
+  // No instance has been replaced.
+  assert(held.verify(signature, message));
+  held.free();
+});
+
+test("100,000 calls that fail leave nothing in the module", async () => {
+  const { sets, memories } = await watched();
+  const set = sets.ml_dsa44;
+  const one = set.prepareVerifying(key.publicKey);
+  const weak = set.prehash(Object.assign(() => new Uint8Array(28), { oid: Uint8Array.of(6, 9, 96, 134, 72, 1, 101, 3, 4, 2, 4) }));
+  const cheap = [
+    [() => set.keygen(new Uint8Array(31)), "length"],
+    [() => set.sign(message, new Uint8Array(2560)), "inconsistent-key"],
+    [() => set.prepareSigning(new Uint8Array(2560).fill(255)), "secret-range"],
+    [() => weak.verify(signature, message, key.publicKey), "weak-hash"],
+    [() => set.externalMu().verify(signature, new Uint8Array(64), key.publicKey, { context: message }), "context-length"],
+    [() => set.committee([key.publicKey, message]), "length"],
+  ];
+  const bytes = () => memories[0].buffer.byteLength;
+  let before;
+  for (let n = 0; n < 100_000; n += 1) {
+    const [step, code] = cheap[n % cheap.length];
+    assert.throws(step, { code });
+    if (n === 100) before = bytes();
+  }
+  assert.equal(bytes(), before);
+  assert.equal(memories.length, 1);
+  assert(one.verify(signature, message));
 });
 
 test("seeds and randomness that the library draws are wiped", () => {
@@ -190,16 +308,8 @@ test("numbers of no key, no window and no order", async () => {
 });
 
 test("secrets leave the memory", async () => {
-  const memories = [];
-  const { Instance } = WebAssembly;
-  WebAssembly.Instance = class extends Instance {
-    constructor(...values) {
-      super(...values);
-      memories.push(this.exports.memory);
-    }
-  };
-  const { ml_dsa65 } = fromModule(await load("plain"));
-  WebAssembly.Instance = Instance;
+  const { sets, memories } = await watched();
+  const { ml_dsa65 } = sets;
   const seed = Uint8Array.from(randomBytes(32));
   const pair = ml_dsa65.keygen(seed);
   const entropy = Uint8Array.from(randomBytes(32));
