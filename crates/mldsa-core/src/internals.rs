@@ -165,7 +165,7 @@ pub fn sign_mu_encoded<P: ParameterSet>(
         sk.as_ref(),
         mu,
         randomness.rnd(),
-        false,
+        None,
         out.as_mut(),
         observe,
     )

@@ -1,10 +1,12 @@
 //! A known-answer test for start-up.
 
 use crate::backend::Backend;
+use crate::coding::encode::PublicKeyParts;
 use crate::error::SelfTestError;
 use crate::hash::transcript::{Context, MuBuilder, tr};
 use crate::hash::xof::Shake256;
 use crate::keys::VerifyingKey;
+use crate::lanes::job::JobKey;
 use crate::memory::array::{Wipe, Zeroed};
 use crate::memory::secret::Secret;
 use crate::params::ParameterSet;
@@ -76,7 +78,7 @@ fn test<P: ParameterSet>(backend: Backend, answer: &Answer) -> Result<(), SelfTe
         backend,
         sk,
         (&mu, &[0; 32]),
-        true,
+        Some(JobKey::Encoded(PublicKeyParts::of::<P>(&pk), None)),
         out,
         &mut |_| {},
         entries,

@@ -17,18 +17,25 @@ use crate::params::{ParameterSet, Params, T1_POLY_LEN};
 use crate::ring::field::canonical;
 use crate::ring::poly::{NttPoly, Poly};
 
-/// A backend without an entry `verify`: fine kernels, and one state of Keccak.
-struct Rows<P>(&'static Kernels, Permutation, PhantomData<P>);
+/// Fine kernels and one state of Keccak: a backend without an entry `verify`, or any backend where
+/// A is known.
+struct Rows<'m, P> {
+    kernels: &'static Kernels,
+    permutation: Permutation,
+    /// The k l entries of A, instead of their expansion.
+    a_hat: Option<&'m [NttPoly]>,
+    set: PhantomData<P>,
+}
 
-impl<P> Clone for Rows<P> {
+impl<P> Clone for Rows<'_, P> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<P> Copy for Rows<P> {}
+impl<P> Copy for Rows<'_, P> {}
 
-impl<P> Widths for Rows<P> {
+impl<P> Widths for Rows<'_, P> {
     type Wide = Single<Self>;
     type Narrow = Single<Self>;
 
@@ -41,11 +48,11 @@ impl<P> Widths for Rows<P> {
     }
 
     fn permute(self, state: &mut [u64; 25]) {
-        self.1.permute(state);
+        self.permutation.permute(state);
     }
 }
 
-impl<P: ParameterSet> LaneBackend for Rows<P> {
+impl<P: ParameterSet> LaneBackend for Rows<'_, P> {
     fn commitment(
         self,
         key: &JobKey<'_>,
@@ -53,7 +60,7 @@ impl<P: ParameterSet> LaneBackend for Rows<P> {
         interleaved: &mut InterleavedHash<'_>,
     ) -> bool {
         let CommitmentInputs { p, parts, c } = *inputs;
-        let kernels = self.0;
+        let kernels = self.kernels;
         let mut z_c_hat = <P::VerifyRow<NttPoly>>::zeroed();
         let (z_hat, c_hat) = z_c_hat.as_mut().split_at_mut(p.l);
         for (z_hat, bytes) in z_hat.iter_mut().zip(parts.z.chunks_exact(p.z_poly_len())) {
@@ -70,7 +77,7 @@ impl<P: ParameterSet> LaneBackend for Rows<P> {
             let memory = memory.as_mut();
             let row = match key {
                 JobKey::Encoded(pk, _) => {
-                    expand_row(kernels, p, pk, i, memory);
+                    expand_row(kernels, p, pk, i, self.a_hat, memory);
                     memory
                 }
                 JobKey::Prepared(all, _) => all.polys(i * (p.l + 1), memory),
@@ -83,32 +90,48 @@ impl<P: ParameterSet> LaneBackend for Rows<P> {
     }
 }
 
-/// Verifies jobs one by one.
+/// Verifies jobs one by one. `a_hat` has the k l entries of A, if they are known, of the key of all
+/// jobs.
 // Not inlined: its frame is not for backends that have a body of their own.
 #[inline(never)]
 pub(crate) fn verify_by_rows<'a, P: ParameterSet>(
     kernels: &'static Kernels,
     permutation: Permutation,
+    a_hat: Option<&[NttPoly]>,
     job: &dyn Fn(usize) -> Job<'a>,
     results: &mut [Result<(), VerifyError>],
 ) {
-    let rows = Rows::<P>(kernels, permutation, PhantomData);
+    let rows = Rows::<P> {
+        kernels,
+        permutation,
+        a_hat,
+        set: PhantomData,
+    };
     verify_internal::<_, 1>(rows, &P::PARAMS, job, results);
 }
 
 /// Row `i` of A, followed by NTT(-t1[i] 2^13), so that one product of l + 1
-/// terms gives `A z - c t1 2^13`. `out` has l + 1 entries; 0 <= out < q.
+/// terms gives `A z - c t1 2^13`. `a_hat` has all entries of A, if they are known. `out` has l + 1
+/// entries; 0 <= out < q.
 pub(crate) fn expand_row(
     kernels: &Kernels,
     p: &Params,
     pk: &PublicKeyParts<'_>,
     i: usize,
+    a_hat: Option<&[NttPoly]>,
     out: &mut [NttPoly],
 ) {
     let Some((t1_hat, a_row)) = out.split_last_mut() else {
         return;
     };
-    (kernels.expand_a)(pk.rho, p.l, i * p.l, a_row);
+    match a_hat {
+        Some(a_hat) => {
+            for (to, from) in a_row.iter_mut().zip(&a_hat[i * p.l..]) {
+                to.0 = from.0;
+            }
+        }
+        None => (kernels.expand_a)(pk.rho, p.l, i * p.l, a_row),
+    }
     t1_column(kernels, &pk.t1[i * T1_POLY_LEN..][..T1_POLY_LEN], t1_hat);
 }
 

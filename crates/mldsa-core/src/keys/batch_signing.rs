@@ -274,6 +274,7 @@ mod tests {
     use crate::random::Random;
     use crate::ring::poly::NttPoly;
     use crate::scheme::sign::Rows;
+    use crate::scheme::verify::release;
     use std::vec;
 
     /// Signatures that do not verify are withheld, wherever they are in a batch and
@@ -321,9 +322,13 @@ mod tests {
         }
     }
 
-    /// A fault in the memory of A makes wrong signatures, none of which is released.
-    fn faults_in_prepared_keys_are_found<P: ParameterSet>() {
-        let prepared = SigningKey::<P>::from_seed(&[1; 32]).prepare();
+    /// A fault in the memory of A makes wrong signatures, none of which is released, not even where
+    /// the same A verifies them.
+    fn faults_in_the_matrix_are_found<P: ParameterSet>() {
+        let mut key = SigningKey::<P>::from_seed(&[1; 32]);
+        let prepared = key.prepare();
+        key.set_self_verification(false);
+        let plain = key.prepare();
         let mu = Mu::from_bytes([7; 64]);
         for n in 0..P::K * P::L {
             let mut faulty = prepared.as_prepared_ref();
@@ -336,6 +341,18 @@ mod tests {
             let result =
                 signature::<P>(|out| faulty.sign_mu_into(&mu, Randomness::Deterministic, out));
             assert_eq!(result.map(drop), Err(SignError::SelfVerification));
+            let mut released = plain.as_prepared_ref();
+            released.material.a_hat = a_hat.as_ref();
+            let mut out = P::SignatureBytes::zeroed();
+            let signed = released.sign_mu_into(&mu, Randomness::Deterministic, out.as_mut());
+            assert_eq!(signed, Ok(()));
+            for backend in Backend::available() {
+                let (key, mut out) = (key.verifying_key().job_key(), out.clone());
+                let result =
+                    release::<P>(backend, Some(key), Some(a_hat.as_ref()), &mu, out.as_mut());
+                assert_eq!(result, Err(SignError::SelfVerification), "{backend:?} {n}");
+                assert!(out.as_ref().iter().all(|byte| *byte == 0));
+            }
         }
     }
 
@@ -405,9 +422,9 @@ mod tests {
     }
 
     #[test]
-    fn faults_in_prepared_keys_are_found_in_every_set() {
-        faults_in_prepared_keys_are_found::<MlDsa44>();
-        faults_in_prepared_keys_are_found::<MlDsa65>();
-        faults_in_prepared_keys_are_found::<MlDsa87>();
+    fn faults_in_the_matrix_are_found_in_every_set() {
+        faults_in_the_matrix_are_found::<MlDsa44>();
+        faults_in_the_matrix_are_found::<MlDsa65>();
+        faults_in_the_matrix_are_found::<MlDsa87>();
     }
 }

@@ -21,7 +21,7 @@ use crate::keys::sign_into::signature;
 #[cfg(feature = "alloc")]
 use crate::keys::signature::Signature;
 use crate::keys::signing::SigningKey;
-use crate::keys::verifying::{VerifyingKey, release};
+use crate::keys::verifying::VerifyingKey;
 use crate::lanes::job::JobKey;
 use crate::memory::array::{Zeroed, sealed};
 use crate::memory::secret::Secret;
@@ -31,6 +31,7 @@ use crate::params::{ParameterSet, T0_POLY_LEN};
 use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::unpack_ntt;
 use crate::scheme::sign::{AttemptRejection, Rows, SigningMaterial, sign_internal};
+use crate::scheme::verify::release;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Memory for [`SigningKey::prepare_in`]: 28, 47 or 79 KiB. Holds secrets from then on;
@@ -118,7 +119,7 @@ impl<P: ParameterSet> SignInto<P> for PreparedSigningKeyRef<'_, P> {
         let backend = self.verifying_key.backend();
         let (inputs, check) = ((mu, randomness.rnd()), self.verify_with.is_some());
         sign_internal::<P>(backend, &self.material, inputs, check, out, observe)?;
-        release::<P>(backend, self.verify_with, mu, out)
+        release::<P>(backend, self.verify_with, None, mu, out)
     }
 }
 

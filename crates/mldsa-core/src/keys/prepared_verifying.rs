@@ -210,7 +210,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
             return prepare(p, &pk, rows);
         }
         for (i, row) in rows.chunks_exact_mut(p.l + 1).enumerate() {
-            expand_row(kernels, p, &pk, i, row);
+            expand_row(kernels, p, &pk, i, None, row);
         }
     }
 

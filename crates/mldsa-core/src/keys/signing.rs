@@ -12,7 +12,7 @@ use crate::hash::prehash::PreHashed;
 use crate::hash::transcript::{Context, Mu, Randomness};
 use crate::keys::sign_into::{SignInto, signature};
 use crate::keys::signature::Signature;
-use crate::keys::verifying::{VerifyingKey, release};
+use crate::keys::verifying::VerifyingKey;
 use crate::memory::array::{Wipe, Zeroed, sealed};
 use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::{Secret, declassify};
@@ -278,7 +278,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// public key, so that a fault while signing releases nothing. Keys prepared afterwards take the
     /// setting over.
     ///
-    /// It costs one verification, A expanded anew, and the masks of one attempt.
+    /// It costs one verification with the A that is there, and the masks of one attempt.
     pub fn set_self_verification(&mut self, on: bool) {
         self.self_verification = on;
     }
@@ -363,12 +363,10 @@ impl<P: ParameterSet> SignInto<P> for SigningKey<P> {
             self.expanded.expose().as_ref(),
             mu,
             randomness.rnd(),
-            self.self_verification,
+            self.self_verification.then(|| self.verifying_key.job_key()),
             out,
             observe,
-        )?;
-        let verify_with = self.self_verification.then(|| self.verifying_key.job_key());
-        release::<P>(backend, verify_with, mu, out)
+        )
     }
 }
 

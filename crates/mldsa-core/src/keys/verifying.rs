@@ -4,13 +4,13 @@ use core::fmt;
 
 use crate::backend::Backend;
 use crate::coding::encode::PublicKeyParts;
-use crate::error::{KeyError, SignError, VerifyError};
+use crate::error::{KeyError, VerifyError};
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
 use crate::hash::transcript::{self, Context, Mu};
 use crate::keys::byte_traits::impl_byte_traits;
 use crate::lanes::job::{Job, JobKey, JobMessage};
-use crate::memory::array::{Wipe, Zeroed};
+use crate::memory::array::Zeroed;
 use crate::memory::ct::{difference, is_zero};
 use crate::params::{CRH_LEN, ParameterSet};
 use crate::scheme::verify::verify_one;
@@ -136,23 +136,6 @@ impl<P: ParameterSet> VerifyingKey<P> {
         let mu = digest.mu_on(self.backend.permutation(), &self.tr, context);
         self.verify_mu(&mu, signature)
     }
-}
-
-/// Verifies a new signature under the key, if there is one, and wipes it if it fails.
-pub(crate) fn release<P: ParameterSet>(
-    backend: Backend,
-    verify_with: Option<JobKey<'_>>,
-    mu: &Mu,
-    signature: &mut [u8],
-) -> Result<(), SignError> {
-    let Some(key) = verify_with else {
-        return Ok(());
-    };
-    if verify_one::<P>(backend, Job::new(key, JobMessage::Mu(mu), signature)).is_err() {
-        signature.wipe();
-        return Err(SignError::SelfVerification);
-    }
-    Ok(())
 }
 
 impl<P: ParameterSet> PartialEq for VerifyingKey<P> {

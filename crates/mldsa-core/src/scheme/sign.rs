@@ -7,6 +7,7 @@ use crate::coding::encode::{SecretKeyParts, signature_parts_mut};
 use crate::coding::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
 use crate::error::SignError;
 use crate::hash::transcript::{self, CommitmentHash, Mu};
+use crate::lanes::job::JobKey;
 use crate::memory::array::{Wipe, Zeroed};
 use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::{Secret, declassify, declassify_in_place};
@@ -14,6 +15,7 @@ use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet, Params, SEED_LEN, 
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
 use crate::scheme::keygen::{check_secret_range, unpack_ntt};
+use crate::scheme::verify::release;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Reason for the rejection of an attempt: algorithm 7 lines 23 and 28. Public, as the
@@ -62,23 +64,23 @@ pub(crate) enum Rows<'a> {
     Transformed(&'a [NttPoly]),
 }
 
-/// Signs from an expanded private key.
+/// Signs from an expanded private key, and verifies the signature if there is a key for it.
 ///
 /// # Errors
 /// [`SignError::BufferLength`], [`SignError::Key`] for s1 or s2 out of range, and
-/// those of [`sign_internal`].
+/// those of [`sign_internal`] and [`release`].
 pub(crate) fn sign_expanded<P: ParameterSet>(
     backend: Backend,
     sk: &[u8],
     mu: &Mu,
     rnd: &[u8; SEED_LEN],
-    check_masks: bool,
+    verify_with: Option<JobKey<'_>>,
     out: &mut [u8],
     observe: &mut dyn FnMut(AttemptRejection),
 ) -> Result<(), SignError> {
     let mut a_hat = <P::Matrix<NttPoly>>::zeroed();
     let a_hat = a_hat.as_mut();
-    sign_expanded_in::<P>(backend, sk, (mu, rnd), check_masks, out, observe, a_hat)
+    sign_expanded_in::<P>(backend, sk, (mu, rnd), verify_with, out, observe, a_hat)
 }
 
 /// [`sign_expanded`] with memory of the caller for the k l entries of the matrix.
@@ -90,7 +92,7 @@ pub(crate) fn sign_expanded_in<P: ParameterSet>(
     backend: Backend,
     sk: &[u8],
     (mu, rnd): (&Mu, &[u8; SEED_LEN]),
-    check_masks: bool,
+    verify_with: Option<JobKey<'_>>,
     out: &mut [u8],
     observe: &mut dyn FnMut(AttemptRejection),
     a_hat: &mut [NttPoly],
@@ -115,7 +117,9 @@ pub(crate) fn sign_expanded_in<P: ParameterSet>(
         s2_hat,
         t0: Rows::Packed(parts.t0),
     };
-    sign_internal::<P>(backend, &material, (mu, rnd), check_masks, out, observe)
+    let check = verify_with.is_some();
+    sign_internal::<P>(backend, &material, (mu, rnd), check, out, observe)?;
+    release::<P>(backend, verify_with, Some(a_hat), mu, out)
 }
 
 /// Algorithm 7 ML-DSA.Sign_internal, from `mu` on. `out` is written only by an

@@ -4,11 +4,12 @@ use crate::backend::Backend;
 use crate::backend::rows::verify_by_rows;
 use crate::coding::encode::SignatureParts;
 use crate::coding::pack;
-use crate::error::VerifyError;
-use crate::lanes::job::Job;
-use crate::memory::array::Zeroed;
+use crate::error::{SignError, VerifyError};
+use crate::hash::transcript::Mu;
+use crate::lanes::job::{Job, JobKey, JobMessage};
+use crate::memory::array::{Wipe, Zeroed};
 use crate::params::{ParameterSet, Params};
-use crate::ring::poly::Poly;
+use crate::ring::poly::{NttPoly, Poly};
 
 /// Verifies jobs `0..results.len()` and writes every result.
 pub(crate) fn verify_jobs<'a, P: ParameterSet>(
@@ -19,7 +20,7 @@ pub(crate) fn verify_jobs<'a, P: ParameterSet>(
     let kernels = backend.kernels();
     match kernels.verify {
         Some(verify) => verify(&P::PARAMS, job, results),
-        None => verify_by_rows::<P>(kernels, backend.permutation(), job, results),
+        None => verify_by_rows::<P>(kernels, backend.permutation(), None, job, results),
     }
 }
 
@@ -32,6 +33,40 @@ pub(crate) fn verify_one<P: ParameterSet>(
     verify_jobs::<P>(backend, &|_| job, &mut result);
     let [result] = result;
     result
+}
+
+/// Verifies a new signature under the key, if there is one, and wipes it if it fails. `a_hat` has the
+/// k l entries of A, if they are known.
+///
+/// A fault in `a_hat` is found although the signature was made with it, because t1 belongs to the
+/// right A.
+///
+/// # Errors
+/// [`SignError::SelfVerification`].
+pub(crate) fn release<P: ParameterSet>(
+    backend: Backend,
+    verify_with: Option<JobKey<'_>>,
+    a_hat: Option<&[NttPoly]>,
+    mu: &Mu,
+    signature: &mut [u8],
+) -> Result<(), SignError> {
+    let Some(key) = verify_with else {
+        return Ok(());
+    };
+    let mut result = [Err(VerifyError::ChallengeMismatch)];
+    let job = |_| Job::new(key, JobMessage::Mu(mu), signature);
+    match a_hat {
+        Some(_) => {
+            let (kernels, permutation) = (backend.kernels(), backend.permutation());
+            verify_by_rows::<P>(kernels, permutation, a_hat, &job, &mut result);
+        }
+        None => verify_jobs::<P>(backend, &job, &mut result),
+    }
+    if result[0].is_err() {
+        signature.wipe();
+        return Err(SignError::SelfVerification);
+    }
+    Ok(())
 }
 
 /// The checks of algorithm 27 and of line 13 of algorithm 8 that need neither
@@ -290,13 +325,13 @@ mod tests {
         pk[SEED_LEN..][..2].copy_from_slice(&[0xff, 0x03]);
         let parts = PublicKeyParts::parse(p, &pk).unwrap();
         let mut row: Vec<NttPoly> = (0..=p.l).map(|_| NttPoly::zeroed()).collect();
-        expand_row(Backend::PORTABLE.kernels(), p, &parts, 0, &mut row);
+        expand_row(Backend::PORTABLE.kernels(), p, &parts, 0, None, &mut row);
         // t1 = 1023, so t1 2^13 = q - 1 = -1, and -(-1) = 1 at every point.
         assert!(row[p.l].0.iter().all(|&a| a == 1));
         assert!(row[0].0.iter().all(|&a| (0..Q).contains(&a)));
         assert!(row[0].0.iter().map(|&a| centred(a)).any(|a| a < 0));
         assert_eq!(row[0].0.len(), N);
-        expand_row(Backend::PORTABLE.kernels(), p, &parts, 1, &mut row);
+        expand_row(Backend::PORTABLE.kernels(), p, &parts, 1, None, &mut row);
         assert!(row[p.l].0.iter().all(|&a| a == 0));
     }
 }

@@ -42,7 +42,7 @@ mod tests {
             let mut out = P::SignatureBytes::zeroed();
             let (result, wipes) = count_wipes(|backend| {
                 let (out, mu) = (out.as_mut(), Mu::from_bytes([6; 64]));
-                sign_expanded::<P>(backend, sk.as_ref(), &mu, &[0; 32], true, out, &mut |_| {})
+                sign_expanded::<P>(backend, sk.as_ref(), &mu, &[0; 32], None, out, &mut |_| {})
             });
             assert_eq!((result, wipes), (Err(SignError::Key), 1));
             let mut import = |sk: &P::SecretKeyBytes| {
