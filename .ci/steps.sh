@@ -285,19 +285,20 @@ gate_tools() {
 
 gates() { gate cargo run --locked --quiet -p mldsa-gates -- "$@"; }
 
-# Constant time, wiping in the release profile, stack, heap, instruction counts.
+# Constant time, wiping in the release profile, instruction counts.
 step_gates() {
     gate_tools
     gates ct
     gates wiping 3
-    gates stack
     gates counts
     finish
 }
 
-# Wiping at the other levels of optimisation, jumps in machine code of six targets, traces.
+# Stack and heap in four profiles, wiping at the other levels of optimisation, jumps in machine code
+# of six targets, traces.
 step_gates_long() {
     gate_tools
+    gates stack
     gates wiping 0 1 s z
     gates branches
     gates trace
