@@ -5,7 +5,8 @@ use std::sync::{LazyLock, mpsc};
 use std::thread;
 
 use batch_verify::{
-    Committee, MemberId, RejectReason, ServiceError, Source, Threads, VerificationService, Vote,
+    Committee, MemberId, Mode, RejectReason, Report, ServiceError, Source, Threads,
+    VerificationService, Vote,
 };
 use mldsa_core::{Context, MlDsa44, ParameterSet, Randomness, SigningKey};
 
@@ -97,6 +98,39 @@ pub(crate) fn expected(n: usize) -> Result<(), RejectReason> {
         true => Err(RejectReason::ChallengeMismatch),
         false => Ok(()),
     }
+}
+
+/// Checks a report against the verdicts that the items have alone.
+pub(crate) fn assert_report(mode: Mode, report: &Report, alone: &[Verdict]) {
+    let skipped = Err(RejectReason::NotVerified);
+    let verdicts = report.verdicts();
+    assert_eq!(verdicts.len(), alone.len());
+    let lowest = alone.iter().position(|verdict| verdict.is_err());
+    if mode == Mode::AnyInvalid {
+        for (verdict, alone) in verdicts.iter().zip(alone) {
+            assert!(verdict == alone || *verdict == skipped);
+        }
+        assert_eq!(report.first_rejected().is_some(), lowest.is_some());
+        assert!(lowest.is_some() || report.skipped() == 0);
+    } else {
+        let end = match (mode, lowest) {
+            (Mode::FirstInvalid, Some(lowest)) => lowest + 1,
+            _ => alone.len(),
+        };
+        assert_eq!(verdicts[..end], alone[..end], "{mode:?}");
+        assert!(verdicts[end..].iter().all(|verdict| *verdict == skipped));
+        assert_eq!(report.first_rejected().map(|(index, _)| index), lowest);
+        let all = match lowest {
+            Some(lowest) => alone[lowest],
+            None if alone.is_empty() => skipped,
+            None => Ok(()),
+        };
+        assert_eq!(report.require_all(), all);
+    }
+    assert_eq!(report.all_valid(), lowest.is_none() && !alone.is_empty());
+    assert_eq!(report.require_all().is_ok(), report.all_valid());
+    let counted = report.valid_items() + report.rejected().count() + report.skipped();
+    assert_eq!(counted, alone.len());
 }
 
 /// Answer of a service to vote n.

@@ -13,7 +13,7 @@ use batch_verify::{
 use mldsa_core::{Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyingKey};
 
 use self::entries::{Entry, Form, Shown, alone, entries};
-use crate::fixture::Verdict;
+use crate::fixture::{Verdict, assert_report};
 
 const CONTEXT: &[u8] = b"load/v1";
 const MEMBERS: u8 = 5;
@@ -129,35 +129,12 @@ impl<P: ParameterSet> Load<P> {
 impl<P: ParameterSet> Load<P> {
     fn check_report(&self, mode: Mode, picks: &[usize], verdicts: &[Verdict], report: &Report) {
         let alone: Vec<Verdict> = picks.iter().map(|&pick| verdicts[pick]).collect();
-        let lowest = alone.iter().position(|verdict| !verdict.is_ok());
-        let end = match (mode, lowest) {
-            (Mode::FirstInvalid, Some(lowest)) => lowest + 1,
-            _ => alone.len(),
-        };
-        let at = (mode, picks.len());
-        if mode == Mode::AnyInvalid {
-            let agrees = |(&verdict, &alone): (&Verdict, &Verdict)| {
-                verdict == alone || verdict == Err(RejectReason::NotVerified)
-            };
-            assert!(report.verdicts().iter().zip(&alone).all(agrees), "{at:?}");
-            assert_eq!(
-                report.first_rejected().is_some(),
-                lowest.is_some(),
-                "{at:?}"
-            );
-        } else {
-            assert_eq!(report.verdicts()[..end], alone[..end], "{at:?}");
-            let mut rest = report.verdicts()[end..].iter();
-            assert!(
-                rest.all(|&verdict| verdict == Err(RejectReason::NotVerified)),
-                "{at:?}"
-            );
-        }
+        assert_report(mode, report, &alone);
         for duplicate in report.duplicates() {
             let &(index, first) = duplicate;
-            assert!(first < index, "{at:?}");
+            assert!(first < index);
             let [first, index] = [first, index].map(|n| &self.entries[picks[n]]);
-            assert!(first.is_one_item_with(index), "{at:?}");
+            assert!(first.is_one_item_with(index));
         }
     }
 }
@@ -233,6 +210,29 @@ fn every_size_and_number_of_workers() {
             .threads(Threads::Pool(pool.clone()))
             .batch_size(size));
         LOAD.check(&verifiers, Mode::Full, &LOAD.picks(257, size as u64));
+    }
+}
+
+/// Every size up to several windows, with one failure at each kind of place.
+#[test]
+fn every_size_with_one_failure() {
+    let committee = LOAD.committee(Committee::builder(CONTEXT));
+    for threads in [Threads::Inline, Threads::Shared, Threads::Dedicated(2)] {
+        for mode in [Mode::Full, Mode::FirstInvalid, Mode::AnyInvalid] {
+            let verifiers = both!(&committee, |builder| builder
+                .mode(mode)
+                .threads(threads.clone()));
+            for size in (1..=40).chain([63, 64, 65, 100]) {
+                let mut picks: Vec<usize> = (0..size).map(|n| n % 40).collect();
+                LOAD.check(&verifiers, mode, &picks);
+                for place in [0, size / 2, size - 1] {
+                    let good = picks[place];
+                    picks[place] = 40 + 7 * size % (LOAD.entries.len() - 40);
+                    LOAD.check(&verifiers, mode, &picks);
+                    picks[place] = good;
+                }
+            }
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use core::future::Future;
 use core::pin::Pin;
-use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -15,13 +14,13 @@ use mldsa_core::MlDsa44;
 use crate::fixture::{
     COMMITTEE, KEYS, MEMBERS, VOTES, forgery, from_peer, held, member, own, sign,
 };
-use crate::service_flood::Log;
+use crate::service_flood::Awaited;
 
 /// Quorums and batches of votes are taken in turn: certificates without end delay no vote.
 #[test]
 fn quorums_starve_no_vote() {
     let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
-    let order = Arc::new(Mutex::new(Vec::new()));
+    let order = Awaited::default();
     let mut quorums: Vec<_> = (0..4)
         .map(|_| {
             let forged = (0..MEMBERS).map(|n| (member(n), [0; 2420].into()));
@@ -33,26 +32,12 @@ fn quorums_starve_no_vote() {
     let mut votes: Vec<_> = (0..16)
         .map(|n| service.submit(own(), &VOTES[n].as_vote()).unwrap())
         .collect();
-    let log = |class| Waker::from(Arc::new(Log(class, Arc::clone(&order))));
-    for quorum in &mut quorums {
-        assert!(
-            Pin::new(quorum)
-                .poll(&mut Context::from_waker(&log(0)))
-                .is_pending()
-        );
-    }
-    for vote in &mut votes {
-        assert!(
-            Pin::new(vote)
-                .poll(&mut Context::from_waker(&log(1)))
-                .is_pending()
-        );
-    }
+    quorums.iter_mut().for_each(|quorum| order.watch(0, quorum));
+    votes.iter_mut().for_each(|vote| order.watch(1, vote));
     worker.start();
     service.drain().wait();
-    let order = order.lock().unwrap().clone();
     let expected = [&[0][..], &[1; 8], &[0], &[1; 8], &[0, 0]].concat();
-    assert_eq!(order, expected);
+    assert_eq!(order.order(), expected);
 }
 
 /// A large quorum makes way for queued votes after each batch of its own.
@@ -70,17 +55,12 @@ fn large_quorums_delay_no_vote() {
     let mut votes: Vec<_> = votes
         .map(|vote| service.submit(own(), &vote.as_vote()).unwrap())
         .collect();
-    let order = Arc::new(Mutex::new(Vec::new()));
-    let log = |class| Waker::from(Arc::new(Log(class, Arc::clone(&order))));
-    let polled = Pin::new(&mut quorum).poll(&mut Context::from_waker(&log(1)));
-    assert!(polled.is_pending());
-    for vote in &mut votes {
-        let polled = Pin::new(vote).poll(&mut Context::from_waker(&log(0)));
-        assert!(polled.is_pending());
-    }
+    let order = Awaited::default();
+    order.watch(1, &mut quorum);
+    votes.iter_mut().for_each(|vote| order.watch(0, vote));
     worker.start();
     service.drain().wait();
-    assert_eq!(*order.lock().unwrap(), [&[0; 16][..], &[1]].concat());
+    assert_eq!(order.order(), [&[0; 16][..], &[1]].concat());
 }
 
 /// Quorums in bounded memory: the one peer that submits without end displaces its own.
@@ -117,8 +97,7 @@ fn quorums_displace_no_other_peers() {
 /// repeated quorum, whose votes are cached, does not clear them.
 #[test]
 fn suspects_leave_room_for_quorums() {
-    let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
-    let gate = Gate(enter, Mutex::new(released), Arc::default());
+    let (gate, keeper) = Gate::new();
     let (service, worker) = held(|builder| builder.queue_bytes(80 << 10).rate_limiter(gate));
     let submit = |peer, message: &'static [u8], signed: &[u8]| {
         let votes = (0..MEMBERS).map(|n| (member(n), sign(&KEYS[n], signed).into()));
@@ -140,11 +119,11 @@ fn suspects_leave_room_for_quorums() {
     let held = service
         .submit(from_peer(GATE), &VOTES[0].as_vote())
         .unwrap();
-    entered.recv().unwrap();
+    keeper.wait();
     let suspects = (0..8).filter_map(|peer| submit(peer, b"a", b"other").ok());
     let suspects: Vec<_> = suspects.collect();
     let cleared = submit(8, b"a", b"a");
-    release.send(()).unwrap();
+    keeper.open_once();
     assert_eq!(held.wait(), Ok(()));
     // Of 16,169 bytes each; the last eighth is for others.
     assert_eq!(suspects.len(), 4);
@@ -205,24 +184,21 @@ fn small_quorums_do_not_wait_for_large_ones() {
         let rule = QuorumRule::AnyValid;
         service.submit_quorum(from_peer(peer), &COMMITTEE, *b"b", forged(count), rule)
     };
-    let order = Arc::new(Mutex::new(Vec::new()));
+    let order = Awaited::default();
     let mut quorums = [submit(1, 1000), submit(2, 16)].map(Result::unwrap);
     for (n, quorum) in quorums.iter_mut().enumerate() {
-        let waker = Waker::from(Arc::new(Log(n, Arc::clone(&order))));
-        let polled = Pin::new(quorum).poll(&mut Context::from_waker(&waker));
-        assert!(polled.is_pending());
+        order.watch(n, quorum);
     }
     worker.start();
     service.drain().wait();
-    assert_eq!(*order.lock().unwrap(), [1, 0]);
+    assert_eq!(order.order(), [1, 0]);
 }
 
 /// Forgeries in front of a known certificate make their sender a suspect, although the answer is
 /// a quorum.
 #[test]
 fn forgeries_before_a_certificate_are_no_recommendation() {
-    let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
-    let gate = Gate(enter, Mutex::new(released), Arc::default());
+    let (gate, keeper) = Gate::new();
     let (service, worker) = held(|builder| builder.queue_bytes(66_000).rate_limiter(gate));
     let known: Vec<(MemberId, Box<[u8]>)> = (0..MEMBERS)
         .map(|n| (member(n), sign(&KEYS[n], b"b").into()))
@@ -238,7 +214,7 @@ fn forgeries_before_a_certificate_are_no_recommendation() {
 
     // A worker is kept in the verdict on another vote.
     let held = service.submit(from_peer(GATE), &VOTES[0].as_vote());
-    entered.recv().unwrap();
+    keeper.wait();
     let room = |peer| {
         (0..9)
             .map_while(|_| submit(peer, known.clone(), rule).ok())
@@ -249,7 +225,7 @@ fn forgeries_before_a_certificate_are_no_recommendation() {
     assert_eq!(of_suspect.len(), 3);
     let of_other = room(100);
     assert_eq!(of_other.len(), 2);
-    release.send(()).unwrap();
+    keeper.open_once();
     assert_eq!(held.unwrap().wait(), Ok(()));
 }
 
@@ -258,22 +234,21 @@ fn forgeries_before_a_certificate_are_no_recommendation() {
 #[test]
 fn a_running_quorum_ends_within_a_slice() {
     for how in 0..3 {
-        let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
-        let first = FirstVerdict(enter, Mutex::new(released), AtomicBool::new(false));
-        let (service, worker) = held(|builder| builder.rate_limiter(first));
+        let (gate, mut keeper) = Gate::new();
+        let (service, worker) = held(|builder| builder.rate_limiter(gate));
         let rule = QuorumRule::AnyValid;
-        let quorum = service.submit_quorum(from_peer(1), &COMMITTEE, *b"b", forged(1000), rule);
+        let quorum = service.submit_quorum(from_peer(GATE), &COMMITTEE, *b"b", forged(1000), rule);
         let mut quorum = Some(quorum.unwrap());
         let worker = worker.start();
         // The worker has verified the first slice.
-        entered.recv().unwrap();
+        keeper.wait();
         let mut service = Some(service);
         match how {
             0 => drop(quorum.take()),
             1 => service.iter().for_each(|service| service.shutdown()),
             _ => drop(service.take()),
         }
-        drop(release);
+        keeper.open();
         if let Some(service) = service {
             service.drain().wait();
             let verified = service.stats().verified;
@@ -298,8 +273,7 @@ fn decided(count: usize) -> Vec<(MemberId, Box<[u8]>)> {
 #[test]
 fn answered_quorums_are_freed_in_pieces() {
     for is_cancelled in [true, false] {
-        let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
-        let gate = Gate(enter, Mutex::new(released), Arc::default());
+        let (gate, keeper) = Gate::new();
         let left = Arc::clone(&gate.2);
         let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0).rate_limiter(gate));
         let rule = QuorumRule::AnyValid;
@@ -309,7 +283,7 @@ fn answered_quorums_are_freed_in_pieces() {
         let worker = worker.start();
         // 136, 72 and 8 votes are left.
         for queued in [1, 1, 1, 0] {
-            entered.recv().unwrap();
+            keeper.wait();
             if let Some(quorum) = &mut quorum.take() {
                 let answer = Pin::new(quorum).poll(&mut Context::from_waker(Waker::noop()));
                 let Poll::Ready(Err(QuorumError::Insufficient { .. })) = answer else {
@@ -318,12 +292,9 @@ fn answered_quorums_are_freed_in_pieces() {
             }
             assert_eq!(left.lock().unwrap()[0], 1);
             assert_eq!(service.stats().queued_quorums, queued, "{is_cancelled}");
-            release.send(()).unwrap();
+            keeper.open_once();
             // The others of the batch.
-            (1..8).for_each(|_| {
-                entered.recv().unwrap();
-                release.send(()).unwrap();
-            });
+            (1..8).for_each(|_| keeper.pass());
         }
         service.drain().wait();
         assert_eq!(service.stats().cancelled, u64::from(is_cancelled));
@@ -336,8 +307,7 @@ fn answered_quorums_are_freed_in_pieces() {
 #[test]
 fn answered_quorums_are_not_lost() {
     for is_shut_down in [false, true] {
-        let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
-        let gate = Gate(enter, Mutex::new(released), Arc::default());
+        let (gate, mut keeper) = Gate::new();
         let left = Arc::clone(&gate.2);
         let (service, worker) =
             held(|builder| builder.batch(8).queue_bytes(600_000).rate_limiter(gate));
@@ -348,7 +318,7 @@ fn answered_quorums_are_not_lost() {
         let quorum = submit(1, decided(200)).unwrap();
         let vote = service.submit(from_peer(GATE), &VOTES[0].as_vote());
         let worker = worker.start();
-        entered.recv().unwrap();
+        keeper.wait();
         let other = match is_shut_down {
             true => {
                 service.shutdown();
@@ -359,7 +329,7 @@ fn answered_quorums_are_not_lost() {
         let stats = service.stats();
         assert_eq!(stats.queued_quorums, usize::from(!is_shut_down));
         assert_eq!((stats.evicted, stats.shutting_down), (0, 0));
-        drop(release);
+        keeper.open();
         for quorum in [Some(quorum), other].into_iter().flatten() {
             let answer = quorum.wait();
             assert!(matches!(answer, Err(QuorumError::Insufficient { .. })));
@@ -381,8 +351,7 @@ fn answered_quorums_are_not_lost() {
 /// A peer's next quorum waits for one piece of each that has ended.
 #[test]
 fn the_memory_of_quorums_delays_no_quorum() {
-    let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
-    let gate = Gate(enter, Mutex::new(released), Arc::default());
+    let (gate, keeper) = Gate::new();
     let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0).rate_limiter(gate));
     let submit = |votes| {
         let rule = QuorumRule::AnyValid;
@@ -394,35 +363,16 @@ fn the_memory_of_quorums_delays_no_quorum() {
     let votes = four_batches(&service);
     let worker = worker.start();
     let answers = [(); 4].map(|()| {
-        entered.recv().unwrap();
+        keeper.wait();
         let answer = Pin::new(&mut last).poll(&mut Context::from_waker(Waker::noop()));
-        release.send(()).unwrap();
+        keeper.open_once();
         // The others of the batch.
-        (1..8).for_each(|_| {
-            entered.recv().unwrap();
-            release.send(()).unwrap();
-        });
+        (1..8).for_each(|_| keeper.pass());
         answer.is_ready()
     });
     assert_eq!(answers, [false, false, false, true]);
     drop((votes, service));
     worker.join().unwrap();
-}
-
-/// Keeps a worker in the first verdict until the sender is dropped.
-struct FirstVerdict(mpsc::Sender<()>, Mutex<mpsc::Receiver<()>>, AtomicBool);
-
-impl RateLimiter for FirstVerdict {
-    fn try_acquire(&self, _: u64, _: usize) -> bool {
-        true
-    }
-
-    fn on_verdict(&self, _: u64, _: Result<(), RejectReason>) {
-        if !self.2.swap(true, Ordering::Relaxed) {
-            self.0.send(()).unwrap();
-            let _ = self.1.lock().unwrap().recv();
-        }
-    }
 }
 
 /// The peer without a budget.
@@ -471,6 +421,40 @@ struct Gate(
     Mutex<mpsc::Receiver<()>>,
     Arc<Mutex<Vec<u64>>>,
 );
+
+/// The test's side of a gate.
+struct Keeper(mpsc::Receiver<()>, Option<mpsc::Sender<()>>);
+
+impl Gate {
+    fn new() -> (Self, Keeper) {
+        let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
+        let gate = Self(enter, Mutex::new(released), Arc::default());
+        (gate, Keeper(entered, Some(release)))
+    }
+}
+
+impl Keeper {
+    /// Waits until a worker is in the gate.
+    fn wait(&self) {
+        self.0.recv().unwrap();
+    }
+
+    /// Lets the worker out.
+    fn open_once(&self) {
+        self.1.as_ref().unwrap().send(()).unwrap();
+    }
+
+    /// Lets the next worker through.
+    fn pass(&self) {
+        self.wait();
+        self.open_once();
+    }
+
+    /// Lets all workers through from now on.
+    fn open(&mut self) {
+        self.1 = None;
+    }
+}
 
 impl RateLimiter for Gate {
     fn try_acquire(&self, _: u64, _: usize) -> bool {

@@ -4,7 +4,6 @@ use core::pin::Pin;
 use core::task::{Context, Waker};
 use std::sync::{Arc, Mutex};
 use std::task::Wake;
-use std::thread;
 
 use batch_verify::{
     Pending, RateLimiter, RejectReason, ServiceError, Source, VerificationService, Vote,
@@ -177,7 +176,7 @@ fn suspects_leave_room() {
 /// Answers that are awaited, and the classes of those that have come, in their order: one worker
 /// answers in the order of verification.
 #[derive(Default)]
-struct Awaited {
+pub(crate) struct Awaited {
     answers: Vec<Pending<Result<(), ServiceError>>>,
     order: Arc<Mutex<Vec<usize>>>,
 }
@@ -191,19 +190,24 @@ impl Awaited {
         vote: &OwnedVote,
     ) {
         let mut answer = service.submit(source, &vote.as_vote()).unwrap();
-        let waker = Waker::from(Arc::new(Log(class, Arc::clone(&self.order))));
-        let mut context = Context::from_waker(&waker);
-        assert!(Pin::new(&mut answer).poll(&mut context).is_pending());
+        self.watch(class, &mut answer);
         self.answers.push(answer);
     }
 
-    fn order(&self) -> Vec<usize> {
+    /// Logs when an answer comes that the caller keeps.
+    pub(crate) fn watch<T>(&self, class: usize, answer: &mut Pending<T>) {
+        let waker = Waker::from(Arc::new(Log(class, Arc::clone(&self.order))));
+        let mut context = Context::from_waker(&waker);
+        assert!(Pin::new(answer).poll(&mut context).is_pending());
+    }
+
+    pub(crate) fn order(&self) -> Vec<usize> {
         self.order.lock().unwrap().clone()
     }
 }
 
 /// Writes its number when it is woken.
-pub(crate) struct Log(pub(crate) usize, pub(crate) Arc<Mutex<Vec<usize>>>);
+struct Log(usize, Arc<Mutex<Vec<usize>>>);
 
 impl Wake for Log {
     fn wake(self: Arc<Self>) {
@@ -257,44 +261,6 @@ fn suspected_peers_yield() {
     service.drain().wait();
     let order = votes.order();
     assert_eq!(order[..24].iter().sum::<usize>(), 21);
-}
-
-/// Peers that submit forgeries without a pause while the worker runs: an honest peer and the
-/// node itself lose no vote, and the queue keeps its bound.
-#[test]
-fn honest_votes_get_their_verdicts_during_a_flood() {
-    let queue_bytes = 4000 * VOTE_BYTES;
-    for peers in [1, 10, 1000] {
-        let service = VerificationService::builder(COMMITTEE.clone()).threads(1);
-        let service = service.queue_bytes(queue_bytes).cache_bytes(0);
-        let service = service.build().unwrap();
-        thread::scope(|scope| {
-            let flood = scope.spawn(|| {
-                for n in 0..20_000 {
-                    if let Ok(answer) =
-                        service.submit(from_peer(1000 + n % peers), &forged(n).as_vote())
-                    {
-                        answer.detach();
-                    }
-                }
-            });
-            for n in (0..VOTES.len()).cycle() {
-                for source in [from_peer(1), own()] {
-                    let answer = service.submit(source, &VOTES[n].as_vote()).unwrap();
-                    assert_eq!(answer.wait(), expected(n).map_err(ServiceError::Rejected));
-                }
-                assert!(service.stats().queued_bytes <= queue_bytes + VOTE_BYTES);
-                if flood.is_finished() {
-                    break;
-                }
-            }
-        });
-        service.drain().wait();
-        let stats = service.stats();
-        assert_eq!((stats.queued_votes, stats.queued_bytes), (0, 0));
-        let lost = stats.queue_full + stats.evicted;
-        assert_eq!(stats.verified + lost, stats.votes, "{stats:?}");
-    }
 }
 
 /// Thousands of other peers do not displace a suspect.
