@@ -240,9 +240,14 @@ fn hostile_lines() {
         format!("{{\"{seed_hex}\":\"seed\"}}"),
         format!("{{\"set\":\"{seed_hex}\",\"seed\":\"ML-DSA-44\"}}"),
         with_key(&format!("\"prehash\":\"{seed_hex}\"")),
+        format!("{{\"seed\":{}}}", "1".repeat(64)),
+        line(&format!("\"seed\":\"{seed_hex}g\"")),
+        line(&format!("\"seed\":[\"{seed_hex}\"]")),
+        format!("\"{seed_hex}\""),
     ];
     let other = mldsa(&args!["batch-sign -"], swapped.join("\n").as_bytes());
-    assert_eq!((other.code, other.lines().len()), (2, 3));
+    assert_eq!((other.code, other.lines().len()), (2, swapped.len()));
+    assert!(!other.stdout.contains("1111"), "{}", other.stdout);
     assert!(!other.stdout.contains(&seed_hex[..8]), "{}", other.stdout);
     assert!(!run.stdout.contains(&seed_hex) && !run.stderr.contains(&seed_hex));
     assert!(!run.stdout.contains(&sk_hex[200..260]));

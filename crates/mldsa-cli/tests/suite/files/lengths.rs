@@ -1,7 +1,5 @@
 //! Keys without a structure: every pair of forms with one length is told apart.
 
-use std::collections::BTreeMap;
-
 use base64ct::{Base64, Base64Url, Encoding};
 
 use super::*;
@@ -52,36 +50,6 @@ fn spellings(bytes: &[u8]) -> [Vec<u8>; 6] {
         url.trim_end_matches('=').into(),
         base64.into_bytes(),
     ]
-}
-
-/// The lengths in use, over all sets and forms: only a public key of ML-DSA-87 shares its length
-/// with private keys, those of ML-DSA-44 with 32 more bytes. Text is as long as other forms in
-/// some cases, and consists of characters that those do not have.
-#[test]
-fn equal_lengths_of_public_and_private_forms_are_known() {
-    let mut lengths: BTreeMap<usize, Vec<(Set, &str, bool)>> = BTreeMap::new();
-    for set in SETS {
-        for (form, secret, bytes) in bare(set) {
-            lengths
-                .entry(bytes.len())
-                .or_default()
-                .push((set, form, secret));
-        }
-    }
-    let mut mixed = Vec::new();
-    for (len, forms) in &lengths {
-        let public = forms.iter().filter(|form| !form.2);
-        for (set, form, _) in public.filter(|_| forms.len() > 1) {
-            mixed.push((*len, *set, *form));
-            let private = forms.iter().filter(|form| form.2);
-            assert!(
-                private.clone().all(|(set, ..)| *set == Set::MlDsa44),
-                "{forms:?}"
-            );
-            assert_eq!(private.count(), 5, "{forms:?}");
-        }
-    }
-    assert_eq!(mixed, [(2592, Set::MlDsa87, "public key")]);
 }
 
 /// Every form in every spelling: what has a secret in it is never called public, and no output has
