@@ -59,14 +59,3 @@ fn sizes_and_threads() {
     assert!(size_of::<MuBuilder>() <= 224);
     assert_eq!(size_of::<VerifyError>(), 1);
 }
-
-#[test]
-fn constants() {
-    let lengths = |pk, sk, sig, c_tilde| [pk, sk, sig, c_tilde];
-    fn of<P: ParameterSet>() -> [usize; 4] {
-        [P::PK_LEN, P::SK_LEN, P::SIG_LEN, P::C_TILDE_LEN]
-    }
-    assert_eq!(of::<MlDsa44>(), lengths(1312, 2560, 2420, 32));
-    assert_eq!(of::<MlDsa65>(), lengths(1952, 4032, 3309, 48));
-    assert_eq!(of::<MlDsa87>(), lengths(2592, 4896, 4627, 64));
-}

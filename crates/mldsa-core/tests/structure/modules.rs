@@ -1,41 +1,8 @@
-//! The order of modules: no file needs one that is listed after it.
+//! No two files need each other.
 
 use std::collections::BTreeMap;
 
 use super::*;
-
-/// Modules are listed in `lib.rs`, and those of a folder in the file that opens it, in
-/// dependency order: each uses only those above it, and a file inside a folder
-/// never the one that opens the folder, which comes last.
-#[test]
-fn modules_use_only_modules_above_them() {
-    let order = declared(&source(), &source().join("lib.rs"), &[]);
-    assert!(order.len() > 40, "one module a line: {order:?}");
-    let place = |path: &[String]| {
-        (1..=path.len())
-            .rev()
-            .find_map(|len| order.iter().position(|known| *known == path[..len]))
-    };
-    let mut upward = Vec::new();
-    for file in rust_files(&source()) {
-        let relative = file.strip_prefix(source()).expect("below src");
-        let module = module_of(relative);
-        if module == ["lib"] {
-            continue;
-        }
-        let own = order.iter().position(|known| *known == module);
-        // A file that is compiled for tests only.
-        let Some(own) = own else { continue };
-        let text = read(&file);
-        for used in used_paths(outside_tests(&text), &module) {
-            let within = used.len() >= module.len() && used[..module.len()] == module;
-            if !within && place(&used).is_some_and(|used| used > own) {
-                upward.push(format!("{} uses {}", relative.display(), used.join("::")));
-            }
-        }
-    }
-    assert!(upward.is_empty(), "{upward:#?}");
-}
 
 /// The modules that a file of the crate at `source` declares outside tests, those of
 /// a folder before the module that opens it.
@@ -140,12 +107,6 @@ fn expand(tree: &str, prefix: &[String], paths: &mut Vec<Vec<String>>) {
             paths.push(path);
         }
     }
-}
-
-fn module_of(file: &Path) -> Vec<String> {
-    let parts = file.with_extension("");
-    let parts = parts.iter().map(|part| part.to_str().expect("UTF-8"));
-    parts.map(str::to_owned).collect()
 }
 
 /// In no crate do two files need each other, directly or through others, outside

@@ -23,7 +23,6 @@ for_each_type!(
     pre_hashes,
     rejections,
     buffers,
-    decoding,
     range_check_alone,
     attempt_limit,
     repetitions,
@@ -193,41 +192,6 @@ fn buffers<P: ParameterSet>() {
     );
 }
 
-/// `Signature::from_bytes` rejects what the model rejects before it looks at
-/// the challenge, and for the same reason; keys and contexts by length alone.
-fn decoding<P: ParameterSet>() {
-    let set = set::<P>();
-    let key = SigningKey::<P>::from_seed(&[1; 32]);
-    let good = key
-        .sign_with_context(b"m", Context::EMPTY, Randomness::Deterministic)
-        .expect("a signature");
-    let pk = vec![0; set.pk_len];
-    let strategy = (bytes_around(set.sig_len), any::<Option<usize>>());
-    random("decoding", set, 300, strategy, |(random, at)| {
-        // Either random bytes or a good signature with one bit changed.
-        let mut sig = random;
-        if let Some(at) = at {
-            sig = good.as_ref().to_vec();
-            flip(&mut sig, at);
-        }
-        let message = Message::pure(b"", b"");
-        let want = match Model(set).verify(&pk, message, &sig) {
-            Err(Reason::SignatureLength) => Err(VerifyError::SignatureLength),
-            Err(Reason::HintEncoding) => Err(VerifyError::HintEncoding),
-            Err(Reason::ResponseNorm) => Err(VerifyError::ResponseNorm),
-            _ => Ok(sig.clone()),
-        };
-        same(
-            "signature",
-            Signature::<P>::from_bytes(&sig).map(|sig| sig.as_ref().to_vec()),
-            want,
-        )
-    });
-    for len in 0..600 {
-        assert_eq!(Context::new(&vec![0; len]).is_ok(), len <= 255);
-    }
-}
-
 /// `internals::sign_mu_encoded` looks at the range of the secrets only, as `fips204` does:
 /// the same signatures from keys whose parts do not belong together.
 fn range_check_alone<P: ParameterSet>() {
@@ -343,17 +307,4 @@ fn repetitions<P: ParameterSet>() {
     // The number of attempts is geometric; four standard errors of its mean.
     let standard_error = (expected * (expected - 1.0) / MESSAGES as f64).sqrt();
     assert!((mean - expected).abs() < 4.0 * standard_error, "{mean}");
-}
-
-#[test]
-fn backends_have_names() {
-    let names: Vec<_> = Backend::available().map(Backend::name).collect();
-    mldsa_kat::tally::say(&format!("backends under test: {}", names.join(", ")));
-    assert_eq!(names[0], "portable");
-    for (i, name) in names.iter().enumerate() {
-        assert_eq!(Backend::from_name(name).map(Backend::name), Some(*name));
-        assert!(!names[..i].contains(name));
-    }
-    assert!(names.contains(&Backend::detect().name()));
-    assert_eq!(Backend::from_name("none such"), None);
 }

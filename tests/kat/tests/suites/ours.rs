@@ -413,6 +413,10 @@ impl<P: ParameterSet> Verifier for Encodings<P> {
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason> {
         let pk: P::PublicKeyBytes = sized(pk)?;
+        if let Message::Pure { ctx, msg } = message {
+            let verdict = VerifyingKey::<P>::verify_encoded(&pk, msg, context(ctx)?, sig);
+            return verdict.map_err(verify_reason);
+        }
         let mu = mu_of::<P>(
             Backend::detect(),
             &tr(Backend::detect().permutation(), pk.as_ref()),
