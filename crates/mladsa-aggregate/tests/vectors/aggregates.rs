@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use mldsa_core::internals::pack::w1_encode;
 use mldsa_core::internals::vectors;
-use mldsa_core::{MlDsa87, Randomness, VerifyingKey};
+use mldsa_core::Randomness;
 use serde_json::Value;
 
 use crate::committee::merkle::{Node, leaf};
@@ -259,38 +259,10 @@ impl<'a> File<'a> {
     }
 }
 
-/// Checks a signature against the file, here and with an independent implementation.
+/// `tests/kat` has the verdicts of other implementations on these signatures.
 fn check_signature(file: &Value, signature: &[u8; 4627]) {
     assert_eq!(signature.to_vec(), file.bytes("sig"));
     file.is_digest_of("sig_sha256", signature);
-    let (pk, message, ctx) = (
-        file.bytes("pk"),
-        file.bytes("msg"),
-        // The context of a consensus task ends with the participants' root.
-        match file.get("fips_ctx") {
-            Some(_) => file.bytes("fips_ctx"),
-            None => file.text("ctx").into(),
-        },
-    );
-    let ctx = &ctx;
-    peer::check(&pk, &message, ctx, signature);
-    let key = VerifyingKey::<MlDsa87>::from_bytes(&pk).unwrap();
-    let verify = |message: &[u8], ctx: &[u8], signature: &[u8]| {
-        let ctx = mldsa_core::Context::new(ctx).unwrap();
-        let ours = key.verify_with_context(message, ctx, signature).is_ok();
-        assert_eq!(ours, peer::verify(&pk, message, ctx.as_bytes(), signature));
-        ours
-    };
-    assert!(verify(&message, ctx, signature));
-    assert!(!verify(&message, b"QRM", signature));
-    let mut changed = message.clone();
-    changed[4] ^= 1;
-    assert!(!verify(&changed, ctx, signature));
-    for at in [0, 63, 64, 2000, 4543, 4626] {
-        let mut changed = *signature;
-        changed[at] ^= 1;
-        assert!(!verify(&message, ctx, &changed), "byte {at}");
-    }
 }
 
 /// Aggregates with open commitments, by one party: key and signature have the bytes of the file.
