@@ -3,9 +3,9 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use mldsa_core::Randomness;
 use mldsa_core::internals::pack::w1_encode;
 use mldsa_core::internals::vectors;
-use mldsa_core::Randomness;
 use serde_json::Value;
 
 use crate::committee::merkle::{Node, leaf};
