@@ -27,7 +27,7 @@ impl MemberId {
     /// Returns the name as bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..usize::from(self.len)).unwrap_or(&[])
+        &self.bytes[..usize::from(self.len)]
     }
 }
 

@@ -85,7 +85,7 @@ impl OneParty {
             self.matrix.apply(y.expose(), &mut w);
             let challenge = ChallengeValue::new(&self.matrix, &mu, w);
             // |c sum(s1)| <= 1,024 beta < q / 2: no reduction modulo q occurs.
-            let (backend, z) = (self.matrix.backend(), y.expose_mut());
+            let (backend, z) = (self.matrix.backend, y.expose_mut());
             vectors::respond(backend, &challenge.c_hat, s1_hat.expose(), z);
             result = complete(&self.matrix, &key, &mu, &challenge, z);
             match result {

@@ -23,7 +23,7 @@ pub struct Epoch {
     number: u64,
     slots: u32,
     attempts: u8,
-    matrix: Matrix,
+    pub(crate) matrix: Matrix,
 }
 
 impl Epoch {
@@ -106,10 +106,6 @@ impl Epoch {
         self.attempts
     }
 
-    pub(crate) fn matrix(&self) -> &Matrix {
-        &self.matrix
-    }
-
     /// Returns the number of levels above the leaves of the tree of every member.
     pub(crate) fn depth(&self) -> usize {
         depth(self.slots as usize * usize::from(self.attempts))
@@ -166,7 +162,7 @@ impl Epoch {
 
 impl PartialEq for Epoch {
     fn eq(&self, other: &Self) -> bool {
-        self.to_bytes() == other.to_bytes() && self.matrix.rho() == other.matrix.rho()
+        self.to_bytes() == other.to_bytes() && self.matrix.rho == other.matrix.rho
     }
 }
 

@@ -73,7 +73,7 @@ impl Member {
     pub(crate) fn opening(&self, attempt: AttemptId) -> Result<Option<Opening>, CommitteeError> {
         let index = self.epoch.index(attempt)?;
         let label = self.epoch.label(attempt);
-        let public_key = OneTimePublicKey::derive(self.epoch.matrix(), &self.seed, &label);
+        let public_key = OneTimePublicKey::derive(&self.epoch.matrix, &self.seed, &label);
         let own = leaf(&leaf_parts(&self.id, &label, &public_key));
         let path = self.tree.path(index as usize);
         let is_own = self.tree.leaf(index) == Some(&own);
@@ -118,7 +118,7 @@ fn epoch_tree(id: &MemberId, seed: &MasterSeed, epoch: &Epoch) -> Option<Levels>
     for labels in labels.chunks(KEYS_TOGETHER) {
         let keys: Vec<_> = labels.iter().map(|label| (seed, label)).collect();
         let mut public_keys = Vec::with_capacity(KEYS_TOGETHER);
-        derive_each(epoch.matrix(), &keys, |_, public_key| {
+        derive_each(&epoch.matrix, &keys, |_, public_key| {
             public_keys.push(public_key);
         });
         let parts: Vec<_> = labels

@@ -67,45 +67,43 @@ pub(crate) fn depth(leaves: usize) -> usize {
     leaves.next_power_of_two().trailing_zeros() as usize
 }
 
-/// A whole tree: all levels, leaves first, the root in the last.
+/// A whole tree: the root, and all levels below it, leaves first.
 #[derive(Clone, Debug)]
-pub(crate) struct Levels(Vec<Vec<Node>>);
+pub(crate) struct Levels {
+    root: Node,
+    below: Vec<Vec<Node>>,
+}
 
 impl Levels {
     /// Builds the tree over leaves; `None` without leaves.
     pub(crate) fn new(leaves: &[Node]) -> Option<Self> {
-        if leaves.is_empty() {
-            return None;
-        }
         let mut level = leaves.to_vec();
         level.resize(leaves.len().next_power_of_two(), raw_leaf(b""));
-        let mut levels = Vec::with_capacity(1 + depth(leaves.len()));
+        let mut below = Vec::with_capacity(depth(leaves.len()));
         while level.len() > 1 {
             let above = hash(level.as_chunks::<2>().0.iter().map(node_input));
-            levels.push(core::mem::replace(&mut level, above));
+            below.push(core::mem::replace(&mut level, above));
         }
-        levels.push(level);
-        Some(Self(levels))
+        let root = *level.first().filter(|_| !leaves.is_empty())?;
+        Some(Self { root, below })
     }
 
     pub(crate) fn root(&self) -> &Node {
-        let top = self.0.last().and_then(|level| level.first());
-        top.unwrap_or(&[0; 32])
+        &self.root
     }
 
     pub(crate) fn leaf(&self, index: u32) -> Option<&Node> {
-        self.0.first()?.get(index as usize)
+        match self.below.first() {
+            Some(leaves) => leaves.get(index as usize),
+            None => (index == 0).then_some(&self.root),
+        }
     }
 
     /// Returns the siblings of leaf `index`, lowest first.
     pub(crate) fn path(&self, index: usize) -> Option<Vec<Node>> {
-        let mut path = Vec::with_capacity(self.0.len());
-        let (_, below) = self.0.split_last()?;
-        for (height, level) in below.iter().enumerate() {
-            let sibling = level.get((index >> height) ^ 1);
-            path.push(*sibling?);
-        }
-        Some(path)
+        let levels = self.below.iter().enumerate();
+        let path = levels.map(|(height, level)| level.get((index >> height) ^ 1).copied());
+        path.collect()
     }
 }
 

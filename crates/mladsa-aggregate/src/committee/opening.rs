@@ -70,22 +70,20 @@ impl CommitteeView {
         });
         let openings: Vec<_> = openings.collect();
         let decoded = openings.iter().flatten();
-        let parts: Vec<_> = decoded
-            .map(|(_, entry, opening)| leaf_parts(&entry.id, &label, &opening.public_key))
-            .collect();
+        let parts =
+            decoded.map(|(_, entry, opening)| leaf_parts(&entry.id, &label, &opening.public_key));
+        let parts: Vec<_> = parts.collect();
         let mut leaves = match parts.as_slice() {
             [one] => alloc::vec![leaf(one)],
             _ => leaves(&parts),
         }
         .into_iter();
-        openings
-            .into_iter()
-            .map(|opening| {
-                let (position, entry, opening) = opening?;
-                let leaf = leaves.next().ok_or(CommitteeError::InvalidOpening)?;
-                self.check(position, entry, attempt, opening, leaf)
-            })
-            .collect()
+        let checked = openings.into_iter().map(|opening| {
+            let (position, entry, opening) = opening?;
+            let leaf = leaves.next().ok_or(CommitteeError::InvalidOpening)?;
+            self.check(position, entry, attempt, opening, leaf)
+        });
+        checked.collect()
     }
 
     fn check(

@@ -107,7 +107,7 @@ fn proof_message(
     key: &VerifyingKey<MlDsa87>,
     root: &Node,
 ) -> [u8; 64] {
-    let (rho, epoch) = (epoch.matrix().rho(), epoch.to_bytes());
+    let (rho, epoch) = (&epoch.matrix.rho, epoch.to_bytes());
     let parts: [&[u8]; 6] = [b"F.pop", id.as_bytes(), key.as_bytes(), rho, &epoch, root];
     hash_lp(&[], &parts)
 }

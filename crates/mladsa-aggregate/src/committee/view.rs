@@ -66,7 +66,7 @@ impl CommitteeView {
             identity: [0; 32],
             members,
         };
-        let rho = epoch.matrix().rho();
+        let rho = &epoch.matrix.rho;
         view.identity = hash_lp(b"MLADSA committee", &[rho, &view.to_bytes()]);
         view
     }

@@ -162,7 +162,7 @@ impl OneTimeKeyJournal {
         let old = self.log.read()?;
         let mut compact = self.codec.header(&self.position).to_vec();
         let mut position = self.position;
-        let records = old.get(HEADER_LEN..).unwrap_or_default();
+        let records = old.get(HEADER_LEN..).ok_or(JournalError::Damaged)?;
         let closed = Entry::Closed(epoch);
         let kept = records.as_chunks::<RECORD_LEN>().0.iter();
         let kept = kept.filter_map(decode);
@@ -266,10 +266,11 @@ impl OneTimeKeyJournal {
         self.states.progress(attempt) == Some(Progress::Retired)
     }
 
-    /// Computes the key of a task: of the seed and the label, not of the member, because the PRF
-    /// does not depend on the member.
-    pub(crate) fn task_key(&self, task: &Label) -> Digest {
-        task_key(&self.codec.fingerprint, task.as_bytes())
+    /// Names an attempt at a task. Its key is of the seed and the label, not of the member, because
+    /// the PRF does not depend on the member.
+    pub(crate) fn attempt(&self, epoch: u64, task: &Label, number: u8) -> Attempt {
+        let key = task_key(&self.codec.fingerprint, task.as_bytes());
+        Attempt { epoch, key, number }
     }
 
     fn check_usable(&self) -> Result<(), JournalError> {

@@ -8,13 +8,12 @@
 //! one. Mark: as the header, with `"MLADSAH4"`. All digests are keyed with
 //! `PRF(seed, "F.guard", "", 32)`, so that only a holder of the seed can write them.
 
-use mldsa_core::Backend;
-use mldsa_core::internals::{Secret, declassify, declassify_in_place, shake256_lanes};
+use mldsa_core::internals::{Secret, declassify, declassify_in_place};
 use subtle::ConstantTimeEq;
 
 use crate::journal::states::{Attempt, Digest, Entry};
 use crate::keys::seed::MasterSeed;
-use crate::wire::framing::{Reader, hash_lp, lp};
+use crate::wire::framing::{Reader, hash_lp};
 
 pub(crate) const HEADER_LEN: usize = 112;
 pub(crate) const RECORD_LEN: usize = 152;
@@ -35,12 +34,9 @@ pub(crate) struct Codec {
 
 impl Codec {
     pub(crate) fn new(seed: &MasterSeed) -> Self {
-        let mut key = Secret::<Digest>::zeroed();
-        let framed = lp(&[b"F.guard", b""]);
-        shake256_lanes(Backend::detect(), [seed.prf(&framed, key.expose_mut())]);
         Self {
             fingerprint: seed.fingerprint(),
-            key,
+            key: seed.derive(&[b"F.guard", b""]),
         }
     }
 
@@ -173,7 +169,7 @@ fn digest_of(record: &[u8; RECORD_LEN]) -> Digest {
 /// and digest.
 pub(crate) fn decode(record: &[u8; RECORD_LEN]) -> Option<Entry> {
     let (head, tail) = record.split_at(16);
-    let mut reader = Reader::without_magic(tail);
+    let mut reader = Reader(tail);
     let epoch = u64::from_be_bytes(reader.array().ok()?);
     let attempt = Attempt {
         epoch,

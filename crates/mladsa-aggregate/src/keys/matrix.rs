@@ -18,9 +18,10 @@ pub(crate) const L: usize = MlDsa87::L;
 
 /// The public seed `rho` with A expanded from it: 56 KiB on the heap.
 pub struct Matrix {
-    rho: [u8; 32],
-    a_hat: Box<[NttPoly]>,
-    backend: Backend,
+    /// The first 32 bytes of every aggregate key.
+    pub(crate) rho: [u8; 32],
+    pub(crate) a_hat: Box<[NttPoly]>,
+    pub(crate) backend: Backend,
 }
 
 impl Matrix {
@@ -35,19 +36,6 @@ impl Matrix {
             a_hat,
             backend,
         }
-    }
-
-    /// Returns the first 32 bytes of every aggregate key.
-    pub(crate) fn rho(&self) -> &[u8; 32] {
-        &self.rho
-    }
-
-    pub(crate) fn a_hat(&self) -> &[NttPoly] {
-        &self.a_hat
-    }
-
-    pub(crate) fn backend(&self) -> Backend {
-        self.backend
     }
 
     /// Computes `A x` for a secret x.
@@ -84,6 +72,6 @@ pub(crate) fn encode_key(
     t: &[Poly],
 ) -> Result<VerifyingKey<MlDsa87>, EncodingError> {
     let mut pk = [0; MlDsa87::PK_LEN];
-    vectors::pk_encode(matrix.rho(), t, &mut pk);
+    vectors::pk_encode(&matrix.rho, t, &mut pk);
     VerifyingKey::from_bytes(&pk).map_err(|_| EncodingError::Length)
 }

@@ -90,16 +90,10 @@ struct Mask {
 
 impl Mask {
     fn new(label: &[u8], content: &[u8], half_width: u32, polys: usize) -> Self {
-        let first = lp(&[label, &[content, &[0; 2]].concat()]);
-        let mut framed = first.repeat(polys);
-        for (i, framed) in (0u16..).zip(framed.chunks_exact_mut(first.len())) {
-            if let Some(index) = framed.last_chunk_mut() {
-                *index = i.to_le_bytes();
-            }
-        }
+        let of_poly = |i: u16| lp(&[label, &[content, &i.to_le_bytes()].concat()]);
         Self {
             interval: CentredInterval::new(half_width),
-            framed,
+            framed: (0..).take(polys).flat_map(of_poly).collect(),
             polys,
         }
     }

@@ -114,10 +114,7 @@ pub(crate) fn derive_s1(
 
 /// Derives the seed rho' of a key's ExpandS.
 pub(crate) fn key_seed(seed: &MasterSeed, content: &Label) -> Secret<[u8; 64]> {
-    let mut rho_p = Secret::<[u8; 64]>::zeroed();
-    let framed = lp(&[b"F.key", content.as_bytes()]);
-    shake256_lanes(Backend::detect(), [seed.prf(&framed, rho_p.expose_mut())]);
-    rho_p
+    seed.derive(&[b"F.key", content.as_bytes()])
 }
 
 /// Computes ContentKeyDerive for many keys: calls `each` with s1 and s2, and with the public half
@@ -136,7 +133,7 @@ pub(crate) fn derive_each(
             .collect();
         let places = group.iter().zip(&framed).zip(rho_p.expose_mut());
         let hashes = places.map(|(((seed, _), framed), rho_p)| seed.prf(framed, rho_p));
-        shake256_lanes(matrix.backend(), hashes);
+        shake256_lanes(matrix.backend, hashes);
         for rho_p in rho_p.expose().iter().take(group.len()) {
             let public_key = memory.derive(rho_p);
             each(memory.s.expose(), public_key);
@@ -164,7 +161,7 @@ impl<'m> KeyMemory<'m> {
 
     /// Computes the public half of the key of rho', whose s1 and s2 stay in the memory.
     fn derive(&mut self, rho_p: &[u8; 64]) -> OneTimePublicKey {
-        vectors::expand_s(self.matrix.backend(), P, rho_p, self.s.expose_mut());
+        vectors::expand_s(self.matrix.backend, P, rho_p, self.s.expose_mut());
         let s1_hat = self.s1_hat.expose_mut();
         full_t(self.matrix, self.s.expose(), s1_hat, &mut self.t);
         OneTimePublicKey::pack(&self.t)
@@ -174,8 +171,8 @@ impl<'m> KeyMemory<'m> {
 /// Computes `t = A s1 + s2` of s1 and then s2, with s1 in NTT form.
 pub(crate) fn full_t(matrix: &Matrix, s: &[Poly], s1_hat: &mut [NttPoly], t: &mut [Poly]) {
     let (s1, s2) = s.split_at(L);
-    vectors::ntt(matrix.backend(), s1, s1_hat);
-    vectors::full_t(matrix.backend(), matrix.a_hat(), s1_hat, s2, t);
+    vectors::ntt(matrix.backend, s1, s1_hat);
+    vectors::full_t(matrix.backend, &matrix.a_hat, s1_hat, s2, t);
 }
 
 #[cfg(test)]
@@ -224,8 +221,8 @@ mod tests {
                 let (seed, content) = derived.next().unwrap();
                 assert!(OneTimePublicKey::derive(&matrix, seed, content) == public_key);
                 let mut s1_hat = ntt_vector(L);
-                vectors::ntt(matrix.backend(), &s[..L], &mut s1_hat);
-                let single = derive_s1(matrix.backend(), seed, content);
+                vectors::ntt(matrix.backend, &s[..L], &mut s1_hat);
+                let single = derive_s1(matrix.backend, seed, content);
                 let mut pairs = single.expose().iter().zip(&s1_hat);
                 assert!(pairs.all(|(a, b)| a.0 == b.0));
             });

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use mldsa_core::Backend;
-use mldsa_core::internals::{LaneHash, Secret, declassify_in_place, shake256_lanes};
+use mldsa_core::internals::{LaneHash, Secret, Zeroed, declassify_in_place, shake256_lanes};
 
 use crate::wire::framing::{hash_lp, lp};
 
@@ -49,18 +49,22 @@ impl MasterSeed {
     /// the bytes.
     #[must_use]
     pub fn successor(&self) -> [u8; 32] {
-        *self.derived(b"F.next", &[]).expose()
+        *self.derive(&[b"F.next", &[]]).expose()
     }
 
     /// Derives the seed of the registration key of an epoch of a domain (xi of FIPS 204 algorithm
     /// 6).
     pub(crate) fn registration_seed(&self, domain: &[u8], epoch: u64) -> Secret<[u8; 32]> {
-        self.derived(b"F.reg", &lp(&[domain, &epoch.to_be_bytes()]))
+        self.derive(&[b"F.reg", &lp(&[domain, &epoch.to_be_bytes()])])
     }
 
-    fn derived(&self, label: &[u8], content: &[u8]) -> Secret<[u8; 32]> {
-        let mut out = Secret::<[u8; 32]>::zeroed();
-        let framed = lp(&[label, content]);
+    /// Computes `PRF(seed, label, content, N)` of label and content.
+    pub(crate) fn derive<const N: usize>(&self, parts: &[&[u8]; 2]) -> Secret<[u8; N]>
+    where
+        [u8; N]: Zeroed,
+    {
+        let mut out = Secret::<[u8; N]>::zeroed();
+        let framed = lp(parts);
         shake256_lanes(Backend::detect(), [self.prf(&framed, out.expose_mut())]);
         out
     }

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mldsa_core::{MlDsa87, Signature};
+use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
 use crate::committee::epoch::AttemptId;
 use crate::committee::full::Committee;
@@ -37,8 +37,8 @@ impl Aggregate {
         Self {
             task: round.task().clone(),
             attempt: round.attempt_id().number,
-            epoch: round.epoch().number(),
-            signer_set: round.signer_set().as_bytes().into(),
+            epoch: round.epoch.number(),
+            signer_set: round.signer_set.as_bytes().into(),
             signature,
         }
     }
@@ -53,7 +53,7 @@ impl Aggregate {
     /// Returns the number of hints of the signature, at most 75.
     #[must_use]
     pub fn hint_weight(&self) -> u8 {
-        self.signature.as_bytes().last().copied().unwrap_or(0)
+        self.signature.as_bytes()[MlDsa87::SIG_LEN - 1]
     }
 
     /// Returns the successful attempt.
@@ -150,7 +150,7 @@ impl Aggregate {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = AGGREGATE.to_vec();
-        out.push(self.task.kind().code());
+        out.push(self.task.kind as u8);
         out.extend_from_slice(&self.attempt_id().to_bytes());
         out.extend_from_slice(&self.epoch.to_be_bytes());
         out.extend(lp(&[self.task.payload(), &self.signer_set]));

@@ -159,7 +159,7 @@ impl Combiner {
         }
         let (round, value) = (self.challenge.round(), &self.challenge.value);
         let signature = complete(
-            round.matrix(),
+            &round.epoch.matrix,
             round.aggregate_key(),
             round.mu(),
             value,
@@ -187,8 +187,8 @@ pub(crate) fn complete(
     };
     let mut signature = [0; MlDsa87::SIG_LEN];
     vectors::combine::<MlDsa87>(
-        matrix.backend(),
-        matrix.a_hat(),
+        matrix.backend,
+        &matrix.a_hat,
         key.as_bytes(),
         &challenge.c_tilde,
         &challenge.w1,

@@ -49,7 +49,7 @@ impl Commitment {
         let mut w = vector(K);
         let (hi_bytes, q_bytes) = bytes.split_at(HI_LEN);
         let rows = hi_bytes.chunks(HI_POLY_LEN).zip(q_bytes.chunks(Q_POLY_LEN));
-        let (limit, mut hi) = (P.gamma2 + round.width() as i32, Poly::ZERO);
+        let (limit, mut hi) = (P.gamma2 + round.width as i32, Poly::ZERO);
         let valid = rows.zip(&mut w).all(|((hi_bytes, q_bytes), w)| {
             unpack_w1(hi_bytes, &mut hi);
             unpack_signed::<20>(q_bytes, w);
@@ -98,8 +98,8 @@ pub(crate) fn commitment_hash(
         input: [b"F.commit", part],
         output,
     });
-    shake256_lanes(round.matrix().backend(), hashes);
-    let (mu, width) = (round.mu().as_bytes(), round.width().to_be_bytes());
+    shake256_lanes(round.epoch.matrix.backend, hashes);
+    let (mu, width) = (round.mu().as_bytes(), round.width.to_be_bytes());
     let (mode, id) = (&b"offset"[..], id.as_bytes());
     let parts = parts.as_flattened();
     hash_lp(&[], &[b"F.commit", id, mode, mu, &width, parts])
@@ -253,7 +253,7 @@ impl CommitmentSet {
             round: Arc::clone(&self.round),
             commitments,
             hashes: self.hashes()?,
-            value: ChallengeValue::new(self.round.matrix(), self.round.mu(), sum),
+            value: ChallengeValue::new(&self.round.epoch.matrix, self.round.mu(), sum),
         }))
     }
 }
@@ -268,7 +268,7 @@ pub(crate) struct ChallengeValue {
 impl ChallengeValue {
     pub(crate) fn new(matrix: &Matrix, mu: &Mu, mut w: Box<[Poly]>) -> Self {
         let mut c_tilde = [0; 64];
-        vectors::commitment_hash(matrix.backend(), P, mu, &mut w, &mut c_tilde);
+        vectors::commitment_hash(matrix.backend, P, mu, &mut w, &mut c_tilde);
         Self {
             c_hat: challenge_polynomial(matrix, &c_tilde),
             c_tilde,
@@ -308,20 +308,20 @@ impl Challenge {
         };
         let (w, mut t) = (&commitment.w, vector(K));
         key.public_key.unpack(&mut t);
-        let (matrix, mut z_hat) = (round.matrix(), ntt_vector(L));
+        let (matrix, mut z_hat) = (&round.epoch.matrix, ntt_vector(L));
         let mut z = ResponseHat {
             z,
             z_hat: &mut z_hat,
         };
-        vectors::response_distance(matrix.backend(), matrix.a_hat(), c_hat, w, &t, &mut z)
-            <= round.width() as i32 + P.beta()
+        vectors::response_distance(matrix.backend, &matrix.a_hat, c_hat, w, &t, &mut z)
+            <= round.width as i32 + P.beta()
     }
 }
 
 /// Computes the polynomial c of `c_tilde` in NTT form.
 pub(crate) fn challenge_polynomial(matrix: &Matrix, c_tilde: &[u8; 64]) -> Box<NttPoly> {
     let mut c_hat = Box::new(NttPoly::ZERO);
-    vectors::challenge(matrix.backend(), P, c_tilde, &mut c_hat);
+    vectors::challenge(matrix.backend, P, c_tilde, &mut c_hat);
     c_hat
 }
 

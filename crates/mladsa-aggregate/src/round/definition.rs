@@ -38,14 +38,14 @@ pub fn offset_width(n: usize) -> Option<u32> {
 /// One attempt of one signer set at one task. It contains only public values that every signer
 /// and verifier computes from authenticated parts.
 pub struct Round {
-    epoch: Arc<Epoch>,
-    width: u32,
+    pub(crate) epoch: Arc<Epoch>,
+    pub(crate) width: u32,
     task: SigningTask,
-    subject: Subject,
-    attempt_label: Label,
+    pub(crate) subject: Subject,
+    pub(crate) attempt_label: Label,
     slot_label: Label,
     keys: Vec<AuthenticatedKey>,
-    signer_set: SignerSet,
+    pub(crate) signer_set: SignerSet,
     aggregate_key: VerifyingKey<MlDsa87>,
     participants_root: Node,
     context: Vec<u8>,
@@ -136,9 +136,9 @@ impl Round {
             Some(width) => width,
             None => offset_width(keys.len()).ok_or(RoundError::TooManySigners)?,
         };
-        let aggregate_key = aggregate_key(epoch.matrix(), &keys)?;
+        let aggregate_key = aggregate_key(&epoch.matrix, &keys)?;
         let (domain, payload) = (epoch.domain(), task.payload());
-        let (context, message) = match task.kind() {
+        let (context, message) = match task.kind {
             TaskKind::Consensus => ([domain, &participants_root].concat(), payload.to_vec()),
             TaskKind::Decision => {
                 let number = epoch.number().to_be_bytes();
@@ -215,30 +215,6 @@ impl Round {
         self.keys.iter().map(|key| &key.id)
     }
 
-    pub(crate) fn width(&self) -> u32 {
-        self.width
-    }
-
-    pub(crate) fn subject(&self) -> &Subject {
-        &self.subject
-    }
-
-    pub(crate) fn epoch(&self) -> &Epoch {
-        &self.epoch
-    }
-
-    pub(crate) fn attempt_label(&self) -> &Label {
-        &self.attempt_label
-    }
-
-    pub(crate) fn signer_set(&self) -> &SignerSet {
-        &self.signer_set
-    }
-
-    pub(crate) fn matrix(&self) -> &Matrix {
-        self.epoch.matrix()
-    }
-
     /// Returns whether signers, attempt, message and parameters are the same.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         self.mu == other.mu && self.width == other.width && self.subject == other.subject
@@ -246,11 +222,8 @@ impl Round {
 
     /// Returns the attempt in the journal of a seed.
     pub(crate) fn attempt(&self, journal: &OneTimeKeyJournal) -> Attempt {
-        Attempt {
-            epoch: self.epoch.number(),
-            key: journal.task_key(&self.slot_label),
-            number: self.subject.attempt.number,
-        }
+        let number = self.subject.attempt.number;
+        journal.attempt(self.epoch.number(), &self.slot_label, number)
     }
 
     /// Returns the position of a signer.

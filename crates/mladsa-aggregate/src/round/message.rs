@@ -18,17 +18,17 @@ use crate::wire::framing::{Reader, hash_lp, lp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MessageKind {
     /// An opening of a one-time key.
-    Opening,
+    Opening = 1,
     /// The signers of an attempt, announced by its leader. Signed.
-    Signers,
+    Signers = 2,
     /// The hash of a commitment. Signed.
-    CommitmentHash,
+    CommitmentHash = 3,
     /// A commitment, revealed after the hashes of all commitments are known.
-    Commitment,
+    Commitment = 4,
     /// A response to a challenge.
-    Response,
+    Response = 5,
     /// The kind and the senders of messages that the sender of the request asks for.
-    Request,
+    Request = 6,
 }
 
 impl MessageKind {
@@ -56,19 +56,8 @@ impl MessageKind {
         )
     }
 
-    pub(crate) fn code(self) -> u8 {
-        match self {
-            Self::Opening => 1,
-            Self::Signers => 2,
-            Self::CommitmentHash => 3,
-            Self::Commitment => 4,
-            Self::Response => 5,
-            Self::Request => 6,
-        }
-    }
-
     pub(crate) fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.code() == code)
+        Self::ALL.into_iter().find(|kind| *kind as u8 == code)
     }
 }
 
@@ -165,7 +154,7 @@ impl Message {
 impl Content {
     fn unsigned_bytes(&self) -> Vec<u8> {
         let mut out = MESSAGE.to_vec();
-        out.push(self.kind.code());
+        out.push(self.kind as u8);
         out.extend(lp(&[self.id.as_bytes()]));
         out.extend_from_slice(&self.subject.attempt.to_bytes());
         out.extend_from_slice(&self.subject.committee);

@@ -58,6 +58,24 @@ pub enum SessionEvent {
     Failed(RoundError),
 }
 
+/// One call of a session: its time, the journal, and the events so far.
+struct Call<'j> {
+    now: u64,
+    journal: &'j mut OneTimeKeyJournal,
+    events: Vec<SessionEvent>,
+}
+
+impl<'j> Call<'j> {
+    fn new(now: u64, journal: &'j mut OneTimeKeyJournal) -> Self {
+        let events = Vec::new();
+        Self {
+            now,
+            journal,
+            events,
+        }
+    }
+}
+
 /// Session of one member for one task: runs attempts until the task is signed. It owns its
 /// state, is `Send` and never blocks. The caller supplies the time, in any increasing unit, and
 /// calls [`Self::tick`] at least 64 times in a timeout.
@@ -210,19 +228,18 @@ impl Session {
         now: u64,
         journal: &mut OneTimeKeyJournal,
     ) -> Result<Vec<SessionEvent>, RoundError> {
-        self.run(now, journal, |session, journal, events| {
+        self.run(Call::new(now, journal), |session, call| {
             if !session.has_begun {
-                return session.begin(now, journal, events);
+                return session.begin(call);
             }
             if session.started.is_none() && session.is_attended() {
                 session.started = Some(now);
             }
             match session.started {
                 Some(started) if now >= started.saturating_add(session.timeout) => {
-                    let missing = session.missing();
-                    session.abandon(missing, now, journal, events)
+                    session.abandon(session.missing(), call)
                 }
-                _ if now >= session.resend_at => session.ask(now, events),
+                _ if now >= session.resend_at => session.ask(call),
                 _ => Ok(()),
             }
         })
@@ -240,69 +257,50 @@ impl Session {
         now: u64,
         journal: &mut OneTimeKeyJournal,
     ) -> Result<Vec<SessionEvent>, RoundError> {
-        if self.outcome.is_some() || self.has_ended() {
-            let mut events = Vec::new();
-            if self.outcome.is_none() && Certificate::is_encoded(message) {
-                self.take_certificate(message, &mut events);
-            } else {
-                self.answer(from, message, now, &mut events);
-            }
-            return Ok(events);
+        let mut call = Call::new(now, journal);
+        if self.outcome.is_none() && Certificate::is_encoded(message) {
+            self.take_certificate(message, &mut call);
+            return Ok(call.events);
         }
-        if Certificate::is_encoded(message) {
-            let mut events = Vec::new();
-            self.take_certificate(message, &mut events);
-            return Ok(events);
+        if self.has_ended() {
+            self.answer(from, message, &mut call);
+            return Ok(call.events);
         }
-        self.run(now, journal, |session, journal, events| {
-            session.answer(from, message, now, events);
-            session.store(from, message, now, events);
-            session.follow(now, journal, events)
+        self.run(call, |session, call| {
+            session.answer(from, message, call);
+            session.store(from, message, call);
+            session.follow(call)
         })
     }
 
-    fn take_certificate(&mut self, message: &[u8], events: &mut Vec<SessionEvent>) {
-        match Certificate::from_bytes(message) {
-            Ok(certificate)
-                if certificate
-                    .verify(self.committee.view(), &self.task)
-                    .is_ok() =>
-            {
-                // Responses in the inbox are not verified.
-                self.inbox.clear();
-                self.complete(certificate, events);
-            }
-            Ok(_) => events.push(SessionEvent::InvalidCertificate),
-            Err(_) => {}
+    fn take_certificate(&mut self, message: &[u8], call: &mut Call<'_>) {
+        let Ok(certificate) = Certificate::from_bytes(message) else {
+            return;
+        };
+        let verified = certificate.verify(self.committee.view(), &self.task);
+        if verified.is_err() {
+            call.events.push(SessionEvent::InvalidCertificate);
+            return;
         }
+        // Responses in the inbox are not verified.
+        self.inbox.clear();
+        self.complete(certificate, call);
     }
 
     /// Runs `input` and then every step that has become possible. An error ends the session.
     fn run(
         &mut self,
-        now: u64,
-        journal: &mut OneTimeKeyJournal,
-        input: impl FnOnce(
-            &mut Self,
-            &mut OneTimeKeyJournal,
-            &mut Vec<SessionEvent>,
-        ) -> Result<(), RoundError>,
+        mut call: Call<'_>,
+        input: impl FnOnce(&mut Self, &mut Call<'_>) -> Result<(), RoundError>,
     ) -> Result<Vec<SessionEvent>, RoundError> {
-        let mut events = Vec::new();
         if self.has_ended() {
-            return Ok(events);
+            return Ok(call.events);
         }
-        let result = input(self, journal, &mut events);
-        let result = result.and_then(|()| self.advance(now, journal, &mut events));
+        let result = input(self, &mut call).and_then(|()| self.advance(&mut call));
         if result.is_err() {
             self.step = Step::Ended;
         }
-        result.map(|()| events)
-    }
-
-    fn position(&self) -> usize {
-        let own = self.ids.binary_search(self.member.id());
-        own.unwrap_or_default()
+        result.map(|()| call.events)
     }
 
     /// Returns whether a member has begun this attempt or a later one.

@@ -103,9 +103,9 @@ impl Member {
         journal: &mut OneTimeKeyJournal,
     ) -> Result<(PendingResponse, Message), RoundError> {
         let pending = PendingResponse::derive(self, round, journal)?;
-        let task = round.task().digest(round.epoch().domain());
+        let task = round.task().digest(round.epoch.domain());
         journal.commit(&pending.attempt, &pending.digest(), &task)?;
-        let (subject, mu) = (round.subject(), round.mu().as_bytes());
+        let (subject, mu) = (&round.subject, round.mu().as_bytes());
         let message = self.message(MessageKind::CommitmentHash, subject, mu, pending.hash)?;
         Ok((pending, message))
     }
@@ -134,7 +134,7 @@ impl Member {
         journal.check_seed(&self.seed)?;
         journal.reveal(&pending.attempt, &pending.digest(), &hashes)?;
         let body = Arc::clone(&pending.commitment);
-        self.message(MessageKind::Commitment, round.subject(), &hashes, body)
+        self.message(MessageKind::Commitment, &round.subject, &hashes, body)
     }
 
     /// Resumes a round after a restart, for a commitment that the journal contains. Records
@@ -185,10 +185,10 @@ impl Member {
         journal.check_seed(&self.seed)?;
         let (hashes, c_tilde) = (&challenge.hashes, challenge.c_tilde());
         journal.respond(&pending.attempt, &pending.digest(), hashes, c_tilde)?;
-        let s1_hat = derive_s1(round.matrix().backend(), &self.seed, round.attempt_label());
+        let s1_hat = derive_s1(round.epoch.matrix.backend, &self.seed, &round.attempt_label);
         let response = answer(challenge, at, nonce(self, round), s1_hat.expose())?;
         let body = Arc::clone(response.as_bytes());
-        self.message(MessageKind::Response, round.subject(), c_tilde, body)
+        self.message(MessageKind::Response, &round.subject, c_tilde, body)
     }
 
     /// Returns whether the journal has retired an attempt.
@@ -215,11 +215,7 @@ impl Member {
 
 /// Returns the attempt in the journal of a seed.
 fn journal_entry(epoch: &Epoch, id: AttemptId, journal: &OneTimeKeyJournal) -> Attempt {
-    Attempt {
-        epoch: epoch.number(),
-        key: journal.task_key(&epoch.slot_label(id.slot)),
-        number: id.number,
-    }
+    journal.attempt(epoch.number(), &epoch.slot_label(id.slot), id.number)
 }
 
 /// State of a signer between commitment and response. It contains no secrets, and is consumed by [`Member::respond`], so that a second use does not compile:
@@ -250,8 +246,8 @@ impl PendingResponse {
         journal: &OneTimeKeyJournal,
     ) -> Result<Self, RoundError> {
         journal.check_seed(&member.seed)?;
-        let committee = &round.subject().committee;
-        journal.check_committee(round.epoch().number(), committee)?;
+        let committee = &round.subject.committee;
+        journal.check_committee(round.epoch.number(), committee)?;
         let position = round.position(&member.id);
         position.ok_or(RoundError::UnknownMember)?;
         let attempt = round.attempt(journal);
@@ -269,12 +265,12 @@ impl PendingResponse {
         attempt: Attempt,
         y: &Secret<Box<[Poly]>>,
     ) -> Self {
-        let matrix = round.matrix();
+        let matrix = &round.epoch.matrix;
         let mut bytes = [0; Commitment::LEN];
         let mut w = Secret::new(vector(K));
         matrix.apply(y.expose(), w.expose_mut());
-        let (label, mu) = (round.attempt_label(), round.mu().as_bytes());
-        let mut q = derive_offset(&member.seed, label, mu, round.width());
+        let (label, mu) = (&round.attempt_label, round.mu().as_bytes());
+        let mut q = derive_offset(&member.seed, label, mu, round.width);
         let mut hi = Secret::<Poly>::zeroed();
         let (hi_bytes, q_bytes) = bytes.split_at_mut(HI_LEN);
         let rows = hi_bytes
@@ -298,7 +294,9 @@ impl PendingResponse {
 
     /// Computes the digest that a journal stores: the first half of the hash.
     fn digest(&self) -> Digest {
-        *self.hash.first_chunk().unwrap_or(&[0; 32])
+        let mut digest = [0; 32];
+        digest.copy_from_slice(&self.hash[..32]);
+        digest
     }
 }
 
@@ -309,8 +307,8 @@ fn answer(
     mut y: Secret<Box<[Poly]>>,
     s1_hat: &[NttPoly],
 ) -> Result<Response, RoundError> {
-    let (matrix, y) = (challenge.round().matrix(), y.expose_mut());
-    vectors::respond(matrix.backend(), &challenge.value.c_hat, s1_hat, y);
+    let (matrix, y) = (&challenge.round().epoch.matrix, y.expose_mut());
+    vectors::respond(matrix.backend, &challenge.value.c_hat, s1_hat, y);
     let response = Response::pack(y)?;
     let c_hat = challenge_polynomial(matrix, challenge.c_tilde());
     challenge
@@ -321,7 +319,7 @@ fn answer(
 
 /// Derives the nonce of a member for `round`.
 fn nonce(member: &Member, round: &Round) -> Secret<Box<[Poly]>> {
-    let (label, mu) = (round.attempt_label(), round.mu().as_bytes());
+    let (label, mu) = (&round.attempt_label, round.mu().as_bytes());
     derive_nonce_bound(&member.seed, label, mu, SIGMA_OFFSET)
 }
 
@@ -371,10 +369,10 @@ mod tests {
         journal: &mut OneTimeKeyJournal,
     ) -> CommitmentSet {
         let round = &pending.round;
-        let task = round.task().digest(round.epoch().domain());
+        let task = round.task().digest(round.epoch.domain());
         let recorded = journal.commit(&pending.attempt, &pending.digest(), &task);
         recorded.unwrap();
-        let (subject, mu) = (round.subject(), round.mu().as_bytes());
+        let (subject, mu) = (&round.subject, round.mu().as_bytes());
         let hash = member.message(MessageKind::CommitmentHash, subject, mu, pending.hash);
         let mut set = CommitmentSet::new(round);
         set.add(&hash.unwrap()).unwrap();
@@ -390,7 +388,7 @@ mod tests {
         let pending = pending(&member, &round, &journal);
         let set = committed(&member, &pending, &mut journal);
         let challenge = set.challenge().unwrap();
-        let (backend, label) = (round.matrix().backend(), round.attempt_label());
+        let (backend, label) = (round.epoch.matrix.backend, &round.attempt_label);
         let s1_hat = || derive_s1(backend, &member.seed, label);
         let answer = |challenge: &Challenge, y, s1_hat: Secret<Box<[NttPoly]>>| {
             super::answer(challenge, 0, y, s1_hat.expose()).map(drop)

@@ -8,18 +8,9 @@ use crate::wire::framing::hash_lp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TaskKind {
     /// The payload framed with the participants, the committee and the epoch.
-    Decision,
+    Decision = 0,
     /// The payload alone. The context contains the root over the participants' keys.
-    Consensus,
-}
-
-impl TaskKind {
-    pub(crate) fn code(self) -> u8 {
-        match self {
-            Self::Decision => 0,
-            Self::Consensus => 1,
-        }
-    }
+    Consensus = 1,
 }
 
 /// A signing task: what members are asked to sign in a slot, and what a verifier expects. All
@@ -29,7 +20,7 @@ impl TaskKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SigningTask {
     slot: u32,
-    kind: TaskKind,
+    pub(crate) kind: TaskKind,
     payload: Arc<[u8]>,
 }
 
@@ -68,13 +59,9 @@ impl SigningTask {
         &self.payload
     }
 
-    pub(crate) fn kind(&self) -> TaskKind {
-        self.kind
-    }
-
     /// Computes the digest that a journal stores: domain, kind and payload.
     pub(crate) fn digest(&self, domain: &[u8]) -> [u8; 32] {
-        let kind = [self.kind.code()];
+        let kind = [self.kind as u8];
         hash_lp(&[], &[b"F.decided", domain, &kind, &self.payload])
     }
 }

@@ -65,7 +65,7 @@ impl MemberId {
 /// Strict reader of an encoding. Missing and trailing bytes are
 /// [`EncodingError::Length`]. A magic whose last byte, the version, is another one is
 /// [`EncodingError::OtherVersion`].
-pub(crate) struct Reader<'a>(&'a [u8]);
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Self, EncodingError> {
@@ -77,11 +77,6 @@ impl<'a> Reader<'a> {
                 Some(_) if bytes.starts_with(name) => EncodingError::OtherVersion,
                 _ => EncodingError::Length,
             })
-    }
-
-    /// Creates a reader of an encoding without a magic.
-    pub(crate) fn without_magic(bytes: &'a [u8]) -> Self {
-        Self(bytes)
     }
 
     pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], EncodingError> {

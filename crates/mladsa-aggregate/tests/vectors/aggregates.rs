@@ -69,7 +69,7 @@ impl<'a> File<'a> {
         let ctx = file.text("ctx").as_bytes();
         let (slots, attempts) = (number("slots") as u32, number("attempts") as u8);
         let epoch = Epoch::new(ctx, number("epoch"), slots, attempts).unwrap();
-        assert_eq!(epoch.matrix().rho().to_vec(), file.bytes("rho"));
+        assert_eq!(epoch.matrix.rho.to_vec(), file.bytes("rho"));
         let members = Self::members(file, &epoch);
         let entries = members.iter().zip(file.list("members"));
         let entries = entries.map(|(member, expected)| {
@@ -133,7 +133,7 @@ impl<'a> File<'a> {
         };
         let label = self.slot_label.with_attempt(number);
         let keys = members.iter().enumerate().map(|(position, member)| {
-            let public_key = OneTimePublicKey::derive(epoch.matrix(), &member.seed, &label);
+            let public_key = OneTimePublicKey::derive(&epoch.matrix, &member.seed, &label);
             AuthenticatedKey {
                 id: member.id,
                 position,
@@ -201,7 +201,7 @@ impl<'a> File<'a> {
         assert_eq!(round.mu().as_bytes().to_vec(), file.bytes("mu"));
         assert_eq!(round.aggregate_key().as_bytes().to_vec(), file.bytes("pk"));
         file.is_digest_of("pk_sha256", round.aggregate_key().as_bytes());
-        assert_eq!(round.signer_set().as_bytes(), file.bytes("bits"));
+        assert_eq!(round.signer_set.as_bytes(), file.bytes("bits"));
         assert_eq!(challenge.c_tilde().to_vec(), file.bytes("c_tilde"));
         let mut w1 = Vec::new();
         for row in &challenge.value.w1 {
@@ -232,7 +232,7 @@ impl<'a> File<'a> {
         round: &Round,
         commitment: &Commitment,
     ) -> Result<(), RoundError> {
-        let (label, mu) = (round.attempt_label(), round.mu().as_bytes());
+        let (label, mu) = (&round.attempt_label, round.mu().as_bytes());
         expected.is_digest_of("t_sha256", key.public_key.as_bytes());
         assert_eq!(key.leaf.to_vec(), expected.bytes("kt_leaf"));
         expected.is_digest_of("s1_s2_sha256", &vec(&secrets(seed, label)));
@@ -244,14 +244,14 @@ impl<'a> File<'a> {
         let y = derive_nonce_bound(seed, label, mu, SIGMA_OFFSET);
         expected.is_digest_of("y_sha256", &vec(y.expose()));
         let mut w = vector(K);
-        self.epoch.matrix().apply(y.expose(), &mut w);
+        self.epoch.matrix.apply(y.expose(), &mut w);
         expected.is_digest_of("w_sha256", &vec(&w));
-        let offset = derive_offset(seed, label, mu, round.width());
+        let offset = derive_offset(seed, label, mu, round.width);
         expected.is_digest_of("r_sha256", &vec(offset.expose()));
         let (hi, q) = commitment.as_bytes().split_at(1024);
         expected.is_digest_of("hi_wire_sha256", hi);
         expected.is_digest_of("q_wire_sha256", q);
-        let width = round.width().to_be_bytes();
+        let width = round.width.to_be_bytes();
         let parts = [&b"offset"[..], mu, &width, commitment.as_bytes()];
         let digest: [u8; 32] = hash_lp(&[], &parts);
         assert_eq!(digest.to_vec(), expected.bytes("commitment_digest"));

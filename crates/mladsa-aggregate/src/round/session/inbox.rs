@@ -3,10 +3,9 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::{Recipient, Session, SessionEvent};
+use super::{Call, Recipient, Session, SessionEvent};
 use crate::committee::epoch::AttemptId;
 use crate::error::RoundError;
-use crate::journal::one_time::OneTimeKeyJournal;
 use crate::member_id::MemberId;
 use crate::round::message::{Equivocation, Message, MessageKind, Unverified};
 
@@ -20,8 +19,8 @@ const LOOKAHEAD: u8 = 1;
 
 impl Session {
     /// Sends a message of this member to all, and stores it like those of the others.
-    pub(super) fn send(&mut self, message: Message, events: &mut Vec<SessionEvent>) {
-        events.push(SessionEvent::Send {
+    pub(super) fn send(&mut self, message: Message, call: &mut Call<'_>) {
+        call.events.push(SessionEvent::Send {
             to: Recipient::All,
             message: message.to_bytes(),
         });
@@ -62,13 +61,7 @@ impl Session {
 
     /// Stores a relevant message. A copy of a stored message is recognised before its signature
     /// is verified. A message that is not authentic can be of anyone: an authentic one replaces it.
-    pub(super) fn store(
-        &mut self,
-        from: &MemberId,
-        message: &[u8],
-        now: u64,
-        events: &mut Vec<SessionEvent>,
-    ) {
+    pub(super) fn store(&mut self, from: &MemberId, message: &[u8], call: &mut Call<'_>) {
         if message.len() > MAX_MESSAGE_LEN {
             return;
         }
@@ -76,7 +69,7 @@ impl Session {
             if self.is_new_evidence(&named)
                 && let Ok(evidence) = Equivocation::from_bytes(message, &self.committee)
             {
-                self.dispute(evidence, events);
+                self.dispute(evidence, call);
             }
             return;
         }
@@ -99,7 +92,7 @@ impl Session {
             .is_some_and(|known| message.is_copy_of(known));
         if kind == MessageKind::Opening && id == *from && (is_copy || number < self.attempt) {
             // The sender has not heard this member.
-            self.send_opening(from, now, events);
+            self.send_opening(from, call);
         }
         if is_copy || number < self.attempt {
             return;
@@ -121,7 +114,7 @@ impl Session {
         match self.inbox.get(&key) {
             Some(known) if !is_authentic || self.is_known_authentic(known) => {
                 if let Some(evidence) = Equivocation::new(known, &message) {
-                    self.dispute(evidence, events);
+                    self.dispute(evidence, call);
                 }
             }
             _ if is_late => {}
@@ -136,26 +129,22 @@ impl Session {
     }
 
     /// Reports new evidence, also to the other members.
-    fn dispute(&mut self, evidence: Equivocation, events: &mut Vec<SessionEvent>) {
+    fn dispute(&mut self, evidence: Equivocation, call: &mut Call<'_>) {
         if evidence.attempt_id() == self.attempt_id() {
             self.disputed.insert(*evidence.id());
         }
         if self.faulty.insert(*evidence.id()) {
-            events.push(SessionEvent::Send {
+            call.events.push(SessionEvent::Send {
                 to: Recipient::All,
                 message: evidence.to_bytes(),
             });
-            events.push(SessionEvent::Equivocation(Box::new(evidence)));
+            call.events
+                .push(SessionEvent::Equivocation(Box::new(evidence)));
         }
     }
 
     /// Begins the attempt that members of more than a third of the weight have begun.
-    pub(super) fn follow(
-        &mut self,
-        now: u64,
-        journal: &mut OneTimeKeyJournal,
-        events: &mut Vec<SessionEvent>,
-    ) -> Result<(), RoundError> {
+    pub(super) fn follow(&mut self, call: &mut Call<'_>) -> Result<(), RoundError> {
         let mut heard: Vec<_> = self.heard.iter().collect();
         heard.sort_unstable_by(|a, b| b.1.cmp(a.1));
         let mut weight = 0u64;
@@ -165,14 +154,14 @@ impl Session {
         });
         match reached {
             Some((_, &later)) if self.has_begun && later > self.attempt => {
-                self.retire(later - 1, journal)?;
+                self.retire(later - 1, call)?;
                 // The clocks of the others can be ahead.
-                let is_due = |started: u64| now >= started.saturating_add(self.timeout / 2);
+                let is_due = |started: u64| call.now >= started.saturating_add(self.timeout / 2);
                 if self.started.is_some_and(is_due) {
-                    self.note_missing(self.missing(), events);
+                    self.note_missing(self.missing(), call);
                 }
                 self.attempt = later;
-                self.begin(now, journal, events)
+                self.begin(call)
             }
             _ => Ok(()),
         }
@@ -189,6 +178,7 @@ mod tests {
     use crate::committee::epoch::Epoch;
     use crate::committee::full::Committee;
     use crate::committee::member::Member;
+    use crate::journal::one_time::OneTimeKeyJournal;
     use crate::keys::seed::MasterSeed;
     use crate::round::task::SigningTask;
 

@@ -3,10 +3,9 @@
 use alloc::vec::Vec;
 
 use super::progress::Step;
-use super::{Session, SessionEvent};
+use super::{Call, Session};
 use crate::committee::full::Committee;
 use crate::error::RoundError;
-use crate::journal::one_time::OneTimeKeyJournal;
 use crate::member_id::MemberId;
 use crate::round::commitment::CommitmentSet;
 use crate::round::definition::Round;
@@ -36,10 +35,9 @@ pub(super) fn rotation(committee: &Committee, slot: u32) -> Vec<usize> {
             *credit += weight;
         }
         let order = (0..n).map(|at| (first + at) % n);
-        let credit = |at: &usize| credits.get(*at).copied().unwrap_or_default();
         // The first of those with the greatest credit.
-        let leader = order.rev().max_by_key(credit)?;
-        *credits.get_mut(leader)? -= total;
+        let leader = order.rev().max_by_key(|at| credits[*at])?;
+        credits[leader] -= total;
         Some(leader)
     });
     leaders.collect()
@@ -88,20 +86,15 @@ impl Session {
 
     /// Fixes the signers of the attempt: as the leader, or as the leader has announced. `false`
     /// until that is possible.
-    pub(super) fn choose_signers(
-        &mut self,
-        now: u64,
-        journal: &mut OneTimeKeyJournal,
-        events: &mut Vec<SessionEvent>,
-    ) -> Result<bool, RoundError> {
+    pub(super) fn choose_signers(&mut self, call: &mut Call<'_>) -> Result<bool, RoundError> {
         let Some(leader) = self.leader() else {
             return Ok(false);
         };
         let is_leader = leader == *self.member.id();
         let signers = if is_leader {
-            self.own_choice(now)
+            self.own_choice(call.now)
         } else {
-            self.announced(leader, events)
+            self.announced(leader, call)
         };
         let Some(signers) = signers else {
             return Ok(false);
@@ -113,17 +106,17 @@ impl Session {
         if keys.len() < signers.len() {
             // The leader has them: their senders have shown them to it alone.
             for id in self.lacking_openings() {
-                self.note_time(MessageKind::Opening, id, now);
+                self.note_time(MessageKind::Opening, id, call.now);
             }
             return Ok(false);
         }
         if !is_leader {
-            self.note_time(MessageKind::Signers, leader, now);
+            self.note_time(MessageKind::Signers, leader, call.now);
         }
         let round = Round::new(self.committee.view(), &self.task, self.attempt, keys)?;
         // An announcement is a sign of a quorum that has begun the attempt.
-        self.started.get_or_insert(now);
-        self.wait(now);
+        self.started.get_or_insert(call.now);
+        self.wait(call.now);
         let set = CommitmentSet::new(&round);
         if !signers.contains(self.member.id()) {
             self.step = Step::Committing(set, None);
@@ -131,18 +124,18 @@ impl Session {
         }
         // The leader commits before it announces, so that after a crash it cannot announce other
         // signers: the journal admits one commitment.
-        match self.member.commit(&round, journal) {
+        match self.member.commit(&round, call.journal) {
             Ok((pending, hash)) => {
                 self.step = Step::Committing(set, Some(pending));
                 if is_leader {
-                    let (subject, body) = (round.subject(), round.signer_set().as_bytes());
+                    let (subject, body) = (&round.subject, round.signer_set.as_bytes());
                     let kind = MessageKind::Signers;
                     let signers = self.member.message(kind, subject, &[0; 64], body.to_vec());
-                    self.send(signers?, events);
+                    self.send(signers?, call);
                 }
-                self.send(hash, events);
+                self.send(hash, call);
             }
-            Err(error) => self.abandon_reused(error, now, journal, events)?,
+            Err(error) => self.abandon_reused(error, call)?,
         }
         Ok(true)
     }
@@ -203,11 +196,7 @@ impl Session {
 
     /// Returns the signers that the leader has announced. An announcement without a quorum, or
     /// without the leader, is provably wrong.
-    fn announced(
-        &mut self,
-        leader: MemberId,
-        events: &mut Vec<SessionEvent>,
-    ) -> Option<Vec<MemberId>> {
+    fn announced(&mut self, leader: MemberId, call: &mut Call<'_>) -> Option<Vec<MemberId>> {
         let kind = MessageKind::Signers;
         let message = self.inbox.get(&(self.attempt, kind, leader))?;
         if self.rejected.contains(&(kind, leader)) {
@@ -218,7 +207,7 @@ impl Session {
             .filter(|signers| signers.contains(&leader) && self.committee.is_quorum(signers));
         if valid.is_none() {
             self.rejected.insert((kind, leader));
-            self.invalid(leader, events);
+            self.invalid(leader, call);
         }
         valid
     }

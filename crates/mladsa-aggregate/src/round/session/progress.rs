@@ -5,10 +5,9 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::mem;
 
-use super::{Session, SessionEvent};
+use super::{Call, Session, SessionEvent};
 use crate::committee::epoch::AttemptId;
 use crate::error::{CommitteeError, JournalError, RoundError};
-use crate::journal::one_time::OneTimeKeyJournal;
 use crate::member_id::MemberId;
 use crate::round::certificate::Certificate;
 use crate::round::combine::Combiner;
@@ -46,12 +45,7 @@ impl Session {
     }
 
     /// Opens this member's key for the attempt, or for the first one that is not retired.
-    pub(super) fn begin(
-        &mut self,
-        now: u64,
-        journal: &mut OneTimeKeyJournal,
-        events: &mut Vec<SessionEvent>,
-    ) -> Result<(), RoundError> {
+    pub(super) fn begin(&mut self, call: &mut Call<'_>) -> Result<(), RoundError> {
         self.has_begun = true;
         self.started = None;
         self.disputed.clear();
@@ -65,12 +59,12 @@ impl Session {
             match self.committee.epoch().index(attempt) {
                 Err(error @ CommitteeError::AttemptsExhausted) => {
                     self.step = Step::Ended;
-                    events.push(SessionEvent::Failed(error.into()));
+                    call.events.push(SessionEvent::Failed(error.into()));
                     return Ok(());
                 }
                 index => drop(index?),
             }
-            if self.member.is_retired(attempt, journal) {
+            if self.member.is_retired(attempt, call.journal) {
                 self.attempt += 1;
                 continue;
             }
@@ -80,9 +74,9 @@ impl Session {
                 let is_last = *kind == MessageKind::Response && *of + 1 == present;
                 *of >= present || is_last
             });
-            self.wait(now);
-            let opening = self.member.open(&self.committee, attempt, journal)?;
-            self.send(opening, events);
+            self.wait(call.now);
+            let opening = self.member.open(&self.committee, attempt, call.journal)?;
+            self.send(opening, call);
             return Ok(());
         }
     }
@@ -98,46 +92,32 @@ impl Session {
         }
     }
 
-    pub(super) fn retire(
-        &self,
-        attempt: u8,
-        journal: &mut OneTimeKeyJournal,
-    ) -> Result<(), RoundError> {
+    pub(super) fn retire(&self, number: u8, call: &mut Call<'_>) -> Result<(), RoundError> {
         let slot = self.task.slot();
-        let attempt = AttemptId {
-            slot,
-            number: attempt,
-        };
-        self.member.retire(attempt, journal)
+        self.member.retire(AttemptId { slot, number }, call.journal)
     }
 
     /// Retires the attempt and begins the next one.
     pub(super) fn abandon(
         &mut self,
         missing: Vec<MemberId>,
-        now: u64,
-        journal: &mut OneTimeKeyJournal,
-        events: &mut Vec<SessionEvent>,
+        call: &mut Call<'_>,
     ) -> Result<(), RoundError> {
-        self.retire(self.attempt, journal)?;
-        self.note_missing(missing, events);
+        self.retire(self.attempt, call)?;
+        self.note_missing(missing, call);
         self.attempt += 1;
-        self.begin(now, journal, events)
+        self.begin(call)
     }
 
     /// Counts the members that have delayed the attempt, which ends.
-    pub(super) fn note_missing(
-        &mut self,
-        mut missing: Vec<MemberId>,
-        events: &mut Vec<SessionEvent>,
-    ) {
+    pub(super) fn note_missing(&mut self, mut missing: Vec<MemberId>, call: &mut Call<'_>) {
         missing.retain(|id| id != self.member.id());
         if !self.is_disputed() {
             for id in self.causes(&missing) {
                 *self.silent.entry(id).or_default() += 1;
             }
         }
-        events.push(SessionEvent::AttemptAbandoned(missing));
+        call.events.push(SessionEvent::AttemptAbandoned(missing));
     }
 
     /// Returns the members that can have delayed the attempt: silent and late ones. Members with
@@ -175,19 +155,15 @@ impl Session {
     pub(super) fn abandon_reused(
         &mut self,
         error: RoundError,
-        now: u64,
-        journal: &mut OneTimeKeyJournal,
-        events: &mut Vec<SessionEvent>,
+        call: &mut Call<'_>,
     ) -> Result<(), RoundError> {
         match error {
-            RoundError::Journal(JournalError::KeyReused) => {
-                self.abandon(Vec::new(), now, journal, events)
-            }
+            RoundError::Journal(JournalError::KeyReused) => self.abandon(Vec::new(), call),
             error => Err(error),
         }
     }
 
-    pub(super) fn complete(&mut self, certificate: Certificate, events: &mut Vec<SessionEvent>) {
+    pub(super) fn complete(&mut self, certificate: Certificate, call: &mut Call<'_>) {
         self.step = Step::Ended;
         self.outcome = Some(certificate.to_bytes());
         // Members that lack few of the responses are helped with less than the certificate.
@@ -196,27 +172,23 @@ impl Session {
             .retain(|(attempt, kind, _), _| (*attempt, *kind) == (present, MessageKind::Response));
         self.answered.clear();
         self.answer_lens.clear();
-        events.push(SessionEvent::Completed(Box::new(certificate)));
+        call.events
+            .push(SessionEvent::Completed(Box::new(certificate)));
     }
 
-    pub(super) fn invalid(&mut self, id: MemberId, events: &mut Vec<SessionEvent>) {
+    pub(super) fn invalid(&mut self, id: MemberId, call: &mut Call<'_>) {
         self.faulty.insert(id);
         self.disputed.insert(id);
-        events.push(SessionEvent::InvalidContribution(id));
+        call.events.push(SessionEvent::InvalidContribution(id));
     }
 
     /// Takes every step for which all messages are in the inbox.
-    pub(super) fn advance(
-        &mut self,
-        now: u64,
-        journal: &mut OneTimeKeyJournal,
-        events: &mut Vec<SessionEvent>,
-    ) -> Result<(), RoundError> {
+    pub(super) fn advance(&mut self, call: &mut Call<'_>) -> Result<(), RoundError> {
         while self.has_begun {
-            self.take_messages(now, events);
+            self.take_messages(call);
             if matches!(self.step, Step::Opening) {
                 let attempt = self.attempt;
-                if !self.choose_signers(now, journal, events)? {
+                if !self.choose_signers(call)? {
                     return Ok(());
                 }
                 if self.attempt != attempt {
@@ -226,28 +198,28 @@ impl Session {
             if self.has_ended() || !self.missing().is_empty() {
                 return Ok(());
             }
-            self.wait(now);
+            self.wait(call.now);
             match mem::replace(&mut self.step, Step::Ended) {
                 Step::Committing(set, pending) => {
                     let own = pending.as_ref();
-                    let own = own.map(|pending| self.member.reveal(pending, &set, journal));
+                    let own = own.map(|pending| self.member.reveal(pending, &set, call.journal));
                     match own.transpose() {
                         Ok(own) => {
                             self.step = Step::Revealing(set, pending);
-                            own.into_iter().for_each(|own| self.send(own, events));
+                            own.into_iter().for_each(|own| self.send(own, call));
                         }
-                        Err(error) => self.abandon_reused(error, now, journal, events)?,
+                        Err(error) => self.abandon_reused(error, call)?,
                     }
                 }
                 Step::Revealing(set, pending) => {
                     let challenge = set.challenge()?;
-                    let own = pending.map(|own| self.member.respond(own, &challenge, journal));
+                    let own = pending.map(|own| self.member.respond(own, &challenge, call.journal));
                     match own.transpose() {
                         Ok(own) => {
                             self.step = Step::Responding(Combiner::new(&challenge));
-                            own.into_iter().for_each(|own| self.send(own, events));
+                            own.into_iter().for_each(|own| self.send(own, call));
                         }
-                        Err(error) => self.abandon_reused(error, now, journal, events)?,
+                        Err(error) => self.abandon_reused(error, call)?,
                     }
                 }
                 Step::Responding(combiner) => match combiner.finish() {
@@ -256,13 +228,11 @@ impl Session {
                             let key = (self.attempt, MessageKind::Opening, *id);
                             self.inbox.get(&key)
                         });
-                        let certificate = Certificate::new(aggregate, openings);
-
-                        self.complete(certificate, events);
+                        self.complete(Certificate::new(aggregate, openings), call);
                     }
                     Err(error) if error.is_miss() => {
                         self.misses += 1;
-                        self.abandon(Vec::new(), now, journal, events)?;
+                        self.abandon(Vec::new(), call)?;
                     }
                     Err(error) => return Err(error),
                 },
@@ -273,7 +243,7 @@ impl Session {
     }
 
     /// Passes the messages of the current step from the inbox to the step.
-    fn take_messages(&mut self, now: u64, events: &mut Vec<SessionEvent>) {
+    fn take_messages(&mut self, call: &mut Call<'_>) {
         let (kind, ids) = match self.step {
             Step::Opening => {
                 let ids = self.ids.iter().filter(|id| !self.keys.contains_key(id));
@@ -301,14 +271,14 @@ impl Session {
             };
             let Err(error) = taken else {
                 if kind != MessageKind::Opening {
-                    self.note_time(kind, id, now);
+                    self.note_time(kind, id, call.now);
                 }
                 continue;
             };
             match (kind, error) {
                 (_, RoundError::InvalidContribution(_) | RoundError::Equivocation(_)) => {
                     self.rejected.insert((kind, id));
-                    self.invalid(id, events);
+                    self.invalid(id, call);
                 }
                 // A hash for another round does not prove a fault: it counts as missing.
                 (MessageKind::CommitmentHash, _) => drop(self.rejected.insert((kind, id))),

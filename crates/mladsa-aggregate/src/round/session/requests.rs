@@ -5,7 +5,7 @@ use core::slice;
 
 use super::inbox::MAX_MESSAGE_LEN;
 use super::progress::Step;
-use super::{Recipient, Session, SessionEvent};
+use super::{Call, Recipient, Session, SessionEvent};
 use crate::error::RoundError;
 use crate::member_id::MemberId;
 use crate::round::message::{Message, MessageKind, Unverified};
@@ -34,20 +34,16 @@ impl Session {
     /// current step lacks to the leader, and to others in turn, and for its own message to each member
     /// that the step waits for. Every member is asked at least once in an attempt, because it can have
     /// the certificate.
-    pub(super) fn ask(
-        &mut self,
-        now: u64,
-        events: &mut Vec<SessionEvent>,
-    ) -> Result<(), RoundError> {
+    pub(super) fn ask(&mut self, call: &mut Call<'_>) -> Result<(), RoundError> {
         // Several intervals can pass between two ticks.
         let interval = self.interval();
-        let late = now.saturating_sub(self.resend_at);
-        self.resend_at = now.saturating_add(interval - late % interval);
+        let late = call.now.saturating_sub(self.resend_at);
+        self.resend_at = call.now.saturating_add(interval - late % interval);
         self.waits += 1;
         let own = *self.member.id();
         if let Some(opening) = self.inbox.get(&(self.attempt, MessageKind::Opening, own)) {
             let absent = self.ids.iter().filter(|id| !self.is_present(id));
-            events.extend(absent.map(|id| to(*id, opening)));
+            call.events.extend(absent.map(|id| to(*id, opening)));
         }
         let leader = self.leader();
         let missing = self.missing();
@@ -65,13 +61,14 @@ impl Session {
         let per_interval = (n + n / 4).div_ceil(self.intervals());
         let passed = usize::try_from(late / interval).map_or(n, |passed| passed.min(n)) + 1;
         let number = n.min(passed * per_interval);
-        let first = self.position() + 1 + self.turns;
+        let position = self.committee.position(&own);
+        let first = position.ok_or(RoundError::UnknownMember)? + 1 + self.turns;
         self.turns = (self.turns + number) % n;
         let turn = (first..first + number).filter_map(|at| self.ids.get(at % n));
         let mut asked: Vec<MemberId> = turn.copied().collect();
         if self.is_disputed() {
             // The attempt cannot be saved.
-            events.extend(
+            call.events.extend(
                 asked
                     .iter()
                     .filter(|id| **id != own)
@@ -83,12 +80,13 @@ impl Session {
         asked.sort_unstable();
         asked.dedup();
         asked.retain(|id| *id != own);
-        events.extend(asked.iter().map(|id| to(*id, &request)));
+        call.events.extend(asked.iter().map(|id| to(*id, &request)));
         // The senders themselves are asked for their own messages: if all were asked for those of all,
         // the answers would grow with the cube of the committee.
         for id in lacking.iter().filter(|id| **id != own) {
             if !asked.contains(id) {
-                events.push(to(*id, &self.request(kind, slice::from_ref(id))?));
+                call.events
+                    .push(to(*id, &self.request(kind, slice::from_ref(id))?));
             }
         }
         // Members that follow another announcement, or other hashes, show it.
@@ -99,10 +97,10 @@ impl Session {
         for id in missing.iter().filter(|id| **id != own) {
             if self.rejected.contains(&(MessageKind::CommitmentHash, *id)) {
                 let signers = self.request(MessageKind::Signers, leader.as_slice())?;
-                events.push(to(*id, &signers));
+                call.events.push(to(*id, &signers));
             }
             if !signers.is_empty() && self.waits > 1 && self.waits.is_power_of_two() {
-                events.push(to(
+                call.events.push(to(
                     *id,
                     &self.request(MessageKind::CommitmentHash, &signers)?,
                 ));
@@ -116,7 +114,7 @@ impl Session {
         let positions = ids.iter().filter_map(|id| self.committee.position(id));
         let positions: Vec<_> = positions.collect();
         let set = SignerSet::new(self.ids.len(), &positions)?;
-        let body = [&[kind.code()], set.as_bytes()].concat();
+        let body = [&[kind as u8], set.as_bytes()].concat();
         let subject = self.committee.subject(self.attempt_id());
         self.member
             .message(MessageKind::Request, &subject, &[0; 64], body)
@@ -141,33 +139,27 @@ impl Session {
     }
 
     /// Sends the opening of the current attempt to a member that has not heard of it.
-    pub(super) fn send_opening(&mut self, id: &MemberId, now: u64, events: &mut Vec<SessionEvent>) {
+    pub(super) fn send_opening(&mut self, id: &MemberId, call: &mut Call<'_>) {
         let key = (self.attempt, MessageKind::Opening, *self.member.id());
         if self.inbox.contains_key(&key)
-            && self.may_answer(id, MessageKind::Opening, now)
+            && self.may_answer(id, MessageKind::Opening, call.now)
             && let Some(opening) = self.inbox.get(&key)
         {
             let opening = opening.to_bytes();
-            self.reply(id, opening, events);
+            self.reply(id, opening, call);
         }
     }
 
     /// Sends an answer, and counts its bytes.
-    fn reply(&mut self, id: &MemberId, message: Vec<u8>, events: &mut Vec<SessionEvent>) {
+    fn reply(&mut self, id: &MemberId, message: Vec<u8>, call: &mut Call<'_>) {
         *self.answer_lens.entry(*id).or_default() += message.len();
         let to = Recipient::Member(*id);
-        events.push(SessionEvent::Send { to, message });
+        call.events.push(SessionEvent::Send { to, message });
     }
 
     /// Answers a request: with the certificate, with the opening of a later attempt, or with the
     /// messages that it names. Other messages are no request.
-    pub(super) fn answer(
-        &mut self,
-        from: &MemberId,
-        message: &[u8],
-        now: u64,
-        events: &mut Vec<SessionEvent>,
-    ) {
+    pub(super) fn answer(&mut self, from: &MemberId, message: &[u8], call: &mut Call<'_>) {
         let Ok(request) = Unverified::from_bytes(message) else {
             return;
         };
@@ -201,25 +193,25 @@ impl Session {
             };
             let key = (*from, MessageKind::Response);
             if !responses.is_empty() && !self.answered.contains_key(&key) {
-                self.answered.insert(key, now);
+                self.answered.insert(key, call.now);
                 for response in responses {
-                    self.reply(from, response.to_bytes(), events);
+                    self.reply(from, response.to_bytes(), call);
                 }
-            } else if self.may_answer(from, MessageKind::Request, now) {
-                self.reply(from, outcome, events);
+            } else if self.may_answer(from, MessageKind::Request, call.now) {
+                self.reply(from, outcome, call);
             }
             return;
         }
         if attempt.number < self.attempt {
-            self.send_opening(from, now, events);
+            self.send_opening(from, call);
         }
         let Some((kind, set)) = decoded.filter(|_| attempt.number <= self.attempt) else {
             return;
         };
         let answers = self.known(attempt.number, kind, &set);
-        if !answers.is_empty() && self.may_answer(from, kind, now) {
+        if !answers.is_empty() && self.may_answer(from, kind, call.now) {
             for answer in answers {
-                self.reply(from, answer.to_bytes(), events);
+                self.reply(from, answer.to_bytes(), call);
             }
         }
     }
