@@ -60,14 +60,12 @@ pub struct PackedItem {
     pub signature_len: u32,
 }
 
-/// The bytes of an item.
 pub(crate) struct Parts<'a> {
     key: &'a [u8],
     message: &'a [u8],
     signature: &'a [u8],
 }
 
-/// Returns the bytes of a packed item.
 pub(crate) fn part(data: &[u8], offset: u32, len: u32) -> Result<&[u8], Status> {
     let rest = data.get(offset as usize..).ok_or(Status::OutOfBounds)?;
     rest.get(..len as usize).ok_or(Status::OutOfBounds)
@@ -75,16 +73,11 @@ pub(crate) fn part(data: &[u8], offset: u32, len: u32) -> Result<&[u8], Status> 
 
 /// Verifies batches of signatures of one parameter set. Keys that sign often are expanded once.
 /// Any number of threads at once.
+#[derive(Debug)]
 pub struct BatchHandle(Box<dyn Verifier>);
 
-impl fmt::Debug for BatchHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BatchHandle").finish_non_exhaustive()
-    }
-}
-
 /// A batch verifier without its type.
-trait Verifier: Send + Sync {
+trait Verifier: Send + Sync + fmt::Debug {
     fn verify<'a>(
         &self,
         context: Context<'a>,
@@ -162,10 +155,8 @@ pub unsafe extern "C" fn mldsa_batch_new(
 ) -> Status {
     fn build<P: Numbered>(threads: Threads, cache_bytes: usize) -> Result<BatchHandle, Status> {
         let builder = BatchVerifier::<P>::builder().threads(threads);
-        let verifier = builder.key_cache_bytes(cache_bytes).build();
-        Ok(BatchHandle(Box::new(
-            verifier.map_err(|_| Status::Internal)?,
-        )))
+        let verifier = builder.key_cache_bytes(cache_bytes).build()?;
+        Ok(BatchHandle(Box::new(verifier)))
     }
     let make = || {
         let threads = self::threads(threads)?;
@@ -195,27 +186,21 @@ pub unsafe extern "C" fn mldsa_batch_verify(
     count: usize,
     verdicts: *mut u8,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let out = unsafe { verdicts_out(verdicts, count) }?;
-        // SAFETY: the contract of the crate.
-        let (batch, context, list) = unsafe {
-            (
-                handle(batch)?,
-                self::items(context, context_len)?,
-                self::items(items, count)?,
-            )
-        };
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        let out = verdicts_out(verdicts, count)?;
+        let batch = handle(batch)?;
+        let (context, list) = (
+            self::items(context, context_len)?,
+            self::items(items, count)?,
+        );
         let context = self::context(context)?;
         let parts = list.iter().map(|item| {
-            // SAFETY: the contract of the crate.
-            unsafe {
-                Ok(Parts {
-                    key: self::items(item.public_key, item.public_key_len)?,
-                    message: self::items(item.message, item.message_len)?,
-                    signature: self::items(item.signature, item.signature_len)?,
-                })
-            }
+            Ok(Parts {
+                key: self::items(item.public_key, item.public_key_len)?,
+                message: self::items(item.message, item.message_len)?,
+                signature: self::items(item.signature, item.signature_len)?,
+            })
         });
         each(parts, out, |parts| batch.0.verify(context, parts))
     })
@@ -235,18 +220,12 @@ pub unsafe extern "C" fn mldsa_batch_verify_packed(
     count: usize,
     verdicts: *mut u8,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let out = unsafe { verdicts_out(verdicts, count) }?;
-        // SAFETY: the contract of the crate.
-        let (batch, context, data, list) = unsafe {
-            (
-                handle(batch)?,
-                self::items(context, context_len)?,
-                self::items(data, data_len)?,
-                self::items(items, count)?,
-            )
-        };
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        let out = verdicts_out(verdicts, count)?;
+        let batch = handle(batch)?;
+        let context = self::items(context, context_len)?;
+        let (data, list) = (self::items(data, data_len)?, self::items(items, count)?);
         let context = self::context(context)?;
         let parts = list.iter().map(|item| {
             Ok(Parts {

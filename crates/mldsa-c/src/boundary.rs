@@ -122,13 +122,12 @@ pub(crate) unsafe fn copy_out(
     buffer: *mut u8,
     len: *mut usize,
 ) -> Result<(), Status> {
+    let copy = |out: &mut [u8]| {
+        out.copy_from_slice(bytes);
+        Ok(())
+    };
     // SAFETY: the contract of this function.
-    unsafe {
-        fill_out(bytes.len(), buffer, len, |out| {
-            out.copy_from_slice(bytes);
-            Ok(())
-        })
-    }
+    unsafe { fill_out(bytes.len(), buffer, len, copy) }
 }
 
 /// Copies `needed` bytes that `fill` makes, as [`copy_out`] does. A `fill` that fails has to leave
@@ -142,17 +141,16 @@ pub(crate) unsafe fn fill_out(
     len: *mut usize,
     fill: impl FnOnce(&mut [u8]) -> Result<(), Status>,
 ) -> Result<(), Status> {
-    // SAFETY: the contract of this function.
-    let capacity = *unsafe { handle(len) }?;
-    if capacity < needed {
-        // SAFETY: the contract of this function.
-        unsafe { write(len, needed) }?;
-        return Err(Status::BufferLength);
+    // SAFETY: the contract of this function; `buffer` is valid for `*len` bytes, of which the
+    // output is a part.
+    unsafe {
+        if *handle(len)? < needed {
+            write(len, needed)?;
+            return Err(Status::BufferLength);
+        }
+        fill(output(buffer, needed)?)?;
+        write(len, needed)
     }
-    // SAFETY: valid for `capacity` bytes, of which these are a part.
-    fill(unsafe { output(buffer, needed) }?)?;
-    // SAFETY: the contract of this function.
-    unsafe { write(len, needed) }
 }
 
 #[cfg(test)]

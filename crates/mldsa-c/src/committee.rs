@@ -3,8 +3,7 @@
 use core::fmt;
 
 use batch_verify::{
-    CommitteeVerifier, MemberId, QuorumError, QuorumReport, QuorumRule, Threads, Threshold,
-    Vote as CoreVote,
+    CommitteeVerifier, MemberId, QuorumError, QuorumRule, Threads, Threshold, Vote as CoreVote,
 };
 
 use crate::Status;
@@ -65,19 +64,14 @@ pub struct Quorum {
 
 /// The members of an epoch with weights, threshold and context, expanded once. Immutable. Any
 /// number of threads at once.
+#[derive(Debug)]
 pub struct CommitteeHandle(Box<dyn Members>);
-
-impl fmt::Debug for CommitteeHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CommitteeHandle").finish_non_exhaustive()
-    }
-}
 
 /// Index of a member, message, signature.
 type Signed<'a> = (u32, &'a [u8], &'a [u8]);
 
 /// A committee without its type.
-trait Members: Send + Sync {
+trait Members: Send + Sync + fmt::Debug {
     fn len(&self) -> usize;
     fn index(&self, key: &[u8]) -> Option<u32>;
     fn successor(
@@ -159,7 +153,10 @@ impl<P: Numbered> Members for CommitteeVerifier<P> {
         }
         let named = |status, vote: usize| rejected(status, indices[vote], status);
         match self.verify_quorum(message, &attestations, rule) {
-            Ok(report) => Ok(reached(&report)),
+            Ok(report) => Ok(Quorum {
+                weight: u64::try_from(report.weight()).unwrap_or(u64::MAX),
+                ..NO_QUORUM
+            }),
             Err(error) => Err(match error {
                 QuorumError::UnknownMember { vote } => named(Status::UnknownMember, vote),
                 QuorumError::Duplicate { second, .. } => named(Status::DuplicateVote, second),
@@ -181,13 +178,6 @@ const NO_QUORUM: Quorum = Quorum {
     vote: u64::MAX,
     reason: 0,
 };
-
-fn reached(report: &QuorumReport) -> Quorum {
-    Quorum {
-        weight: u64::try_from(report.weight()).unwrap_or(u64::MAX),
-        ..NO_QUORUM
-    }
-}
 
 fn rejected(status: Status, vote: usize, reason: Status) -> (Status, Quorum) {
     let quorum = Quorum {
@@ -242,26 +232,18 @@ pub unsafe extern "C" fn mldsa_committee_new(
             .threads(threads.clone());
         let committee = builder.build(members::<P>(keys, weights)?)?;
         let verifier = CommitteeVerifier::<P>::builder().threads(threads);
-        let verifier = verifier.build(committee);
-        Ok(CommitteeHandle(Box::new(
-            verifier.map_err(|_| Status::Internal)?,
-        )))
+        Ok(CommitteeHandle(Box::new(verifier.build(committee)?)))
     }
-    let make = || {
-        // SAFETY: the contract of the crate.
-        let (context, keys, weights) = unsafe {
-            (
-                items(context, context_len)?,
-                items(public_keys, public_keys_len)?,
-                items(weights, count)?,
-            )
-        };
-        let threads = self::threads(threads)?;
-        let threshold = Threshold::more_than(numerator, denominator).ok_or(Status::Argument)?;
-        with_set!(set, P => build::<P>(threads, context, epoch, threshold, keys, weights))
-    };
     // SAFETY: the contract of the crate.
-    unsafe { store(committee, make) }
+    unsafe {
+        store(committee, || {
+            let context = items(context, context_len)?;
+            let (keys, weights) = (items(public_keys, public_keys_len)?, items(weights, count)?);
+            let threads = self::threads(threads)?;
+            let threshold = Threshold::more_than(numerator, denominator).ok_or(Status::Argument)?;
+            with_set!(set, P => build::<P>(threads, context, epoch, threshold, keys, weights))
+        })
+    }
 }
 
 /// Makes the committee of a later epoch. A key with a weight joins or gets that weight, a key
@@ -279,19 +261,14 @@ pub unsafe extern "C" fn mldsa_committee_successor(
     count: usize,
     successor: *mut *mut CommitteeHandle,
 ) -> Status {
-    let make = || {
-        // SAFETY: the contract of the crate.
-        let (committee, keys, weights) = unsafe {
-            (
-                handle(committee)?,
-                items(public_keys, public_keys_len)?,
-                items(weights, count)?,
-            )
-        };
-        committee.0.successor(epoch, keys, weights)
-    };
     // SAFETY: the contract of the crate.
-    unsafe { store(successor, make) }
+    unsafe {
+        store(successor, || {
+            let committee = handle(committee)?;
+            let (keys, weights) = (items(public_keys, public_keys_len)?, items(weights, count)?);
+            committee.0.successor(epoch, keys, weights)
+        })
+    }
 }
 
 /// Frees a committee. Null is allowed.
@@ -317,15 +294,12 @@ pub unsafe extern "C" fn mldsa_committee_index(
     public_key_len: usize,
     index: *mut u32,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let (committee, key) = unsafe {
-            write(index, u32::MAX)?;
-            (handle(committee)?, items(public_key, public_key_len)?)
-        };
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        write(index, u32::MAX)?;
+        let (committee, key) = (handle(committee)?, items(public_key, public_key_len)?);
         let found = committee.0.index(key).ok_or(Status::UnknownMember)?;
-        // SAFETY: the contract of the crate.
-        unsafe { write(index, found) }
+        write(index, found)
     })
 }
 
@@ -335,12 +309,9 @@ pub unsafe extern "C" fn mldsa_committee_index(
 /// The contract of the crate.
 unsafe fn signed<'a>(vote: &Vote) -> Result<Signed<'a>, Status> {
     // SAFETY: the contract of this function.
-    let (message, signature) = unsafe {
-        (
-            items(vote.message, vote.message_len)?,
-            items(vote.signature, vote.signature_len)?,
-        )
-    };
+    let message = unsafe { items(vote.message, vote.message_len) }?;
+    // SAFETY: the contract of this function.
+    let signature = unsafe { items(vote.signature, vote.signature_len) }?;
     Ok((vote.member, message, signature))
 }
 
@@ -360,13 +331,11 @@ pub unsafe extern "C" fn mldsa_committee_verify_batch(
     count: usize,
     verdicts: *mut u8,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let out = unsafe { verdicts_out(verdicts, count) }?;
-        // SAFETY: the contract of the crate.
-        let (committee, list) = unsafe { (handle(committee)?, items(votes, count)?) };
-        // SAFETY: the contract of the crate.
-        let mut votes = list.iter().map(|vote| unsafe { signed(vote) });
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        let out = verdicts_out(verdicts, count)?;
+        let (committee, list) = (handle(committee)?, items(votes, count)?);
+        let mut votes = list.iter().map(|vote| signed(vote));
         committee.0.verify(&mut votes, out)
     })
 }
@@ -383,17 +352,11 @@ pub unsafe extern "C" fn mldsa_committee_verify_batch_packed(
     count: usize,
     verdicts: *mut u8,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let out = unsafe { verdicts_out(verdicts, count) }?;
-        // SAFETY: the contract of the crate.
-        let (committee, data, list) = unsafe {
-            (
-                handle(committee)?,
-                items(data, data_len)?,
-                items(votes, count)?,
-            )
-        };
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        let out = verdicts_out(verdicts, count)?;
+        let committee = handle(committee)?;
+        let (data, list) = (items(data, data_len)?, items(votes, count)?);
         let mut votes = list.iter().map(|vote| packed(data, vote));
         committee.0.verify(&mut votes, out)
     })
@@ -421,24 +384,17 @@ pub unsafe extern "C" fn mldsa_committee_verify_quorum(
     count: usize,
     quorum: *mut Quorum,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let (committee, message, list) = unsafe {
-            write(quorum, NO_QUORUM)?;
-            (
-                handle(committee)?,
-                items(message, message_len)?,
-                items(votes, count)?,
-            )
-        };
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        write(quorum, NO_QUORUM)?;
+        let committee = handle(committee)?;
+        let (message, list) = (items(message, message_len)?, items(votes, count)?);
         let mut votes = list.iter().map(|vote| {
-            // SAFETY: the contract of the crate.
-            let signature = unsafe { items(vote.signature, vote.signature_len) }?;
+            let signature = items(vote.signature, vote.signature_len)?;
             Ok((vote.member, &[][..], signature))
         });
         let result = committee.0.quorum(self::rule(rule)?, message, &mut votes);
-        // SAFETY: the contract of the crate.
-        unsafe { quorum_out(result, quorum) }
+        quorum_out(result, quorum)
     })
 }
 
@@ -456,24 +412,17 @@ pub unsafe extern "C" fn mldsa_committee_verify_quorum_packed(
     count: usize,
     quorum: *mut Quorum,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let (committee, message, data, list) = unsafe {
-            write(quorum, NO_QUORUM)?;
-            (
-                handle(committee)?,
-                items(message, message_len)?,
-                items(data, data_len)?,
-                items(votes, count)?,
-            )
-        };
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        write(quorum, NO_QUORUM)?;
+        let (committee, message) = (handle(committee)?, items(message, message_len)?);
+        let (data, list) = (items(data, data_len)?, items(votes, count)?);
         let mut votes = list.iter().map(|vote| {
             let signature = part(data, vote.signature, vote.signature_len)?;
             Ok((vote.member, &[][..], signature))
         });
         let result = committee.0.quorum(self::rule(rule)?, message, &mut votes);
-        // SAFETY: the contract of the crate.
-        unsafe { quorum_out(result, quorum) }
+        quorum_out(result, quorum)
     })
 }
 

@@ -39,14 +39,14 @@ pub unsafe extern "C" fn mldsa_mu_new(
     context_len: usize,
     mu: *mut *mut MuState,
 ) -> Status {
-    let make = || {
-        // SAFETY: the contract of the crate.
-        let (key, bytes) = unsafe { (handle(key)?, items(context, context_len)?) };
-        let context = self::context(bytes)?;
-        Ok(MuState(MuBuilder::from_tr(key.0.tr(), context)))
-    };
     // SAFETY: the contract of the crate.
-    unsafe { store(mu, make) }
+    unsafe {
+        store(mu, || {
+            let (key, bytes) = (handle(key)?, items(context, context_len)?);
+            let context = self::context(bytes)?;
+            Ok(MuState(MuBuilder::from_tr(key.0.tr(), context)))
+        })
+    }
 }
 
 /// Appends a piece of the message.
@@ -57,11 +57,10 @@ pub unsafe extern "C" fn mldsa_mu_update(
     message: *const u8,
     message_len: usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate: no other thread uses the handle.
-        let mu = unsafe { mu.as_mut() }.ok_or(Status::NullPointer)?;
-        // SAFETY: the contract of the crate.
-        mu.0.update(unsafe { items(message, message_len) }?);
+    // SAFETY: the contract of the crate: no other thread uses the handle.
+    guard(|| unsafe {
+        let mu = mu.as_mut().ok_or(Status::NullPointer)?;
+        mu.0.update(items(message, message_len)?);
         Ok(())
     })
 }
@@ -105,14 +104,11 @@ pub unsafe extern "C" fn mldsa_eip8355(
     gas_used: *mut u64,
     valid: *mut u8,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        unsafe {
-            write(gas_used, 0)?;
-            write(valid, 0)?;
-        }
-        // SAFETY: the contract of the crate.
-        let input = unsafe { items(input, input_len) }?;
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        write(gas_used, 0)?;
+        write(valid, 0)?;
+        let input = items(input, input_len)?;
         let set = match set {
             SET_44 => Set::MlDsa44,
             SET_65 => Set::MlDsa65,
@@ -120,11 +116,8 @@ pub unsafe extern "C" fn mldsa_eip8355(
             _ => return Err(Status::Argument),
         };
         let output = set.execute(input, gas_limit).ok_or(Status::OutOfGas)?;
-        // SAFETY: the contract of the crate.
-        unsafe {
-            write(gas_used, output.gas_used)?;
-            write(valid, output.valid.into())
-        }
+        write(gas_used, output.gas_used)?;
+        write(valid, output.valid.into())
     })
 }
 

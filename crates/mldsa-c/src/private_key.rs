@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use mldsa_core::internals::{decode_pem, import_pkcs8_in};
 use mldsa_core::no_alloc::{SignInto, SigningKeyStorage};
-use mldsa_core::pkcs8::PrivateKeyInfoRef;
+use mldsa_core::pkcs8::{PrivateKeyInfoRef, SecretDocument};
 use mldsa_core::{
     MlDsa44, MlDsa65, MlDsa87, PreHashed, PreparedSigningKey, PrivateKeyForm, Randomness,
     SigningKey, SysRng, zeroize_stack,
@@ -27,25 +27,16 @@ const STACK: usize = 40 * 1024;
 /// A private key of any parameter set, wiped when it is freed. Any number of threads at once.
 /// Each signature is verified before it is released, see
 /// `mldsa_private_key_set_self_verification`.
+#[derive(Debug)]
 pub struct PrivateKey(Box<dyn Signer>);
 
-impl fmt::Debug for PrivateKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PrivateKey").field(&self.0.set()).finish()
-    }
-}
-
 /// A private key without its type.
-trait Signer: Send + Sync {
+trait Signer: Send + Sync + fmt::Debug {
     fn set(&self) -> u32;
     fn seed(&self) -> Result<&[u8; SEED_LEN], Status>;
     fn expanded(&self) -> Result<&[u8], Status>;
     fn public_key(&self) -> Result<PublicKey, Status>;
-    fn pkcs8(
-        &self,
-        form: PrivateKeyForm,
-        write: &mut dyn FnMut(&[u8]) -> Result<(), Status>,
-    ) -> Result<(), Status>;
+    fn pkcs8(&self, form: PrivateKeyForm) -> Result<SecretDocument, Status>;
     fn prepare(&self) -> Result<(), Status>;
     fn set_self_verification(&mut self, on: bool) -> Result<(), Status>;
     fn signature_len(&self) -> usize;
@@ -57,6 +48,7 @@ trait Signer: Send + Sync {
     ) -> Result<(), Status>;
 }
 
+#[derive(Debug)]
 struct Key<P: Numbered> {
     /// Not moved once there is a key in it: a move would leave a copy, and takes stack.
     memory: SigningKeyStorage<P>,
@@ -95,13 +87,9 @@ impl<P: Numbered> Signer for Key<P> {
         Ok(PublicKey::new(self.key()?.verifying_key().clone()))
     }
 
-    fn pkcs8(
-        &self,
-        form: PrivateKeyForm,
-        write: &mut dyn FnMut(&[u8]) -> Result<(), Status>,
-    ) -> Result<(), Status> {
+    fn pkcs8(&self, form: PrivateKeyForm) -> Result<SecretDocument, Status> {
         let document = self.key()?.to_pkcs8_der_as(form);
-        write(document.map_err(|_| Status::NoSeed)?.as_bytes())
+        document.map_err(|_| Status::NoSeed)
     }
 
     fn prepare(&self) -> Result<(), Status> {
@@ -210,16 +198,16 @@ pub unsafe extern "C" fn mldsa_private_key_from_seed(
     seed_len: usize,
     key: *mut *mut PrivateKey,
 ) -> Status {
-    let make = || {
-        // SAFETY: the contract of the crate.
-        let seed = unsafe { items(seed, seed_len) }?;
-        let seed: &[u8; SEED_LEN] = seed.try_into().map_err(|_| Status::KeyLength)?;
-        with_set!(set, P => PrivateKey::new::<P>(|memory| {
-            Ok(SigningKey::from_seed_in(seed, memory))
-        }))
-    };
     // SAFETY: the contract of the crate.
-    unsafe { store(key, make) }
+    unsafe {
+        store(key, || {
+            let seed = items(seed, seed_len)?;
+            let seed: &[u8; SEED_LEN] = seed.try_into().map_err(|_| Status::KeyLength)?;
+            with_set!(set, P => PrivateKey::new::<P>(|memory| {
+                Ok(SigningKey::from_seed_in(seed, memory))
+            }))
+        })
+    }
 }
 
 /// Makes a private key from its expanded encoding of 2560, 4032 or 4896 bytes. Every part is
@@ -232,15 +220,15 @@ pub unsafe extern "C" fn mldsa_private_key_from_expanded(
     expanded_len: usize,
     key: *mut *mut PrivateKey,
 ) -> Status {
-    let make = || {
-        // SAFETY: the contract of the crate.
-        let expanded = unsafe { items(expanded, expanded_len) }?;
-        with_set!(set, P => PrivateKey::new::<P>(|memory| {
-            Ok(SigningKey::from_expanded_bytes_in(expanded, memory)?)
-        }))
-    };
     // SAFETY: the contract of the crate.
-    unsafe { store(key, make) }
+    unsafe {
+        store(key, || {
+            let expanded = items(expanded, expanded_len)?;
+            with_set!(set, P => PrivateKey::new::<P>(|memory| {
+                Ok(SigningKey::from_expanded_bytes_in(expanded, memory)?)
+            }))
+        })
+    }
 }
 
 /// Makes a private key from PKCS#8 (RFC 9881: seed, expanded key or both), in DER or in PEM. The
@@ -262,16 +250,16 @@ pub unsafe extern "C" fn mldsa_private_key_from_pkcs8(
         key.or_else(|| read::<MlDsa87>(&info))
             .ok_or(Status::Encoding)
     }
-    let make = || {
-        // SAFETY: the contract of the crate.
-        let bytes = unsafe { items(pkcs8, pkcs8_len) }?;
-        any(bytes).or_else(|status| match decode_pem(bytes, &["PRIVATE KEY"]) {
-            Ok((_, der)) => any(&der),
-            Err(_) => Err(status),
-        })
-    };
     // SAFETY: the contract of the crate.
-    unsafe { store(key, make) }
+    unsafe {
+        store(key, || {
+            let bytes = items(pkcs8, pkcs8_len)?;
+            any(bytes).or_else(|status| match decode_pem(bytes, &["PRIVATE KEY"]) {
+                Ok((_, der)) => any(&der),
+                Err(_) => Err(status),
+            })
+        })
+    }
 }
 
 /// Wipes and frees a private key. Null is allowed.
@@ -296,12 +284,8 @@ pub unsafe extern "C" fn mldsa_private_key_seed(
     buffer: *mut u8,
     len: *mut usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let seed = unsafe { handle(key) }?.0.seed()?;
-        // SAFETY: the contract of the crate.
-        unsafe { copy_out(seed, buffer, len) }
-    })
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe { copy_out(handle(key)?.0.seed()?, buffer, len) })
 }
 
 /// Copies the expanded encoding: secret.
@@ -332,18 +316,15 @@ pub unsafe extern "C" fn mldsa_private_key_pkcs8(
     buffer: *mut u8,
     len: *mut usize,
 ) -> Status {
-    guard(|| {
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
         let form = match form {
             PKCS8_SEED => PrivateKeyForm::Seed,
             PKCS8_EXPANDED => PrivateKeyForm::Expanded,
             PKCS8_BOTH => PrivateKeyForm::Both,
             _ => return Err(Status::Argument),
         };
-        // SAFETY: the contract of the crate.
-        let key = unsafe { handle(key) }?;
-        // SAFETY: the contract of the crate.
-        key.0
-            .pkcs8(form, &mut |bytes| unsafe { copy_out(bytes, buffer, len) })
+        copy_out(handle(key)?.0.pkcs8(form)?.as_bytes(), buffer, len)
     })
 }
 
@@ -362,10 +343,8 @@ pub unsafe extern "C" fn mldsa_private_key_public_key(
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_prepare(key: *const PrivateKey) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        unsafe { handle(key) }?.0.prepare()
-    })
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe { handle(key) }?.0.prepare())
 }
 
 /// Turns the verification of each signature before its release on (1, the default) or off (0).
@@ -377,9 +356,9 @@ pub unsafe extern "C" fn mldsa_private_key_set_self_verification(
     key: *mut PrivateKey,
     on: u32,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate: no other thread uses the handle.
-        let key = unsafe { key.as_mut() }.ok_or(Status::NullPointer)?;
+    // SAFETY: the contract of the crate: no other thread uses the handle.
+    guard(|| unsafe {
+        let key = key.as_mut().ok_or(Status::NullPointer)?;
         if on > 1 {
             return Err(Status::Argument);
         }
@@ -399,11 +378,8 @@ unsafe fn sign(
     message: Signed<'_>,
 ) -> Result<(), Status> {
     // SAFETY: the contract of this function.
-    let key = unsafe { handle(key) }?;
-    // SAFETY: the contract of this function.
-    let randomness = unsafe { randomness.cast::<[u8; 32]>().as_ref() };
-    // SAFETY: the contract of this function.
     unsafe {
+        let (key, randomness) = (handle(key)?, randomness.cast::<[u8; 32]>().as_ref());
         fill_out(key.0.signature_len(), signature, signature_len, |out| {
             key.0.sign(&message, randomness, out)
         })
@@ -428,13 +404,11 @@ pub unsafe extern "C" fn mldsa_sign(
     signature: *mut u8,
     signature_len: *mut usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let (message, context) =
-            unsafe { (items(message, message_len)?, items(context, context_len)?) };
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        let (message, context) = (items(message, message_len)?, items(context, context_len)?);
         let message = Signed::Pure(message, self::context(context)?);
-        // SAFETY: the contract of the crate.
-        unsafe { sign(key, randomness, signature, signature_len, message) }
+        sign(key, randomness, signature, signature_len, message)
     })
 }
 
@@ -453,13 +427,11 @@ pub unsafe extern "C" fn mldsa_sign_prehashed(
     signature: *mut u8,
     signature_len: *mut usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let (digest, context) =
-            unsafe { (items(digest, digest_len)?, items(context, context_len)?) };
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        let (digest, context) = (items(digest, digest_len)?, items(context, context_len)?);
         let message = Signed::PreHashed(self::hash(hash)?, digest, self::context(context)?);
-        // SAFETY: the contract of the crate.
-        unsafe { sign(key, randomness, signature, signature_len, message) }
+        sign(key, randomness, signature, signature_len, message)
     })
 }
 
@@ -474,10 +446,9 @@ pub unsafe extern "C" fn mldsa_sign_mu(
     signature: *mut u8,
     signature_len: *mut usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let message = Signed::Mu(self::mu(unsafe { items(mu, mu_len) }?)?);
-        // SAFETY: the contract of the crate.
-        unsafe { sign(key, randomness, signature, signature_len, message) }
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        let message = Signed::Mu(self::mu(items(mu, mu_len)?)?);
+        sign(key, randomness, signature, signature_len, message)
     })
 }

@@ -15,15 +15,9 @@ use crate::messages::{context, hash, mu};
 use crate::set::{Numbered, with_set};
 
 /// A public key of any parameter set. Any number of threads at once.
+#[derive(Debug)]
 pub struct PublicKey(pub(crate) Box<dyn Verifier>);
 
-impl fmt::Debug for PublicKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PublicKey").field(&self.0.set()).finish()
-    }
-}
-
-/// A signed message.
 pub(crate) enum Signed<'a> {
     Pure(&'a [u8], Context<'a>),
     PreHashed(PreHash, &'a [u8], Context<'a>),
@@ -31,7 +25,7 @@ pub(crate) enum Signed<'a> {
 }
 
 /// A public key without its type.
-pub(crate) trait Verifier: Send + Sync {
+pub(crate) trait Verifier: Send + Sync + fmt::Debug {
     fn set(&self) -> u32;
     fn encoded(&self) -> &[u8];
     fn tr(&self) -> &[u8; 64];
@@ -40,6 +34,7 @@ pub(crate) trait Verifier: Send + Sync {
     fn verify(&self, message: &Signed<'_>, signature: &[u8]) -> Result<(), Status>;
 }
 
+#[derive(Debug)]
 struct Key<P: Numbered> {
     key: VerifyingKey<P>,
     prepared: OnceLock<PreparedVerifyingKey<P>>,
@@ -106,16 +101,16 @@ pub unsafe extern "C" fn mldsa_public_key_new(
     encoded_len: usize,
     key: *mut *mut PublicKey,
 ) -> Status {
-    let make = || {
-        // SAFETY: the contract of the crate.
-        let encoded = unsafe { items(encoded, encoded_len) }?;
-        if is_joined_private_key::<MlDsa44>(encoded) {
-            return Err(Status::Key);
-        }
-        with_set!(set, P => Ok(PublicKey::new(VerifyingKey::<P>::from_bytes(encoded)?)))
-    };
     // SAFETY: the contract of the crate.
-    unsafe { store(key, make) }
+    unsafe {
+        store(key, || {
+            let encoded = items(encoded, encoded_len)?;
+            if is_joined_private_key::<MlDsa44>(encoded) {
+                return Err(Status::Key);
+            }
+            with_set!(set, P => Ok(PublicKey::new(VerifyingKey::<P>::from_bytes(encoded)?)))
+        })
+    }
 }
 
 /// Makes a public key from SubjectPublicKeyInfo (RFC 9881), in DER or in PEM. The parameter set
@@ -134,15 +129,15 @@ pub unsafe extern "C" fn mldsa_public_key_from_spki(
         };
         key.ok().map(PublicKey::new)
     }
-    let make = || {
-        // SAFETY: the contract of the crate.
-        let bytes = unsafe { items(spki, spki_len) }?;
-        let key = read::<MlDsa44>(bytes).or_else(|| read::<MlDsa65>(bytes));
-        key.or_else(|| read::<MlDsa87>(bytes))
-            .ok_or(Status::Encoding)
-    };
     // SAFETY: the contract of the crate.
-    unsafe { store(key, make) }
+    unsafe {
+        store(key, || {
+            let bytes = items(spki, spki_len)?;
+            let key = read::<MlDsa44>(bytes).or_else(|| read::<MlDsa65>(bytes));
+            let key = key.or_else(|| read::<MlDsa87>(bytes));
+            key.ok_or(Status::Encoding)
+        })
+    }
 }
 
 /// Frees a public key. Null is allowed.
@@ -189,11 +184,8 @@ pub unsafe extern "C" fn mldsa_public_key_spki(
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_public_key_prepare(key: *const PublicKey) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        unsafe { handle(key) }?.0.prepare();
-        Ok(())
-    })
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe { handle(key) }.map(|key| key.0.prepare()))
 }
 
 /// Verifies a signature of one of the three forms of message.
@@ -223,13 +215,11 @@ pub unsafe extern "C" fn mldsa_verify(
     signature: *const u8,
     signature_len: usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let (message, context) =
-            unsafe { (items(message, message_len)?, items(context, context_len)?) };
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        let (message, context) = (items(message, message_len)?, items(context, context_len)?);
         let signed = Signed::Pure(message, self::context(context)?);
-        // SAFETY: the contract of the crate.
-        unsafe { verify(key, signature, signature_len, &signed) }
+        verify(key, signature, signature_len, &signed)
     })
 }
 
@@ -247,13 +237,11 @@ pub unsafe extern "C" fn mldsa_verify_prehashed(
     signature: *const u8,
     signature_len: usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let (digest, context) =
-            unsafe { (items(digest, digest_len)?, items(context, context_len)?) };
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        let (digest, context) = (items(digest, digest_len)?, items(context, context_len)?);
         let signed = Signed::PreHashed(self::hash(hash)?, digest, self::context(context)?);
-        // SAFETY: the contract of the crate.
-        unsafe { verify(key, signature, signature_len, &signed) }
+        verify(key, signature, signature_len, &signed)
     })
 }
 
@@ -267,11 +255,9 @@ pub unsafe extern "C" fn mldsa_verify_mu(
     signature: *const u8,
     signature_len: usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the contract of the crate.
-        let mu = unsafe { items(mu, mu_len) }?;
-        let signed = Signed::Mu(self::mu(mu)?);
-        // SAFETY: the contract of the crate.
-        unsafe { verify(key, signature, signature_len, &signed) }
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        let signed = Signed::Mu(self::mu(items(mu, mu_len)?)?);
+        verify(key, signature, signature_len, &signed)
     })
 }
