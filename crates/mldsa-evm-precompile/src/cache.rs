@@ -1,7 +1,6 @@
 //! Cache of prepared keys.
 
 use core::fmt;
-use core::hash::{BuildHasher, Hash};
 use core::num::NonZeroUsize;
 use std::hash::RandomState;
 use std::vec::Vec;
@@ -45,9 +44,9 @@ impl KeyCache {
     pub fn new(keys: usize) -> Self {
         Self {
             keys,
-            set44: bounded(keys, RandomState::new()),
-            set65: bounded(keys, RandomState::new()),
-            set87: bounded(keys, RandomState::new()),
+            set44: bounded(keys),
+            set65: bounded(keys),
+            set87: bounded(keys),
         }
     }
 
@@ -85,8 +84,8 @@ impl fmt::Debug for KeyCache {
 
 /// Makes an empty map of at most `capacity` entries, at least one. It grows on demand:
 /// `LruCache::new` allocates for all entries.
-fn bounded<K: Hash + Eq, V, S: BuildHasher>(capacity: usize, hasher: S) -> LruCache<K, V, S> {
-    let mut map = LruCache::unbounded_with_hasher(hasher);
+fn bounded<P: ParameterSet>(capacity: usize) -> Prepared<P> {
+    let mut map = LruCache::unbounded_with_hasher(RandomState::new());
     map.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));
     map
 }

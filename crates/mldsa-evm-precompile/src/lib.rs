@@ -51,38 +51,15 @@ impl Set {
         }
     }
 
-    /// Returns the length of the public key, the first part of the input, in bytes.
-    const fn pk_len(self) -> usize {
-        match self {
-            Self::MlDsa44 => MlDsa44::PK_LEN,
-            Self::MlDsa65 => MlDsa65::PK_LEN,
-            Self::MlDsa87 => MlDsa87::PK_LEN,
-        }
-    }
-
-    /// Returns the length of the signature, the second part of the input, in bytes.
-    const fn sig_len(self) -> usize {
-        match self {
-            Self::MlDsa44 => MlDsa44::SIG_LEN,
-            Self::MlDsa65 => MlDsa65::SIG_LEN,
-            Self::MlDsa87 => MlDsa87::SIG_LEN,
-        }
-    }
-
-    /// Returns the gas of EIP-8355 without the message.
-    const fn base_gas(self) -> u64 {
-        match self {
-            Self::MlDsa44 => 6_500,
-            Self::MlDsa65 => 9_000,
-            Self::MlDsa87 => 13_500,
-        }
-    }
-
     /// Returns the gas of an input of `len` bytes. An input too short for key and signature is
     /// priced without a message.
     pub const fn gas(self, len: usize) -> u64 {
-        let message = len.saturating_sub(self.pk_len() + self.sig_len());
-        self.base_gas() + GAS_PER_WORD * (message as u64).div_ceil(32)
+        let (base, before_message) = match self {
+            Self::MlDsa44 => (6_500, MlDsa44::PK_LEN + MlDsa44::SIG_LEN),
+            Self::MlDsa65 => (9_000, MlDsa65::PK_LEN + MlDsa65::SIG_LEN),
+            Self::MlDsa87 => (13_500, MlDsa87::PK_LEN + MlDsa87::SIG_LEN),
+        };
+        base + GAS_PER_WORD * (len.saturating_sub(before_message) as u64).div_ceil(32)
     }
 
     /// Executes the precompile of this set: verifies a signature with an empty context. `None`
