@@ -44,7 +44,7 @@ pub(crate) enum Style {
 }
 
 /// A run over the lines of one input.
-pub(crate) struct Batch {
+pub(crate) struct LineBatch {
     pub(crate) pool: ThreadPool,
     path: PathBuf,
     reader: LineReader<ProgressBarIter<File>>,
@@ -61,7 +61,7 @@ impl BatchArgs {
 
     /// Opens the input and starts the workers. Chunks have at most `max_lines` lines. Answers go to
     /// `output`.
-    pub(crate) fn open(&self, max_lines: usize, output: io::Result<File>) -> io::Result<Batch> {
+    pub(crate) fn open(&self, max_lines: usize, output: io::Result<File>) -> io::Result<LineBatch> {
         let output = output.map_err(|error| output_error(&error))?;
         let cpus = || thread::available_parallelism().map_or(1, usize::from);
         let threads = self.threads.map_or_else(cpus, usize::from);
@@ -73,7 +73,7 @@ impl BatchArgs {
         let _ = rustix::pipe::fcntl_setpipe_size(&file, 1 << 20);
         let metadata = file.metadata().ok().filter(fs::Metadata::is_file);
         let progress = progress_bar(metadata.map(|metadata| metadata.len()));
-        Ok(Batch {
+        Ok(LineBatch {
             pool,
             path: self.file.clone(),
             reader: LineReader::new(progress.wrap_read(file), self.max_line as usize, max_lines),
@@ -85,7 +85,7 @@ impl BatchArgs {
     }
 }
 
-impl Batch {
+impl LineBatch {
     /// Processes the input in chunks: `parse` converts each line on the workers, `answer` makes one
     /// answer of each in order, `print` writes one answer in the `style`.
     pub(crate) fn for_each_line<T: Send, A>(

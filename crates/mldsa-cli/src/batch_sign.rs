@@ -9,9 +9,8 @@ use mldsa_core::zeroize_stack;
 
 use crate::Status;
 use crate::batch::{BatchArgs, Style, print_error};
-use crate::json_request::{Request, Set, with_set};
+use crate::json_request::{LineRequest, Set, with_set};
 use crate::jsonl::{Fields, LineError};
-use crate::paths::Files;
 use crate::random::random;
 use crate::signer::{Answer, MAX_GROUP, PrivateKey, SignLine, Signing, sign};
 use crate::terminal::result_output;
@@ -21,7 +20,7 @@ use crate::terminal::result_output;
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
     #[command(flatten)]
-    batch: BatchArgs,
+    pub(crate) batch: BatchArgs,
 
     /// Sign lines without "rnd" without fresh randomness: the same signature every time
     #[arg(long)]
@@ -76,12 +75,6 @@ const FIELDS: &[&str] = &[
 /// The fields that `--echo` repeats.
 const ECHOED: [&str; 6] = ["set", "msg", "mu", "prehash", "digest", "ctx"];
 
-impl Args {
-    pub(crate) fn files(&self) -> Files<'_> {
-        self.batch.files()
-    }
-}
-
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let mut batch = args.batch.open(MAX_LINES, result_output())?;
     let (mut signed, mut keys, mut unusable) = (0, 0, 0);
@@ -95,21 +88,14 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         },
         |jobs| answers(&pool, jobs),
         |output, answer| match answer {
-            Ok(Answer {
-                echo,
-                pk,
-                sig: Some(sig),
-            }) => {
-                signed += 1;
-                write!(output, "{echo}\"pk\":\"{pk}\",\"sig\":\"{sig}\"")
-            }
-            Ok(Answer {
-                echo,
-                pk,
-                sig: None,
-            }) => {
-                keys += 1;
-                write!(output, "{echo}\"pk\":\"{pk}\"")
+            Ok(Answer { echo, pk, sig }) => {
+                *if sig.is_some() {
+                    &mut signed
+                } else {
+                    &mut keys
+                } += 1;
+                write!(output, "{echo}\"pk\":\"{pk}\"")?;
+                sig.map_or(Ok(()), |sig| write!(output, ",\"sig\":\"{sig}\""))
             }
             Err(error) => {
                 unusable += 1;
@@ -123,17 +109,16 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         (unusable, "unusable"),
     ];
     batch.finish(&counts, signed);
-    Ok(if unusable == 0 {
-        Status::Good
-    } else {
-        Status::Unusable
+    Ok(match unusable {
+        0 => Status::Good,
+        _ => Status::Unusable,
     })
 }
 
 /// Parses the request of one line: the set of its key, and what is asked for.
 fn request(fields: &Fields<'_>, args: &Args) -> Result<(Set, SignLine), LineError> {
     let set = Set::from_fields(fields)?;
-    let request = Request::from_fields(fields, set, args.batch.allow_weak_prehash)?;
+    let request = LineRequest::from_fields(fields, set, args.batch.allow_weak_prehash)?;
     let key = private_key(fields)?;
     let given = fields.hex_array("rnd")?;
     if request.is_none() && given.is_some() {

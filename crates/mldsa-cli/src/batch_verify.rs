@@ -9,13 +9,12 @@ use zeroize::Zeroizing;
 
 use crate::Status;
 use crate::backends::chosen;
-use crate::batch::{Batch, BatchArgs, Style, print_error};
+use crate::batch::{BatchArgs, LineBatch, Style, print_error};
 use crate::certificate::Certificate;
 #[cfg(feature = "gpu")]
 use crate::gpu;
-use crate::json_request::{self, Request, Set};
+use crate::json_request::{self, LineRequest, Set};
 use crate::jsonl::{Fields, LINE, LineError};
-use crate::paths::Files;
 use crate::terminal::standard_output;
 
 /// Verify signatures from JSON lines
@@ -23,7 +22,7 @@ use crate::terminal::standard_output;
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
     #[command(flatten)]
-    batch: BatchArgs,
+    pub(crate) batch: BatchArgs,
 
     /// Extent of the verification
     #[arg(long, value_enum, default_value_t = ModeArg::Full)]
@@ -106,10 +105,6 @@ const FIELDS: &[&str] = &[
 ];
 
 impl Args {
-    pub(crate) fn files(&self) -> Files<'_> {
-        self.batch.files()
-    }
-
     fn max_lines(&self) -> usize {
         match self {
             #[cfg(feature = "gpu")]
@@ -174,7 +169,7 @@ struct Candidate {
     set: Set,
     pk: Zeroizing<Vec<u8>>,
     sig: Zeroizing<Vec<u8>>,
-    request: Request,
+    request: LineRequest,
 }
 
 impl Candidate {
@@ -196,7 +191,7 @@ impl Candidate {
             }
         };
         let sig = fields.required_hex("sig")?;
-        match Request::from_fields(fields, set, allow_weak)? {
+        match LineRequest::from_fields(fields, set, allow_weak)? {
             Some(request) => Ok(Self {
                 set,
                 pk,
@@ -207,22 +202,21 @@ impl Candidate {
         }
     }
 
-    fn item(&self) -> Result<Item<'_>, Verdict> {
+    fn item(&self) -> Result<(Set, Item<'_>), Verdict> {
         let context = Context::new(&self.request.context)
             .map_err(|_| Verdict::Invalid("context_too_long"))?;
-        let message = match &self.request.message {
-            json_request::Message::Bytes(message) => Message::Bytes(message),
-            json_request::Message::Mu(mu) => return Ok(Item::from_mu(&*self.pk, mu, &self.sig)),
-            json_request::Message::PreHashed { hash, digest } => Message::PreHashed {
-                hash: *hash,
-                digest,
-            },
+        let item = |message| Item::new(self.pk.as_slice(), context, message, &self.sig);
+        let item = match &self.request.message {
+            json_request::Message::Bytes(message) => item(Message::Bytes(message)),
+            json_request::Message::Mu(mu) => Item::from_mu(&*self.pk, mu, &self.sig),
+            &json_request::Message::PreHashed { hash, ref digest } => {
+                item(Message::PreHashed { hash, digest })
+            }
         };
-        Ok(Item::new(self.pk.as_slice(), context, message, &self.sig))
+        Ok((self.set, item))
     }
 }
 
-/// Result of one line.
 enum Verdict {
     Valid,
     Invalid(&'static str),
@@ -265,7 +259,7 @@ struct Verifiers {
 }
 
 impl Verifiers {
-    fn new(args: &Args, batch: &Batch) -> io::Result<Self> {
+    fn new(args: &Args, batch: &LineBatch) -> io::Result<Self> {
         fn build<P: ParameterSet>(args: &Args, pool: &ThreadPool) -> io::Result<BatchVerifier<P>> {
             let builder = BatchVerifier::builder();
             #[cfg(feature = "gpu")]
@@ -296,24 +290,17 @@ impl Verifiers {
 
     /// Verifies a chunk; verdicts are in the order of the lines.
     fn verify(&self, jobs: Vec<Result<Candidate, LineError>>) -> Vec<Verdict> {
-        let mut items = Vec::with_capacity(jobs.len());
-        let mut verdicts = Vec::with_capacity(jobs.len());
-        for job in &jobs {
-            let (item, verdict) = match job {
+        let items = jobs
+            .iter()
+            .map(|job| match job.as_ref().map(Candidate::item) {
                 Err(_) => (None, Verdict::Skipped),
-                Ok(job) => match job.item() {
-                    Ok(item) => (Some((job.set, item)), Verdict::Skipped),
-                    Err(verdict) => (None, verdict),
-                },
-            };
-            items.push(item);
-            verdicts.push(verdict);
-        }
-
+                Ok(Ok(item)) => (Some(item), Verdict::Skipped),
+                Ok(Err(verdict)) => (None, verdict),
+            });
+        let (items, mut verdicts): (Vec<_>, Vec<_>) = items.unzip();
         self.verify_set(&self.ml_dsa_44, Set::MlDsa44, &items, &mut verdicts);
         self.verify_set(&self.ml_dsa_65, Set::MlDsa65, &items, &mut verdicts);
         self.verify_set(&self.ml_dsa_87, Set::MlDsa87, &items, &mut verdicts);
-
         drop(items);
         let lowest = Self::lowest_invalid(&verdicts).unwrap_or(verdicts.len());
         for (index, (verdict, job)) in verdicts.iter_mut().zip(jobs).enumerate() {

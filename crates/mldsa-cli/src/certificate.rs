@@ -12,9 +12,7 @@ use crate::key_format::{NOT_ML_DSA, decode_public};
 
 /// An unverified certificate of an ML-DSA key.
 pub(crate) struct Certificate {
-    /// The parameter set of the key.
     pub(crate) set: Set,
-    /// The encoded key.
     pub(crate) key: Vec<u8>,
     pub(crate) claims: Claims,
 }

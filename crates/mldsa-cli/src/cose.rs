@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::json_request::{Set, with_set};
 use crate::key_format::SEED_LEN;
-use crate::key_parts::{Content, PrivateParts};
+use crate::key_parts::{KeyContent, PrivateParts};
 
 const KTY: i64 = 1;
 const ALG: i64 = 3;
@@ -77,12 +77,12 @@ impl<'b> Parameters<'b> {
 }
 
 /// Decodes a COSE_Key. `None` if the bytes are not one of the type AKP.
-pub(crate) fn decode(bytes: &[u8]) -> Option<Result<(Set, Content), &'static str>> {
+pub(crate) fn decode(bytes: &[u8]) -> Option<Result<(Set, KeyContent), &'static str>> {
     let parameters = Parameters::decode(bytes).ok()?;
     (parameters.kty == Some(AKP)).then(|| content(&parameters))
 }
 
-fn content(parameters: &Parameters<'_>) -> Result<(Set, Content), &'static str> {
+fn content(parameters: &Parameters<'_>) -> Result<(Set, KeyContent), &'static str> {
     let mut sets = Set::ALL.into_iter();
     let set = sets.find(|&set| parameters.alg == Some(algorithm(set)));
     let set = set.ok_or("a COSE key whose alg is not an ML-DSA parameter set")?;
@@ -94,7 +94,7 @@ fn content(parameters: &Parameters<'_>) -> Result<(Set, Content), &'static str> 
     }
     let public = public.to_vec();
     let Some(private) = parameters.private else {
-        return Ok((set, Content::Public(public)));
+        return Ok((set, KeyContent::Public(public)));
     };
     if private.len() != SEED_LEN {
         return Err("a COSE key whose seed has the wrong length");
@@ -102,7 +102,7 @@ fn content(parameters: &Parameters<'_>) -> Result<(Set, Content), &'static str> 
     let seed = Zeroizing::new(private.to_vec());
     Ok((
         set,
-        Content::Private(PrivateParts::from_seed(seed, Some(public))),
+        KeyContent::Private(PrivateParts::from_seed(seed, Some(public))),
     ))
 }
 

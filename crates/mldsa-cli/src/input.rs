@@ -52,7 +52,6 @@ pub(crate) fn standard_input() -> io::Result<File> {
     io::stdin().as_handle().try_clone_to_owned().map(File::from)
 }
 
-/// Reads a small file whole.
 pub(crate) fn read_small(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
     // Allocated at once: a vector that grows leaves unwiped copies.
     let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_SMALL as usize + 1));

@@ -9,9 +9,8 @@ use serde_json::Value;
 
 use crate::Status;
 use crate::json_request::with_set;
-use crate::key_parts::Content;
+use crate::key_parts::KeyContent;
 use crate::keyfile::{KeyFile, KeyFileArgs};
-use crate::paths::Files;
 use crate::terminal::print;
 
 /// Describe a key file and check that its parts belong together
@@ -19,7 +18,7 @@ use crate::terminal::print;
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
     #[command(flatten)]
-    key: KeyFileArgs,
+    pub(crate) key: KeyFileArgs,
 
     /// Print one JSON object
     #[arg(long)]
@@ -44,12 +43,6 @@ range, 2 no key could be read."#;
 
 const UNCHECKED: &str = "signature, names, dates and extensions of the certificate";
 
-impl Args {
-    pub(crate) fn files(&self) -> Files<'_> {
-        self.key.files().print()
-    }
-}
-
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let file = args.key.read()?;
     let key = with_set!(file.set, P => file.verifying_key::<P>().map(|key| *key.tr()));
@@ -68,7 +61,6 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     })
 }
 
-/// A name and a value.
 type Fact = (&'static str, String);
 
 /// Collects what is known about a key whose hash is `tr`, or which is rejected for a reason.
@@ -78,14 +70,14 @@ fn facts(file: &KeyFile, tr: Result<[u8; 64], &'static str>) -> Vec<Fact> {
     add(
         "kind",
         match (&file.content, &file.claims) {
-            (Content::Private(_), _) => "private key",
-            (Content::Public(_), None) => "public key",
-            (Content::Public(_), Some(_)) => "certificate",
+            (KeyContent::Private(_), _) => "private key",
+            (KeyContent::Public(_), None) => "public key",
+            (KeyContent::Public(_), Some(_)) => "certificate",
         },
     );
     add("format", file.format.name());
     add("set", file.set.name());
-    if let Content::Private(parts) = &file.content {
+    if let KeyContent::Private(parts) = &file.content {
         add(
             "form",
             match parts.form {
@@ -116,7 +108,6 @@ fn facts(file: &KeyFile, tr: Result<[u8; 64], &'static str>) -> Vec<Fact> {
     facts
 }
 
-/// Formats the facts as one JSON object.
 fn json(facts: &[Fact], consistent: bool) -> String {
     let mut text = String::from("{");
     for (name, value) in facts {

@@ -52,7 +52,6 @@ impl Set {
     }
 }
 
-/// A message to sign or to verify.
 pub(crate) enum Message {
     Bytes(Zeroizing<Vec<u8>>),
     Mu(Mu),
@@ -63,12 +62,12 @@ pub(crate) enum Message {
 }
 
 /// A message and its context, which may still be too long.
-pub(crate) struct Request {
+pub(crate) struct LineRequest {
     pub(crate) message: Message,
     pub(crate) context: Zeroizing<Vec<u8>>,
 }
 
-impl Request {
+impl LineRequest {
     /// Parses the request of a line, `None` if no field belongs to one. HashML-DSA with a hash too weak
     /// for `set` is an error without `allow_weak`.
     pub(crate) fn from_fields(

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::json_request::{Set, with_set};
 use crate::key_format::SEED_LEN;
-use crate::key_parts::{Content, PrivateParts};
+use crate::key_parts::{KeyContent, PrivateParts};
 
 /// The members that make a key; others are ignored. Escapes are errors: they would be decoded into
 /// memory that is not wiped.
@@ -24,7 +24,7 @@ struct Members<'a> {
 }
 
 /// Decodes a JSON Web Key. `None` if the text is not a JSON object.
-pub(crate) fn decode(text: &[u8]) -> Option<Result<(Set, Content), &'static str>> {
+pub(crate) fn decode(text: &[u8]) -> Option<Result<(Set, KeyContent), &'static str>> {
     if !text.trim_ascii_start().starts_with(b"{") {
         return None;
     }
@@ -36,7 +36,7 @@ pub(crate) fn decode(text: &[u8]) -> Option<Result<(Set, Content), &'static str>
     })
 }
 
-fn content(members: &Members<'_>) -> Result<(Set, Content), &'static str> {
+fn content(members: &Members<'_>) -> Result<(Set, KeyContent), &'static str> {
     if members.keys.is_some() {
         return Err("a set of JSON Web Keys: leave the one to be used");
     }
@@ -49,11 +49,11 @@ fn content(members: &Members<'_>) -> Result<(Set, Content), &'static str> {
     let public = members.public.ok_or("a JSON Web Key without \"pub\"")?;
     let public = bytes(public, with_set!(set, P => P::PK_LEN))?;
     let Some(private) = members.private else {
-        return Ok((set, Content::Public(public.to_vec())));
+        return Ok((set, KeyContent::Public(public.to_vec())));
     };
     let seed = bytes(private, SEED_LEN)?;
     let parts = PrivateParts::from_seed(seed, Some(public.to_vec()));
-    Ok((set, Content::Private(parts)))
+    Ok((set, KeyContent::Private(parts)))
 }
 
 /// Decodes exactly `len` bytes of base64url without padding.

@@ -16,7 +16,6 @@ pub(crate) const SEED_LEN: usize = 32;
 pub(crate) const NOT_SPKI: &str = "malformed SubjectPublicKeyInfo";
 pub(crate) const NOT_ML_DSA: &str = "not an ML-DSA key";
 
-/// File format of a key.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Text with BEGIN and END lines
@@ -48,7 +47,6 @@ impl Format {
         }
     }
 
-    /// Returns the kind of a public key in this format.
     pub(crate) fn public_content(self) -> Content {
         match self {
             Self::Pem | Self::Hex | Self::Base64 | Self::Jwk => Content::Text,
@@ -106,7 +104,6 @@ pub(crate) fn is_der(bytes: &[u8]) -> bool {
     AnyRef::from_der(bytes).is_ok_and(|value| value.tag() == Tag::Sequence)
 }
 
-/// ASN.1 structure of a key.
 #[derive(Clone, Copy)]
 pub(crate) enum Structure {
     /// PKCS#8.

@@ -56,7 +56,6 @@ pub(crate) fn encode_private<P: ParameterSet>(
     })
 }
 
-/// Encodes a public key in the chosen format.
 pub(crate) fn encode_public<P: ParameterSet>(
     key: &VerifyingKey<P>,
     format: Format,

@@ -7,13 +7,12 @@ use zeroize::Zeroizing;
 use crate::backends::chosen;
 use crate::key_format::SEED_LEN;
 
-pub(crate) enum Content {
+pub(crate) enum KeyContent {
     /// An encoded public key.
     Public(Vec<u8>),
     Private(PrivateParts),
 }
 
-/// The parts of a private key.
 pub(crate) struct PrivateParts {
     pub(crate) form: PrivateKeyForm,
     /// The seed, the expanded key, or the first and then the second.
@@ -70,7 +69,6 @@ impl PrivateParts {
     }
 }
 
-/// Describes why a key was rejected.
 pub(crate) fn explain(error: KeyError) -> &'static str {
     match error {
         KeyError::Length => "wrong length of a key part",

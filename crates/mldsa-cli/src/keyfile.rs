@@ -12,7 +12,7 @@ use crate::certificate::Claims;
 use crate::encrypted::PasswordArgs;
 use crate::json_request::Set;
 use crate::key_format::{Format, set_parser};
-use crate::key_parts::{Content, explain};
+use crate::key_parts::{KeyContent, explain};
 use crate::paths::Files;
 
 /// A key file as an argument or an option of a command.
@@ -69,7 +69,7 @@ struct KeyOptions {
 pub(crate) struct KeyFile {
     pub(crate) format: Format,
     pub(crate) set: Set,
-    pub(crate) content: Content,
+    pub(crate) content: KeyContent,
     /// The unverified fields of the certificate that the key is from.
     pub(crate) claims: Option<Claims>,
 }
@@ -78,18 +78,18 @@ impl KeyFile {
     /// Imports the private key, with every check.
     pub(crate) fn signing_key<P: ParameterSet>(&self) -> Result<SigningKey<P>, &'static str> {
         match &self.content {
-            Content::Private(parts) => parts.signing_key(),
-            Content::Public(_) => Err("a public key, where a private one is needed"),
+            KeyContent::Private(parts) => parts.signing_key(),
+            KeyContent::Public(_) => Err("a public key, where a private one is needed"),
         }
     }
 
     /// Imports the public key, computed from a private one if need be.
     pub(crate) fn verifying_key<P: ParameterSet>(&self) -> Result<VerifyingKey<P>, &'static str> {
         match &self.content {
-            Content::Public(bytes) => VerifyingKey::from_bytes(bytes)
+            KeyContent::Public(bytes) => VerifyingKey::from_bytes(bytes)
                 .map(|key| key.with_backend(chosen()))
                 .map_err(explain),
-            Content::Private(parts) => Ok(parts.signing_key()?.verifying_key().clone()),
+            KeyContent::Private(parts) => Ok(parts.signing_key()?.verifying_key().clone()),
         }
     }
 }

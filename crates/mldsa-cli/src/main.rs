@@ -117,19 +117,18 @@ impl Command {
         match self {
             Self::Keygen(args) => args.files(),
             Self::Convert(args) => args.files(),
-            Self::Pubkey(args) => args.files(),
-            Self::Inspect(args) => args.files(),
-            Self::Sign(args) => args.files(),
-            Self::Verify(args) => args.files(),
-            Self::Mu(args) => args.files(),
-            Self::BatchVerify(args) => args.files(),
-            Self::BatchSign(args) => args.files(),
+            Self::Pubkey(args) => args.key.files().write([args.output.path()]),
+            Self::Inspect(args) => args.key.files().print(),
+            Self::Sign(args) => args.message.files().write([args.output.path()]),
+            Self::Verify(args) => args.message.files().read([&*args.sig]).print(),
+            Self::Mu(args) => args.message.files().write([args.output.path()]),
+            Self::BatchVerify(args) => args.batch.files(),
+            Self::BatchSign(args) => args.batch.files(),
             Self::Backends | Self::Completions(_) | Self::Man(_) => Files::default(),
         }
     }
 }
 
-/// Outcome of a command.
 enum Status {
     /// Exit code 0: all is done, or valid.
     Good,

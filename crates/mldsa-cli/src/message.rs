@@ -42,7 +42,6 @@ pub(crate) struct MessageArgs {
     allow_weak_prehash: bool,
 }
 
-/// The bytes of an argument in hex.
 #[derive(Clone)]
 struct HexArg(Vec<u8>);
 

@@ -8,7 +8,6 @@ use crate::json_request::with_set;
 use crate::key_format::Format;
 use crate::message::MessageArgs;
 use crate::output::OutputArgs;
-use crate::paths::Files;
 use crate::text::encode_bytes;
 
 /// Hash a message into mu, which `sign --mu` signs elsewhere
@@ -16,14 +15,14 @@ use crate::text::encode_bytes;
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
     #[command(flatten)]
-    message: MessageArgs,
+    pub(crate) message: MessageArgs,
 
     /// Write 64 bytes instead of 128 hexadecimal digits
     #[arg(long)]
     raw: bool,
 
     #[command(flatten)]
-    output: OutputArgs,
+    pub(crate) output: OutputArgs,
 }
 
 const HELP: &str = "\
@@ -36,12 +35,6 @@ EXAMPLES
     mldsa sign --key key.pem --mu --out message.sig mu
 
 EXIT CODE  0 written, 2 not.";
-
-impl Args {
-    pub(crate) fn files(&self) -> Files<'_> {
-        self.message.files().write([self.output.path()])
-    }
-}
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let format = if args.raw { Format::Raw } else { Format::Hex };

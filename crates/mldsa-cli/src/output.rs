@@ -25,7 +25,6 @@ pub(crate) struct OutputArgs {
     force: bool,
 }
 
-/// The kind of a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Public text.
@@ -212,7 +211,6 @@ impl<'a> Output<'a> {
         StagedFile::write(&target, bytes, access).map(Some)
     }
 
-    /// Gives a staged file its name.
     fn publish(&self, file: &mut StagedFile) -> io::Result<()> {
         if self.existing == Existing::Replace {
             return file.exchange();

@@ -7,7 +7,6 @@ use std::path::{Component, Path, PathBuf};
 use crate::input::{is_standard, standard_input};
 use crate::terminal::standard_output;
 
-/// The path of a standard stream.
 pub(crate) const STANDARD: &str = "-";
 
 /// The files of a command, checked before any of them is opened. A directory that is read

@@ -23,7 +23,6 @@ pub(crate) struct Encrypted<'a> {
     data: &'a [u8],
 }
 
-/// Key derivation from a password.
 pub(crate) enum Kdf<'a> {
     Pbkdf2 {
         salt: &'a [u8],
@@ -47,7 +46,6 @@ pub(crate) enum Failure {
 }
 
 impl<'a> Encrypted<'a> {
-    /// Decodes DER.
     pub(crate) fn decode(der: &'a [u8]) -> pkcs8::spki::Result<Self> {
         let mut reader = SliceReader::new(der)?;
         let encrypted = reader.sequence(|reader| {

@@ -9,21 +9,20 @@ use crate::key_format::Format;
 use crate::key_output::encode_public;
 use crate::keyfile::KeyFileArgs;
 use crate::output::OutputArgs;
-use crate::paths::Files;
 
 /// Write the public key of a key
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
     #[command(flatten)]
-    key: KeyFileArgs,
+    pub(crate) key: KeyFileArgs,
 
     /// Format of the result
     #[arg(long, value_enum, default_value_t = Format::Pem)]
     format: Format,
 
     #[command(flatten)]
-    output: OutputArgs,
+    pub(crate) output: OutputArgs,
 }
 
 const HELP: &str = "\
@@ -34,12 +33,6 @@ EXAMPLES
     mldsa pubkey node.crt --format hex
 
 EXIT CODE  0 the key is written, 2 it is not.";
-
-impl Args {
-    pub(crate) fn files(&self) -> Files<'_> {
-        self.key.files().write([self.output.path()])
-    }
-}
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let output = args.output.prepare(args.format.public_content())?;

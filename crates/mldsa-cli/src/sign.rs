@@ -11,7 +11,6 @@ use crate::key_format::Format;
 use crate::keyfile::KeyFile;
 use crate::message::MessageArgs;
 use crate::output::OutputArgs;
-use crate::paths::Files;
 use crate::random::random;
 use crate::text::encode_bytes;
 
@@ -20,7 +19,7 @@ use crate::text::encode_bytes;
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
     #[command(flatten)]
-    message: MessageArgs,
+    pub(crate) message: MessageArgs,
 
     /// The input is the 64-byte mu of the message, made by `mldsa mu`
     #[arg(long, conflicts_with_all = ["ctx", "ctx_hex", "prehash"])]
@@ -39,7 +38,7 @@ pub(crate) struct Args {
     base64: bool,
 
     #[command(flatten)]
-    output: OutputArgs,
+    pub(crate) output: OutputArgs,
 }
 
 const HELP: &str = "\
@@ -53,12 +52,6 @@ EXAMPLES
     printf 'pay 5' | mldsa sign -k key.pem --ctx app-1 --base64
 
 EXIT CODE  0 signed, 2 not.";
-
-impl Args {
-    pub(crate) fn files(&self) -> Files<'_> {
-        self.message.files().write([self.output.path()])
-    }
-}
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let format = match (args.hex, args.base64) {
@@ -74,19 +67,17 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
 }
 
 fn sign<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Vec<u8>> {
-    let mut key = file
+    let key = file
         .signing_key::<P>()
         .map_err(|why| unusable(&args.message.key.path, why))?;
-    key.set_self_verification(true);
     let mu = if args.mu {
         args.message.read_mu()?
     } else {
         args.message.mu(key.verifying_key())?
     };
-    let signature = if args.deterministic {
-        key.sign_mu(&mu, Randomness::Deterministic)
-    } else {
-        key.sign_mu(&mu, Randomness::Hedged(&*random()?))
+    let signature = match args.deterministic {
+        true => key.sign_mu(&mu, Randomness::Deterministic),
+        false => key.sign_mu(&mu, Randomness::Hedged(&*random()?)),
     };
     Ok(signature.map_err(io::Error::other)?.as_ref().to_vec())
 }

@@ -9,7 +9,7 @@ use mldsa_core::{
 use zeroize::Zeroizing;
 
 use crate::backends::chosen;
-use crate::json_request::{Message, Request};
+use crate::json_request::{LineRequest, Message};
 use crate::jsonl::LineError;
 
 /// Greatest number of lines that are signed together: enough to fill the lanes to the end. The
@@ -19,7 +19,6 @@ pub(crate) const MAX_GROUP: usize = 32;
 /// 32 secret bytes on the heap: moves leave no copy.
 pub(crate) type Secret32 = Box<Zeroizing<[u8; 32]>>;
 
-/// The private key of a line.
 pub(crate) enum PrivateKey {
     Seed(Secret32),
     Expanded(Zeroizing<Vec<u8>>),
@@ -39,13 +38,13 @@ impl PrivateKey {
 
 /// A message to sign and its randomness.
 pub(crate) struct Signing {
-    request: Request,
+    request: LineRequest,
     rnd: Option<Secret32>,
 }
 
 impl Signing {
     /// Signs deterministically without `rnd`. A context that is too long is an error.
-    pub(crate) fn new(request: Request, rnd: Option<Secret32>) -> Result<Self, LineError> {
+    pub(crate) fn new(request: LineRequest, rnd: Option<Secret32>) -> Result<Self, LineError> {
         let signing = Self { request, rnd };
         signing.context()?;
         Ok(signing)
@@ -160,13 +159,8 @@ impl<P: ParameterSet> Keys<P> {
                 }
             }
         }
-        let mut seeded = SigningKey::from_seeds(&seeds);
-        // A fault during signing can reveal the key.
-        for key in seeded.iter_mut().chain(expanded.iter_mut().flatten()) {
-            key.set_self_verification(true);
-        }
         Self {
-            seeded,
+            seeded: SigningKey::from_seeds(&seeds),
             expanded,
             origins,
             of_line,

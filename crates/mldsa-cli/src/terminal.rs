@@ -20,7 +20,6 @@ pub(crate) fn standard_output() -> io::Result<File> {
     stdout.as_handle().try_clone_to_owned().map(File::from)
 }
 
-/// Writes to standard output.
 pub(crate) fn print(bytes: impl AsRef<[u8]>) -> io::Result<()> {
     standard_output()
         .and_then(|mut file| file.write_all(bytes.as_ref()))
@@ -108,9 +107,7 @@ fn is_visible(character: char) -> bool {
             | '\u{e0100}'..='\u{e01ef}'
     );
     // The standard library escapes marks that follow no letter, and what is not printable.
-    let mut buffer = [b'a'; 5];
-    let len = character.encode_utf8(&mut buffer[1..]).len();
-    let text = core::str::from_utf8(&buffer[..=len]).unwrap_or_default();
+    let text = String::from_iter(['a', character]);
     let quoted = matches!(character, '"' | '\'' | '\\');
     !blank && (quoted || text.escape_debug().eq(text.chars()))
 }

@@ -11,7 +11,6 @@ use crate::input::unusable;
 use crate::json_request::{Set, with_set};
 use crate::keyfile::KeyFile;
 use crate::message::{MessageArgs, read_signature};
-use crate::paths::Files;
 use crate::terminal::{complain, print};
 
 /// Verify a signature
@@ -20,10 +19,10 @@ use crate::terminal::{complain, print};
 pub(crate) struct Args {
     /// The signature: raw, hex or base64
     #[arg(long, short, value_name = "FILE")]
-    sig: PathBuf,
+    pub(crate) sig: PathBuf,
 
     #[command(flatten)]
-    message: MessageArgs,
+    pub(crate) message: MessageArgs,
 
     /// The input is the 64-byte mu of the message, made by `mldsa mu`
     #[arg(long, conflicts_with_all = ["ctx", "ctx_hex", "prehash"])]
@@ -50,12 +49,6 @@ EXAMPLES
     mldsa verify -k public.pem -s message.sig --ctx app-1 --quiet message
 
 EXIT CODE  0 valid, 1 invalid, 2 key, signature or message could not be read."#;
-
-impl Args {
-    pub(crate) fn files(&self) -> Files<'_> {
-        self.message.files().read([&*self.sig]).print()
-    }
-}
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let file = args.message.key.read()?;

@@ -1,6 +1,6 @@
 //! Target `jsonl`: the line reader of the tool and the request of a line.
 
-use crate::json_request::{Request, Set};
+use crate::json_request::{LineRequest, Set};
 use crate::jsonl::{Fields, LineReader};
 use crate::split;
 
@@ -33,7 +33,7 @@ pub fn jsonl(data: &[u8]) {
                 }
             }
             if let Ok(set) = Set::from_fields(&fields)
-                && let Ok(Some(request)) = Request::from_fields(&fields, set, limits > 127)
+                && let Ok(Some(request)) = LineRequest::from_fields(&fields, set, limits > 127)
             {
                 assert!(request.context.len() <= input.len() / 2);
             }

@@ -21,7 +21,7 @@ use crate::key_format::{
     Format, LABELS, NOT_SPKI, SEED_LEN, Structure, decode_public, holds_private_key, is_der,
     label_hint,
 };
-use crate::key_parts::{Content, PrivateParts};
+use crate::key_parts::{KeyContent, PrivateParts};
 use crate::text::{from_base64, from_hex, is_digits};
 use crate::{cose, jwk};
 
@@ -116,11 +116,15 @@ impl KeyFile {
             Structure::Public => {
                 let info = SubjectPublicKeyInfoRef::from_der(der).map_err(|_| NOT_SPKI)?;
                 let (set, key) = decode_public(info)?;
-                Ok(Self::unclaimed(format, (set, Content::Public(key))))
+                Ok(Self::unclaimed(format, (set, KeyContent::Public(key))))
             }
             Structure::Certificate => {
                 let Certificate { set, key, claims } = Certificate::from_der(der)?;
-                Ok(Self::new(format, (set, Content::Public(key)), Some(claims)))
+                Ok(Self::new(
+                    format,
+                    (set, KeyContent::Public(key)),
+                    Some(claims),
+                ))
             }
             Structure::Encrypted => {
                 let key = pkcs8(&decrypt(der, password)?).map_err(|why| match why {
@@ -132,11 +136,11 @@ impl KeyFile {
         }
     }
 
-    fn unclaimed(format: Format, key: (Set, Content)) -> Self {
+    fn unclaimed(format: Format, key: (Set, KeyContent)) -> Self {
         Self::new(format, key, None)
     }
 
-    fn new(format: Format, (set, content): (Set, Content), claims: Option<Claims>) -> Self {
+    fn new(format: Format, (set, content): (Set, KeyContent), claims: Option<Claims>) -> Self {
         Self {
             format,
             set,
@@ -147,11 +151,11 @@ impl KeyFile {
 }
 
 /// Recognises a key without a structure around it by its length.
-fn bare(bytes: &[u8], set: Option<Set>) -> Result<Option<(Set, Content)>, &'static str> {
+fn bare(bytes: &[u8], set: Option<Set>) -> Result<Option<(Set, KeyContent)>, &'static str> {
     let private = |set, form, secret: &[u8], public: Option<&[u8]>| {
         let mut parts = PrivateParts::new(form, Zeroizing::new(secret.to_vec()));
         parts.public = public.map(<[u8]>::to_vec);
-        Ok(Some((set, Content::Private(parts))))
+        Ok(Some((set, KeyContent::Private(parts))))
     };
     if bytes.len() == SEED_LEN {
         let set = set.ok_or("a bare seed does not tell its set: use --set")?;
@@ -174,7 +178,7 @@ fn bare(bytes: &[u8], set: Option<Set>) -> Result<Option<(Set, Content)>, &'stat
         let pk_len = with_set!(set, P => P::PK_LEN);
         // Before the bytes are copied to memory that is not wiped.
         if bytes.len() == pk_len && !holds_private_key(bytes) {
-            return Ok(Some((set, Content::Public(bytes.to_vec()))));
+            return Ok(Some((set, KeyContent::Public(bytes.to_vec()))));
         }
         if bytes.len() == pk_len {
             return Err(
@@ -191,7 +195,7 @@ fn bare(bytes: &[u8], set: Option<Set>) -> Result<Option<(Set, Content)>, &'stat
 }
 
 /// Decodes PKCS#8 with a private key in a form of RFC 9881 or in an older one.
-fn pkcs8(der: &[u8]) -> Result<(Set, Content), &'static str> {
+fn pkcs8(der: &[u8]) -> Result<(Set, KeyContent), &'static str> {
     let info = PrivateKeyInfoRef::try_from(der).map_err(|_| NOT_PKCS8)?;
     let set = Set::from_algorithm(info.algorithm.oid)?;
     let inner = info.private_key.as_bytes();
@@ -217,7 +221,7 @@ fn pkcs8(der: &[u8]) -> Result<(Set, Content), &'static str> {
         .map(|key| key.as_bytes().unwrap_or_default().to_vec());
     parts.public = enclosed.or(parts.public);
     parts.has_parameters = info.algorithm.parameters.is_some();
-    Ok((set, Content::Private(parts)))
+    Ok((set, KeyContent::Private(parts)))
 }
 
 fn owned(form: PrivateKeyForm, secret: &[&[u8]]) -> PrivateParts {
