@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base16ct::lower::encode_string;
-use mladsa_aggregate::{Committee, Registration};
+use mladsa_aggregate::{Committee, Registration, SigningTask};
 
 use crate::keygen::EpochArgs;
 use crate::{failed, files};
 
 /// Greatest length of the file of a committee.
 const LIMIT: u64 = 1 << 26;
+/// Greatest length of a payload.
+pub(crate) const PAYLOAD: u64 = 1 << 24;
 
 /// Assemble a committee from registrations and print its identity
 #[derive(clap::Args)]
@@ -48,7 +50,6 @@ pub(crate) fn run(args: &Args) -> io::Result<()> {
     show(&committee)
 }
 
-/// Prints identity, members and threshold.
 fn show(committee: &Committee) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "identity: {}", encode_string(committee.identity()))?;
@@ -58,18 +59,42 @@ fn show(committee: &Committee) -> io::Result<()> {
     writeln!(out, "threshold: {}", committee.view().threshold())
 }
 
-/// Reads a committee. The identity decides what is trusted, so it is compared, or shown.
-pub(crate) fn load(path: &Path, identity: Option<&str>) -> io::Result<Arc<Committee>> {
-    let committee = Committee::from_bytes(&files::read(path, LIMIT)?).map_err(failed)?;
-    let own = encode_string(committee.identity());
-    match identity {
-        Some(expected) if expected != own => {
-            return Err(io::Error::other(format!(
-                "the committee has the identity {own}"
-            )));
+/// A decision of a committee.
+#[derive(clap::Args)]
+pub(crate) struct DecisionArgs {
+    /// File of the committee
+    #[arg(long)]
+    committee: PathBuf,
+    /// Identity of the committee from a trusted source, in hex digits
+    #[arg(long)]
+    identity: Option<String>,
+    /// Slot of the decision, which is signed once in an epoch
+    #[arg(long)]
+    slot: u32,
+    /// What is decided
+    #[arg(long)]
+    payload: PathBuf,
+}
+
+impl DecisionArgs {
+    /// Reads the committee. The identity decides what is trusted, so it is compared, or shown.
+    pub(crate) fn committee(&self) -> io::Result<Arc<Committee>> {
+        let bytes = files::read(&self.committee, LIMIT)?;
+        let committee = Committee::from_bytes(&bytes).map_err(failed)?;
+        let own = encode_string(committee.identity());
+        match &self.identity {
+            Some(expected) if *expected != own => {
+                let why = format!("the committee has the identity {own}");
+                return Err(io::Error::other(why));
+            }
+            Some(_) => {}
+            None => eprintln!("mladsa: trusting the committee {own}"),
         }
-        Some(_) => {}
-        None => eprintln!("mladsa: trusting the committee {own}"),
+        Ok(committee)
     }
-    Ok(committee)
+
+    pub(crate) fn task(&self) -> io::Result<SigningTask> {
+        let payload = files::read(&self.payload, PAYLOAD)?;
+        Ok(SigningTask::decision(self.slot, &payload))
+    }
 }

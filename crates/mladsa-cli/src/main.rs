@@ -56,7 +56,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Converts an error of the library.
 fn failed(error: impl Into<mladsa_aggregate::Error>) -> io::Error {
     io::Error::other(error.into())
 }

@@ -8,11 +8,12 @@ use std::thread;
 use std::time::Instant;
 
 use base16ct::lower::encode_string;
-use mladsa_aggregate::{Certificate, Session, SessionEvent, SigningTask};
+use mladsa_aggregate::{Certificate, Session, SessionEvent};
 
+use crate::committee::DecisionArgs;
 use crate::mailbox::Mailbox;
 use crate::store::Store;
-use crate::{committee, failed, files, verify};
+use crate::{failed, files};
 
 /// Sign a decision with the other members, over a directory that all of them share
 #[derive(clap::Args)]
@@ -20,18 +21,8 @@ pub(crate) struct Args {
     /// Directory of the member
     #[arg(long)]
     store: PathBuf,
-    /// File of the committee
-    #[arg(long)]
-    committee: PathBuf,
-    /// Identity of the committee from a trusted source, in hex digits
-    #[arg(long)]
-    identity: Option<String>,
-    /// Slot of the decision, which is signed once in an epoch
-    #[arg(long)]
-    slot: u32,
-    /// What is decided
-    #[arg(long)]
-    payload: PathBuf,
+    #[command(flatten)]
+    decision: DecisionArgs,
     /// Directory of the messages of all members
     #[arg(long)]
     directory: PathBuf,
@@ -50,14 +41,13 @@ pub(crate) struct Args {
 const POLL: Duration = Duration::from_millis(20);
 
 pub(crate) fn run(args: &Args) -> io::Result<()> {
-    let committee = committee::load(&args.committee, args.identity.as_deref())?;
+    let committee = args.decision.committee()?;
     let store = Store::open(&args.store)?;
     let mut journal = store.journal()?;
-    let payload = files::read(&args.payload, verify::PAYLOAD)?;
-    let decision = format!("{}-{}", encode_string(committee.identity()), args.slot);
-    let limit = payload.len() as u64 + 7_000 * committee.len() as u64 + 40_000;
+    let task = args.decision.task()?;
+    let decision = format!("{}-{}", encode_string(committee.identity()), task.slot());
+    let limit = task.payload().len() as u64 + 7_000 * committee.len() as u64 + 40_000;
     let mut mailbox = Mailbox::new(&args.directory, decision, store.id, limit)?;
-    let task = SigningTask::decision(args.slot, &payload);
     let member = Arc::new(store.member()?);
     let timeout = args.timeout.saturating_mul(1000).max(1);
     let mut session = Session::new(member, Arc::clone(&committee), task, timeout);

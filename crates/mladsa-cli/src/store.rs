@@ -1,7 +1,7 @@
 //! The store of a member: a private directory with its secret and its journal.
 
 use std::fs::{self, File};
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -75,8 +75,8 @@ impl Store {
         let mut old = File::options().write(true).open(self.secret())?;
         files::write(&self.secret(), &self.encode(), true, false)?;
         old.rewind()?;
-        let len = old.metadata()?.len();
-        old.write_all(&vec![0; usize::try_from(len).unwrap_or(0)])?;
+        let mut zeros = io::repeat(0).take(old.metadata()?.len());
+        io::copy(&mut zeros, &mut old)?;
         old.sync_all()?;
         before.iter().try_for_each(fs::remove_file)
     }
