@@ -1,5 +1,4 @@
-//! Signing: attempts as passes over rows, with y in the z slots of the signature
-//! buffer.
+//! Signing: attempts as passes over rows, with y in the z slots of the signature buffer.
 
 use core::ops::ControlFlow;
 
@@ -41,8 +40,7 @@ mod tests;
 pub enum Progress {
     /// The attempt of this number, from 0, begins.
     Attempt(u16),
-    /// A pass reaches this row of A, or this column where two attempts share a
-    /// pass.
+    /// A pass reaches this row of A, or this column where two attempts share a pass.
     Row(usize),
     /// The attempt was rejected (FIPS 204 algorithm 7 lines 23 and 28).
     Rejected,
@@ -64,8 +62,7 @@ impl From<SignError> for AttemptError {
     }
 }
 
-/// Inputs of a signature.
-pub(crate) struct Request<'a> {
+pub(crate) struct SignInputs<'a> {
     pub(crate) mu: &'a Mu,
     pub(crate) rnd: &'a [u8; SEED_LEN],
     /// Whether w1 is hashed again in the second pass, and y derived again for z.
@@ -75,7 +72,7 @@ pub(crate) struct Request<'a> {
 /// State that the passes over the rows of one attempt share.
 struct Pass<'a, 'w, P: ParameterSet, S, T: Tier<P>> {
     key: &'a S,
-    request: &'a Request<'a>,
+    request: &'a SignInputs<'a>,
     attempt: u16,
     workspace: &'a mut Workspace<P, T>,
     /// One polynomial: a row of w, then what signing makes of it.
@@ -96,7 +93,7 @@ struct Pass<'a, 'w, P: ParameterSet, S, T: Tier<P>> {
 #[inline(never)]
 pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     key: &S,
-    request: &Request<'_>,
+    request: &SignInputs<'_>,
     workspace: &mut Workspace<P, T>,
     acc: &mut [i32; N],
     watch: &mut Watch<'_>,
@@ -135,7 +132,7 @@ pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
 }
 
 /// Line 7: `rho_pp`, the seed of the masks.
-fn mask_seed<S: SigningSecrets>(key: &S, request: &Request<'_>, rho_pp: &mut [u8; CRH_LEN]) {
+fn mask_seed<S: SigningSecrets>(key: &S, request: &SignInputs<'_>, rho_pp: &mut [u8; CRH_LEN]) {
     mldsa_core::internals::rho_pp(KECCAK, key.k_seed(), request.rnd, request.mu, rho_pp);
 }
 
@@ -264,8 +261,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         Ok(())
     }
 
-    /// Lines 16 to 30. Turns y into z and writes the hint, or returns why the attempt is
-    /// rejected.
+    /// Lines 16 to 30. Turns y into z and writes the hint, or returns why the attempt is rejected.
     #[inline(never)]
     fn respond(&mut self) -> Result<(), AttemptError> {
         let p = &P::PARAMS;

@@ -12,7 +12,6 @@ pub trait Reader {
     /// Fills `out` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// Those of the memory; the operation ends with the first one. A read past the end
-    /// is an error.
+    /// Those of the memory; the operation ends with the first one. A read past the end is an error.
     fn read(&mut self, offset: usize, out: &mut [u8]) -> Result<(), Self::Error>;
 }

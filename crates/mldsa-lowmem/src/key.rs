@@ -31,7 +31,6 @@ pub trait PrivateKey<P: ParameterSet>: sealed::Sealed + SecretsOf {
     fn public_key(&self) -> Option<&[u8]>;
 }
 
-/// The secrets of a key.
 pub(crate) trait SecretsOf {
     type Secrets: SigningSecrets;
 
@@ -60,9 +59,8 @@ impl<P: ParameterSet> SigningKey<P> {
         let never = for_each_public_row::<WithoutT0, _, _>(p, &key.seed, |_, _, _| {
             Ok::<(), core::convert::Infallible>(())
         });
-        match never {
-            Ok(tr) => key.tr = tr,
-        }
+        let Ok(tr) = never;
+        key.tr = tr;
         key
     }
 
@@ -211,8 +209,7 @@ impl<'a, P: ParameterSet> ExpandedSigningKey<'a, P> {
     /// and compares them. Costs a key generation. Constant time up to the verdict.
     ///
     /// # Errors
-    /// [`KeyError::Length`], [`KeyError::SecretRange`],
-    /// [`KeyError::Inconsistent`].
+    /// [`KeyError::Length`], [`KeyError::SecretRange`], [`KeyError::Inconsistent`].
     pub fn from_expanded_bytes(bytes: &'a [u8]) -> Result<Self, KeyError> {
         let key = Self::from_trusted_bytes(bytes)?;
         let mut bits = 0;
@@ -240,10 +237,9 @@ impl<'a, P: ParameterSet> ExpandedSigningKey<'a, P> {
         let Ok(_) = never;
     }
 
-    /// Attaches the public key, for self-verification, which computes it otherwise:
-    /// saves a key generation per signature. Self-verification compares the hash of
-    /// `pk` with the `tr` of the key for each signature; that takes 10, 15 or 20
-    /// permutations of Keccak.
+    /// Attaches the public key, for self-verification, which computes it otherwise: saves a key
+    /// generation per signature. Self-verification compares the hash of `pk` with the `tr` of the
+    /// key for each signature; that takes 10, 15 or 20 permutations of Keccak.
     ///
     /// # Errors
     /// [`KeyError::Length`].

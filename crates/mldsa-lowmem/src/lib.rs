@@ -1,7 +1,6 @@
-//! ML-DSA (FIPS 204) for devices with little memory: key generation, signing and
-//! verification of ML-DSA-44, 65 and 87 in two to four kilobytes of stack, `no_std`, no
-//! allocation, safe stable Rust. Signatures are byte for byte those of
-//! `mldsa-core`, whose arithmetic this crate schedules.
+//! ML-DSA (FIPS 204) for devices with little memory: key generation, signing and verification of
+//! ML-DSA-44, 65 and 87 in two to four kilobytes of stack, `no_std`, no allocation, safe stable
+//! Rust. Signatures are byte for byte those of `mldsa-core`, whose arithmetic this crate schedules.
 //!
 //! | tier | workspace in addition to the stack | expansions of A |
 //! |---|---|---|

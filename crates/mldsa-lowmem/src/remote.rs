@@ -149,9 +149,8 @@ fn row_of_w<E>(
     Ok(())
 }
 
-/// Reads row `i` of t1, subtracts `c t1` from the row of w in `acc` and absorbs its high
-/// bits. The challenge is sampled for each row, so that it is not on the stack during
-/// the deepest call.
+/// Reads row `i` of t1, subtracts `c t1` from the row of w in `acc` and absorbs its high bits. The
+/// challenge is sampled for each row, so that it is not on the stack during the deepest call.
 #[inline(never)]
 #[allow(clippy::too_many_arguments)]
 fn absorb_row<E>(

@@ -8,7 +8,7 @@ use mldsa_core::PreHashed;
 use mldsa_core::internals::{CRH_LEN, N, Wipe, randomness_bytes};
 use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, Randomness};
 
-use crate::attempt::{Progress, Request, Watch, sign_internal};
+use crate::attempt::{Progress, SignInputs, Watch, sign_internal};
 use crate::error::SignError;
 use crate::key::PrivateKey;
 use crate::packed::wiped;
@@ -28,12 +28,11 @@ mod tests;
 ///
 /// # The signature buffer
 ///
-/// Every method takes a buffer of exactly `SIG_LEN` bytes and computes the signature
-/// in it. **While signing runs, the buffer holds the mask y.** A process or device that
-/// can read it then computes the private key from the finished signature. So the memory
-/// must belong to this call alone. Where it cannot (a mailbox, memory that DMA or another
-/// core can access), sign in an array on the stack and copy the result. The buffer is
-/// wiped when signing fails or the progress function unwinds.
+/// Every method takes a buffer of exactly `SIG_LEN` bytes and computes the signature in it. **While
+/// signing runs, the buffer holds the mask y.** A process or device that can read it then computes
+/// the private key from the finished signature. So the memory must belong to this call alone. Where
+/// it cannot (a mailbox, memory that DMA or another core can access), sign in an array on the stack
+/// and copy the result. The buffer is wiped when signing fails or the progress function unwinds.
 ///
 /// # Self-verification
 ///
@@ -152,7 +151,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
         randomness: Randomness<'_>,
         signature: &mut [u8],
     ) -> Result<(), SignError> {
-        let request = Request {
+        let request = SignInputs {
             mu,
             rnd: randomness_bytes(&randomness),
             self_verification: self.self_verification,
@@ -190,8 +189,7 @@ impl<P: ParameterSet, T: Tier<P>> Drop for InUse<'_, P, T> {
     }
 }
 
-/// A signature buffer while it holds secrets: wiped on every exit except
-/// [`Self::release`].
+/// A signature buffer while it holds secrets: wiped on every exit except [`Self::release`].
 struct Unfinished<'a>(&'a mut [u8]);
 
 impl Unfinished<'_> {
@@ -213,7 +211,7 @@ impl Drop for Unfinished<'_> {
 fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     secrets: &S,
     workspace: &mut Workspace<P, T>,
-    request: &Request<'_>,
+    request: &SignInputs<'_>,
     (public_key, tr): (Option<&[u8]>, &[u8; CRH_LEN]),
     watch: &mut Watch<'_>,
     signature: &mut [u8],

@@ -1,5 +1,4 @@
-//! Sources of the packed rows of t0: an expanded private key, or a pass over a row of
-//! A.
+//! Sources of the packed rows of t0: an expanded private key, or a pass over a row of A.
 
 use mldsa_core::internals::{
     Array, ExpandedSeed, N, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN,

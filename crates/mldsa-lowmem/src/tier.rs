@@ -46,8 +46,7 @@ pub trait Tier<P: ParameterSet>: sealed::Sealed + 'static {
     type Bytes: Array<u8>;
 }
 
-/// The smallest tier: the stack only, about 3 kB. A is expanded once or twice per
-/// attempt.
+/// The smallest tier: the stack only, about 3 kB. A is expanded once or twice per attempt.
 #[derive(Clone, Copy, Debug)]
 pub enum Minimal {}
 
@@ -75,54 +74,31 @@ impl<P: ParameterSet> Tier<P> for Minimal {
     type Bytes = [u8; 0];
 }
 
-macro_rules! tier {
-    ($feature:literal, $set:ident, $tier:ident, $keeps:ident, $bytes:expr) => {
+/// Implements the tiers of a set, given what [`Balanced`] stores and the bytes of each.
+macro_rules! tiers {
+    ($feature:literal, $set:ident, $low:expr, $balanced:ident $pair:expr, $matrix:expr) => {
         #[cfg(feature = $feature)]
-        impl Tier<$set> for $tier {
-            const KEEPS: Keeps = Keeps::$keeps;
-            type Bytes = [u8; $bytes];
+        impl Tier<$set> for CacheW0 {
+            const KEEPS: Keeps = Keeps::Low;
+            type Bytes = [u8; $low];
+        }
+
+        #[cfg(feature = $feature)]
+        impl Tier<$set> for Balanced {
+            const KEEPS: Keeps = Keeps::$balanced;
+            type Bytes = [u8; $pair * COMPACT_LEN];
+        }
+
+        #[cfg(feature = $feature)]
+        impl Tier<$set> for CacheMatrix {
+            const KEEPS: Keeps = Keeps::Matrix;
+            type Bytes = [u8; $matrix * COMPACT_LEN];
         }
     };
 }
-tier!("ml-dsa-44", MlDsa44, CacheW0, Low, 4 * 608);
-tier!("ml-dsa-65", MlDsa65, CacheW0, Low, 6 * 640);
-tier!("ml-dsa-87", MlDsa87, CacheW0, Low, 8 * 640);
-tier!("ml-dsa-44", MlDsa44, Balanced, Matrix, 4 * 4 * COMPACT_LEN);
-tier!(
-    "ml-dsa-65",
-    MlDsa65,
-    Balanced,
-    Pair,
-    (2 * 6 + 1) * COMPACT_LEN
-);
-tier!(
-    "ml-dsa-87",
-    MlDsa87,
-    Balanced,
-    Pair,
-    (2 * 8 + 1) * COMPACT_LEN
-);
-tier!(
-    "ml-dsa-44",
-    MlDsa44,
-    CacheMatrix,
-    Matrix,
-    4 * 4 * COMPACT_LEN
-);
-tier!(
-    "ml-dsa-65",
-    MlDsa65,
-    CacheMatrix,
-    Matrix,
-    6 * 5 * COMPACT_LEN
-);
-tier!(
-    "ml-dsa-87",
-    MlDsa87,
-    CacheMatrix,
-    Matrix,
-    8 * 7 * COMPACT_LEN
-);
+tiers!("ml-dsa-44", MlDsa44, 4 * 608, Matrix 4 * 4, 4 * 4);
+tiers!("ml-dsa-65", MlDsa65, 6 * 640, Pair(2 * 6 + 1), 6 * 5);
+tiers!("ml-dsa-87", MlDsa87, 8 * 640, Pair(2 * 8 + 1), 8 * 7);
 
 /// Workspace of a tier: a static, an element of an arena, or a local variable. Wiped
 /// after every signature and on drop, except A, which is public.

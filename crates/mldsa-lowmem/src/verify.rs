@@ -19,8 +19,7 @@ use crate::matrix::{Matrix, mask_row, public_row};
 use crate::packed::{KECCAK, packed_row, wiped};
 use crate::secrets::Secrets;
 
-/// A public key that is read in place. The memory must not change while the key is in
-/// use.
+/// A public key that is read in place. The memory must not change while the key is in use.
 ///
 /// ```
 /// use mldsa_lowmem::{Context, MlDsa44, VerifyingKey};
@@ -148,8 +147,7 @@ impl<P: ParameterSet> fmt::Debug for VerifyingKey<'_, P> {
     }
 }
 
-/// `tr` of an encoded key. A frame of its own, so that it ends before verification
-/// starts.
+/// `tr` of an encoded key. A frame of its own, so that it ends before verification starts.
 #[inline(never)]
 fn tr_of(pk: &[u8]) -> [u8; CRH_LEN] {
     tr(KECCAK, pk)
@@ -164,7 +162,6 @@ pub(crate) fn message_mu(tr: &[u8; CRH_LEN], ctx: Context<'_>, message: &[u8]) -
     mu.finish()
 }
 
-/// Source of the packed rows of t1.
 trait T1 {
     /// Buffer for one row, of length 0 if the rows are in memory.
     type Buffer: Array<u8>;

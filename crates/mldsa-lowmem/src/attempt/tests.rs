@@ -51,8 +51,8 @@ impl<P: ParameterSet> Case<P> {
         SecretKeyParts::parse(&P::PARAMS, self.sk.as_ref()).expect("a key")
     }
 
-    fn request(&self, self_verification: bool) -> Request<'_> {
-        Request {
+    fn request(&self, self_verification: bool) -> SignInputs<'_> {
+        SignInputs {
             mu: &self.mu,
             rnd: &[0; SEED_LEN],
             self_verification,

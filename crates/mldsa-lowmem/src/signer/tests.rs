@@ -27,8 +27,7 @@ enum Exit {
     Panic,
 }
 
-/// Signs until report `at` and ends there by `exit`. Returns whether that many reports
-/// were made.
+/// Signs until report `at` and ends there by `exit`. Returns whether that many reports were made.
 fn ends_early<P: ParameterSet, K: PrivateKey<P>, T: Tier<P>>(
     key: &K,
     workspace: &mut Workspace<P, T>,
