@@ -1,5 +1,4 @@
-//! Committees: the validators of an epoch, with everything that their votes are checked
-//! against.
+//! Committees: the validators of an epoch, with everything that their votes are checked against.
 
 mod arena;
 mod builder;
@@ -55,7 +54,7 @@ use crate::BuildError;
 pub struct Committee<P: ParameterSet>(Arc<Inner<P>>);
 
 struct Inner<P: ParameterSet> {
-    table: KeyTable<P>,
+    table: Arc<KeyTable<P>>,
     weights: Arc<[u64]>,
     total_weight: u128,
     epoch: u64,
@@ -77,13 +76,11 @@ pub struct MemberId {
 
 impl MemberId {
     /// Returns [`Committee::digest`] of the committee.
-    #[must_use]
     pub const fn committee_digest(self) -> [u8; 32] {
         self.committee
     }
 
     /// Returns the position in the committee, from 0.
-    #[must_use]
     pub const fn index(self) -> u32 {
         self.index
     }
@@ -93,14 +90,14 @@ impl MemberId {
 const DIGEST_DOMAIN: &[u8] = b"batch-verify/committee/v1";
 
 impl<P: ParameterSet> Committee<P> {
-    /// Returns the options of a committee whose members sign under `context` (at most 255 bytes). Name
-    /// the chain and the kind of message in it: signatures under another context are invalid.
+    /// Returns the options of a committee whose members sign under `context` (at most 255 bytes).
+    /// Name the chain and the kind of message in it: signatures under another context are invalid.
     pub fn builder(context: impl AsRef<[u8]>) -> CommitteeBuilder<P> {
         CommitteeBuilder::new(context.as_ref())
     }
 
     fn assemble(
-        table: KeyTable<P>,
+        table: Arc<KeyTable<P>>,
         weights: Arc<[u64]>,
         epoch: u64,
         threshold: Threshold,
@@ -190,8 +187,7 @@ impl<P: ParameterSet> Committee<P> {
     /// engines that sort. Continuing members keep their prepared keys.
     ///
     /// # Errors
-    /// [`BuildError::Epoch`] unless `epoch` is later; those of
-    /// [`CommitteeBuilder::build`].
+    /// [`BuildError::Epoch`] unless `epoch` is later; those of [`CommitteeBuilder::build`].
     pub fn successor_ordered<K: AsRef<[u8]>>(
         &self,
         epoch: u64,
@@ -205,7 +201,7 @@ impl<P: ParameterSet> Committee<P> {
         }
         let (keys, weights): (Vec<K>, Vec<u64>) = members.into_iter().unzip();
         let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-        let table = inner.table.successor(&keys)?;
+        let table = Arc::new(inner.table.successor(&keys)?);
         Self::assemble(
             table,
             weights.into(),
@@ -215,8 +211,8 @@ impl<P: ParameterSet> Committee<P> {
         )
     }
 
-    /// Returns the same members under another context: another kind of message, or another chain with
-    /// the same validators. Shares the prepared keys; ids and digest differ.
+    /// Returns the same members under another context: another kind of message, or another chain
+    /// with the same validators. Shares the prepared keys; ids and digest differ.
     ///
     /// # Errors
     /// [`BuildError::ContextTooLong`] above 255 bytes.
@@ -232,16 +228,14 @@ impl<P: ParameterSet> Committee<P> {
         )
     }
 
-    /// Returns the member at `index`. Take the committee of the vote's epoch first: the same index is
-    /// another member in another epoch.
-    #[must_use]
+    /// Returns the member at `index`. Take the committee of the vote's epoch first: the same index
+    /// is another member in another epoch.
     pub fn member(&self, index: u32) -> Option<MemberId> {
         let known = (index as usize) < self.len();
         known.then(|| self.id(index))
     }
 
     /// Returns the member with an encoded public key. Compares full keys.
-    #[must_use]
     pub fn member_of(&self, public_key: impl AsRef<[u8]>) -> Option<MemberId> {
         let index = self.0.table.index_of(public_key.as_ref())?;
         Some(self.id(index))
@@ -259,34 +253,29 @@ impl<P: ParameterSet> Committee<P> {
     }
 
     /// Returns the public key of a member; `None` for an id of another committee.
-    #[must_use]
     pub fn key(&self, member: MemberId) -> Option<&VerifyingKey<P>> {
         self.contains(member)
             .then(|| self.0.table.key(member.index))
     }
 
     /// Returns the weight of a member; `None` for an id of another committee.
-    #[must_use]
     pub fn weight(&self, member: MemberId) -> Option<u64> {
         self.contains(member)
             .then(|| self.0.weights[member.index as usize])
     }
 
     /// Returns the number of members, at least 1.
-    #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.0.weights.len()
     }
 
     /// Returns the epoch number.
-    #[must_use]
     pub fn epoch(&self) -> u64 {
         self.0.epoch
     }
 
     /// Returns the context of all signatures.
-    #[must_use]
     pub fn context(&self) -> &[u8] {
         self.core_context().as_bytes()
     }
@@ -297,32 +286,27 @@ impl<P: ParameterSet> Committee<P> {
     }
 
     /// Returns the threshold of quorums.
-    #[must_use]
     pub fn threshold(&self) -> Threshold {
         self.0.threshold
     }
 
     /// Returns the sum of all weights, at most 2^31 times 2^64.
-    #[must_use]
     pub fn total_weight(&self) -> u128 {
         self.0.total_weight
     }
 
     /// Returns the least weight of a quorum: between 1 and the total weight.
-    #[must_use]
     pub fn required_weight(&self) -> u128 {
         self.threshold().required_weight(self.total_weight())
     }
 
     /// Returns the SHAKE256 hash of everything that defines the committee: parameter set, epoch,
     /// threshold, context, keys and weights in order.
-    #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         self.0.digest
     }
 
     /// Returns the bytes of keys, prepared keys and tables. What committees share counts in each.
-    #[must_use]
     pub fn memory_bytes(&self) -> usize {
         size_of::<Inner<P>>() + size_of_val(&*self.0.weights) + self.0.table.memory_bytes()
     }

@@ -56,7 +56,6 @@ impl ThreadPool {
     }
 
     /// Returns the number of workers of a batch.
-    #[must_use]
     pub fn threads(&self) -> usize {
         self.0.workers
     }
@@ -103,11 +102,9 @@ pub(crate) struct Helpers {
     pool: Option<rayon::ThreadPool>,
     /// Threads that work on a batch, the caller included.
     workers: usize,
-    /// The process that has the threads.
     process: u32,
 }
 
-/// Returns the number of CPUs.
 fn cpus() -> usize {
     static CPUS: OnceLock<usize> = OnceLock::new();
     *CPUS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))

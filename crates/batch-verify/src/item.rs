@@ -119,7 +119,6 @@ impl<'a> Item<'a> {
     }
 }
 
-/// What a signature is over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Signed<'a> {
     Message(Context<'a>, Message<'a>),

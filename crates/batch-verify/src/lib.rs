@@ -28,10 +28,9 @@
 //!
 //! # Security
 //!
-//! All inputs of verification are public: time and early exits depend on them.
-//! `docs/validity.md` in the repository defines what is accepted and the cost of every kind of
-//! rejection. Verdicts, reports and results are `#[must_use]`, and no call returns an `Ok`
-//! that may contain a rejection.
+//! All inputs of verification are public: time and early exits depend on them. `docs/validity.md`
+//! in the repository defines what is accepted and the cost of every kind of rejection. Verdicts,
+//! reports and results are `#[must_use]`, and no call returns an `Ok` that may contain a rejection.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
@@ -57,7 +56,7 @@ pub use item::{Item, Message, Vote};
 pub use quorum::{
     Certificate, CertificateError, Equivocation, QuorumError, QuorumReport, QuorumRule,
 };
-pub use reason::{RejectReason, UnknownReason};
+pub use reason::RejectReason;
 pub use report::Report;
 pub use service::{
     Origin, Pending, RateLimiter, ServiceBuilder, ServiceError, ServiceStats, Source,

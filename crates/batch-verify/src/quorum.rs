@@ -45,20 +45,17 @@ pub struct QuorumReport {
 
 impl QuorumReport {
     /// Returns the verified weight, each member counted once; at least the threshold.
-    #[must_use]
     pub fn weight(&self) -> u128 {
         self.weight
     }
 
-    /// Returns the indices of the verified votes that carry the quorum, one per member, ascending: the
-    /// votes of a certificate.
-    #[must_use]
+    /// Returns the indices of the verified votes that carry the quorum, one per member, ascending:
+    /// the votes of a certificate.
     pub fn carried_by(&self) -> &[usize] {
         &self.carried_by
     }
 
     /// Returns the number of votes that were counted until the answer was known.
-    #[must_use]
     pub fn examined(&self) -> usize {
         self.examined
     }
@@ -105,7 +102,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     ) -> Result<QuorumReport, QuorumError> {
         let message = message.into();
         let workers = self.scheduler.pool.workers();
-        let mut count = Count::new(self.committee(), votes, rule, self.threshold, workers)?;
+        let mut count = count(self.committee(), votes, rule, self.threshold, workers)?;
         while !count.wanted().is_empty() {
             let wanted = count.wanted().iter().map(|&vote| votes[vote]);
             let wanted = wanted.map(|(member, signature)| Vote::new(member, message, signature));
@@ -117,72 +114,36 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
 }
 
 /// Votes that are being counted: names the votes to verify, and takes their verdicts.
-pub(crate) enum Count {
-    EachValid(EachValid),
-    AnyValid(AnyValid),
-}
-
-impl Count {
-    /// Checks everything that needs no cryptography. `workers` threads will verify.
-    pub(crate) fn new<P: ParameterSet, S: AsRef<[u8]>>(
-        committee: &Committee<P>,
-        votes: &[(MemberId, S)],
-        rule: QuorumRule,
-        threshold: Threshold,
-        workers: usize,
-    ) -> Result<Self, QuorumError> {
-        let needed = threshold.required_weight(committee.total_weight());
-        let each_valid = |allow_duplicates| {
-            let count = EachValid::new(committee, votes, needed, allow_duplicates)?;
-            Ok(Self::EachValid(count))
-        };
-        match rule {
-            QuorumRule::Certificate => each_valid(false),
-            QuorumRule::CertificateWithDuplicates => each_valid(true),
-            QuorumRule::AnyValid => {
-                let count = AnyValid::new(committee, votes, needed, workers);
-                Ok(Self::AnyValid(count))
-            }
-        }
-    }
+pub(crate) trait Count: Send {
+    /// Returns how the wanted votes are to be verified.
+    fn mode(&self) -> Mode;
 
     /// Returns the votes to verify next; none if the answer is known.
-    pub(crate) fn wanted(&self) -> &[usize] {
-        match self {
-            Self::EachValid(count) => count.wanted(),
-            Self::AnyValid(count) => count.wanted(),
-        }
-    }
-
-    /// Returns how the wanted votes are to be verified.
-    pub(crate) fn mode(&self) -> Mode {
-        match self {
-            Self::EachValid(_) => Mode::FirstInvalid,
-            Self::AnyValid(_) => Mode::Full,
-        }
-    }
+    fn wanted(&self) -> &[usize];
 
     /// Counts the verdicts on the first votes that are wanted.
-    pub(crate) fn take(&mut self, verdicts: &[Verdict]) {
-        match self {
-            Self::EachValid(count) => count.take(verdicts),
-            Self::AnyValid(count) => count.take(verdicts),
-        }
-    }
+    fn take(&mut self, verdicts: &[Verdict]);
 
-    /// Returns the bytes of the tables.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        match self {
-            Self::EachValid(count) => count.memory_bytes(),
-            Self::AnyValid(count) => count.memory_bytes(),
-        }
-    }
+    fn memory_bytes(&self) -> usize;
 
     /// Returns the answer, once no vote is wanted.
-    pub(crate) fn answer(self) -> Result<QuorumReport, QuorumError> {
-        match self {
-            Self::EachValid(count) => count.answer(),
-            Self::AnyValid(count) => count.answer(),
+    fn answer(self: Box<Self>) -> Result<QuorumReport, QuorumError>;
+}
+
+/// Begins a count, after everything that needs no cryptography. `workers` threads will verify.
+pub(crate) fn count<P: ParameterSet, S: AsRef<[u8]>>(
+    committee: &Committee<P>,
+    votes: &[(MemberId, S)],
+    rule: QuorumRule,
+    threshold: Threshold,
+    workers: usize,
+) -> Result<Box<dyn Count>, QuorumError> {
+    let needed = threshold.required_weight(committee.total_weight());
+    Ok(match rule {
+        QuorumRule::Certificate => Box::new(EachValid::new(committee, votes, needed, false)?),
+        QuorumRule::CertificateWithDuplicates => {
+            Box::new(EachValid::new(committee, votes, needed, true)?)
         }
-    }
+        QuorumRule::AnyValid => Box::new(AnyValid::new(committee, votes, needed, workers)),
+    })
 }

@@ -5,8 +5,7 @@ use core::time::Duration;
 use crate::RejectReason;
 use crate::reason::Verdict;
 
-/// Verdicts on a batch, in input order, and figures. The default is the report on an empty
-/// batch.
+/// Verdicts on a batch, in input order, and figures. The default is the report on an empty batch.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[must_use = "a report that is not checked may hide rejections"]
@@ -57,7 +56,8 @@ impl Report {
         }
     }
 
-    /// Returns the rejected items with their reasons, by increasing index, without the skipped ones.
+    /// Returns the rejected items with their reasons, by increasing index, without the skipped
+    /// ones.
     pub fn rejected(&self) -> impl Iterator<Item = (usize, RejectReason)> {
         let verdicts = self.verdicts.iter().enumerate();
         let rejected = verdicts.filter_map(|(index, verdict)| Some((index, verdict.err()?)));
@@ -71,9 +71,8 @@ impl Report {
         self.rejected().next()
     }
 
-    /// Returns the number of valid items, duplicates of valid ones included. Never a number of signers:
-    /// one signer may have several.
-    #[must_use]
+    /// Returns the number of valid items, duplicates of valid ones included. Never a number of
+    /// signers: one signer may have several.
     pub fn valid_items(&self) -> usize {
         self.verdicts
             .iter()
@@ -82,7 +81,6 @@ impl Report {
     }
 
     /// Returns the number of skipped items; zero under [`Mode::Full`](crate::Mode::Full).
-    #[must_use]
     pub fn skipped(&self) -> usize {
         let skipped = Err(RejectReason::NotVerified);
         self.verdicts
@@ -91,46 +89,40 @@ impl Report {
             .count()
     }
 
-    /// Returns the items that equal an earlier one in signer, message, context, signature and form, each
-    /// with the lowest index of its content, by increasing index. They share its verdict. In
+    /// Returns the items that equal an earlier one in signer, message, context, signature and form,
+    /// each with the lowest index of its content, by increasing index. They share its verdict. In
     /// the modes that stop early, duplicates far apart may go unnoticed.
-    #[must_use]
     pub fn duplicates(&self) -> &[(usize, usize)] {
         &self.duplicates
     }
 
     /// Returns the workers that the batch was divided among.
-    #[must_use]
     pub fn threads(&self) -> usize {
         self.threads
     }
 
     /// Returns the items that a worker verified at once.
-    #[must_use]
     pub fn batch_size(&self) -> usize {
         self.batch_size
     }
 
     /// Returns the wall-clock time.
-    #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.elapsed
     }
 
     /// Returns the bytes of prepared keys in the key caches of the verifier.
-    #[must_use]
     pub fn cache_bytes(&self) -> usize {
         self.cache_bytes
     }
 
-    /// Returns the number of look-ups in the key caches that found a prepared key, since they were made.
-    #[must_use]
+    /// Returns the number of look-ups in the key caches that found a prepared key, since they were
+    /// made.
     pub fn cache_hits(&self) -> u64 {
         self.cache_hits
     }
 
     /// Returns the number of look-ups in the key caches that found none.
-    #[must_use]
     pub fn cache_misses(&self) -> u64 {
         self.cache_misses
     }

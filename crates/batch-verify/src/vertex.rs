@@ -53,7 +53,6 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     }
 }
 
-/// Vertices that are being verified.
 struct Batch<V, F, P: ParameterSet> {
     verifier: CommitteeVerifier<P>,
     vertices: Arc<[V]>,

@@ -5,7 +5,7 @@ use core::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
 use arrow_array::{ArrayRef, StringArray};
-use batch_verify::{RejectReason, UnknownReason};
+use batch_verify::RejectReason;
 
 /// Reason why a row is not valid: the first that applies, in the order of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -97,12 +97,12 @@ impl fmt::Display for Reason {
 }
 
 impl FromStr for Reason {
-    type Err = UnknownReason;
+    type Err = &'static str;
 
-    fn from_str(name: &str) -> Result<Self, UnknownReason> {
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
         let mut all = Self::all();
         all.find(|reason| reason.name() == name)
-            .ok_or(UnknownReason)
+            .ok_or("an unknown reason")
     }
 }
 

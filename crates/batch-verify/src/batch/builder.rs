@@ -85,9 +85,12 @@ impl<P: ParameterSet, V> VerifierBuilder<P, V> {
     }
 
     /// Lets a device verify batches that are large enough for it. Verdicts do not depend on it.
-    pub fn accelerator(mut self, accelerator: impl Accelerator<P> + 'static) -> Self {
-        self.accelerator = Some(Arc::new(accelerator));
-        self
+    pub fn accelerator(self, accelerator: impl Accelerator<P> + 'static) -> Self {
+        let accelerator: Option<Arc<dyn Accelerator<P>>> = Some(Arc::new(accelerator));
+        Self {
+            accelerator,
+            ..self
+        }
     }
 
     fn scheduler(self, lanes: Lanes<P>) -> Result<Scheduler<P>, BuildError> {
@@ -104,9 +107,11 @@ impl<P: ParameterSet> VerifierBuilder<P, BatchVerifier<P>> {
     /// none, after its eighth, and the least recently used key is removed; or from the third
     /// on if that key has been idle for eight times the distance of the last two signatures.
     /// Where keys sign a few times each and then never again, 0 is faster.
-    pub fn key_cache_bytes(mut self, bytes: usize) -> Self {
-        self.key_cache_bytes = bytes;
-        self
+    pub fn key_cache_bytes(self, key_cache_bytes: usize) -> Self {
+        Self {
+            key_cache_bytes,
+            ..self
+        }
     }
 
     /// Sets the instruction set (the detected one). Verdicts do not depend on it.

@@ -3,7 +3,9 @@
 use core::cell::OnceCell;
 use std::sync::Arc;
 
-use mldsa_core::internals::{JobMessage, Verification, tr as public_key_hash, verify_lanes};
+use mldsa_core::internals::{
+    JobMessage, SignatureParts, Verification, tr as public_key_hash, verify_lanes,
+};
 use mldsa_core::{
     Backend, Mu, MuBuilder, ParameterSet, PreHashed, PreparedVerifyingKey, VerifyError,
     VerifyingKey,
@@ -86,7 +88,6 @@ impl<P: ParameterSet> Lanes<P> {
         }
     }
 
-    /// Verifies one item.
     pub(crate) fn verify_one(&self, item: &Resolved<'_, P>) -> Verdict {
         let slot = Slot::new();
         let verification = self.verification(item, &slot)?;
@@ -105,9 +106,10 @@ impl<P: ParameterSet> Lanes<P> {
             item.signed,
             Signed::Message(_, Message::Bytes(_)) | Signed::Mu(_)
         );
-        // A malformed hint is rejected before the look-up of a whole key and a hash outside of lanes.
+        // A malformed hint is rejected before the look-up of a whole key and a hash outside of
+        // lanes.
         if matches!(item.key, Key::Encoded(_)) || !is_hashed_in_lanes {
-            item.check_hint()?;
+            SignatureParts::parse(&P::PARAMS, item.signature)?;
         }
         let key = self.key(item, slot);
         let message = match item.signed {

@@ -43,7 +43,9 @@ pub(crate) fn take_duplicates<'a, P: ParameterSet>(
             continue;
         }
         for planned in run.iter_mut() {
-            planned.order = item(planned.index).map_or(0, |item| hasher.hash_one(item.content()));
+            if let Some(item) = item(planned.index) {
+                planned.order = hasher.hash_one(item.content());
+            }
         }
         sort(run);
         for run in run.chunk_by_mut(look_alike) {

@@ -1,6 +1,6 @@
 //! Checks that need neither hint nor hash, and the form in which an item is stored.
 
-use mldsa_core::internals::{Array, SignatureParts};
+use mldsa_core::internals::Array;
 use mldsa_core::{ParameterSet, PreHashed};
 
 use crate::item::{Item, Signed};
@@ -13,7 +13,6 @@ pub(crate) struct Resolved<'a, P: ParameterSet> {
     pub(crate) signature: &'a [u8],
 }
 
-/// Public key of an item.
 pub(crate) enum Key<'a, P: ParameterSet> {
     /// The key at an index of a committee.
     Member(&'a Committee<P>, u32),
@@ -74,11 +73,8 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
     /// Returns the sort key: key, then first bytes of the signature. The upper half is the index of
     /// a member, or with its highest bit set the first bytes of an encoded key.
     pub(crate) fn order(&self) -> u64 {
-        let head = |bytes: &[u8]| {
-            bytes
-                .first_chunk()
-                .map_or(0, |head| u32::from_be_bytes(*head))
-        };
+        let append = |head, byte: &u8| head << 8 | u32::from(*byte);
+        let head = |bytes: &[u8]| bytes.iter().take(4).fold(0, append);
         let key = match self.key {
             Key::Member(_, index) => index,
             Key::Encoded(key) => 1 << 31 | head(key.as_ref()) >> 1,
@@ -134,12 +130,6 @@ impl<'a, P: ParameterSet> Resolved<'a, P> {
             message,
             signature: self.signature,
         })
-    }
-
-    /// Checks the encoding of the hint, which needs neither key nor message.
-    pub(crate) fn check_hint(&self) -> Result<(), RejectReason> {
-        SignatureParts::parse(&P::PARAMS, self.signature)?;
-        Ok(())
     }
 }
 

@@ -73,7 +73,6 @@ fn recycle<'b, P: ParameterSet>(
     items.into_iter().map(|_| None).collect()
 }
 
-/// Options of one run.
 #[derive(Clone, Copy)]
 pub(crate) struct RunOptions<'r> {
     pub(crate) mode: Mode,
@@ -161,7 +160,6 @@ impl<P: ParameterSet> Scheduler<P> {
     }
 }
 
-/// A batch in progress.
 struct Run<'a, 'r, P: ParameterSet> {
     scheduler: &'r Scheduler<P>,
     request: RunOptions<'r>,
@@ -222,7 +220,6 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         (threads, batch_size)
     }
 
-    /// Adds resolved items.
     fn add(&mut self, new: impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>) {
         for item in new {
             let code = reason::code(

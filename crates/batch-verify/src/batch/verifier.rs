@@ -104,7 +104,8 @@ impl<P: ParameterSet> BatchVerifier<P> {
 }
 
 impl<P: ParameterSet> Committee<P> {
-    /// Returns a verifier of votes with default options: [`Mode::Full`](crate::Mode::Full) and [`Threads::Shared`](crate::Threads::Shared).
+    /// Returns a verifier of votes with default options: [`Mode::Full`](crate::Mode::Full) and
+    /// [`Threads::Shared`](crate::Threads::Shared).
     #[must_use]
     pub fn verifier(&self) -> CommitteeVerifier<P> {
         let scheduler = Scheduler::new(Options::DEFAULT, Pool::Shared, Lanes::without_cache());
@@ -131,7 +132,6 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     }
 
     /// Returns the committee that quorums are counted in.
-    #[must_use]
     pub fn committee(&self) -> &Committee<P> {
         &self.committees[0]
     }
@@ -144,8 +144,8 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     }
 
     /// Returns a verifier that also takes votes of members of `other`: the same validators under
-    /// another context, or the previous epoch. Member ids tell the committees apart; quorums are counted in
-    /// [`committee`](Self::committee) only.
+    /// another context, or the previous epoch. Member ids tell the committees apart; quorums are
+    /// counted in [`committee`](Self::committee) only.
     #[must_use]
     pub fn with_committee(&self, other: Committee<P>) -> Self {
         let committees = self.committees.iter().cloned();

@@ -38,7 +38,6 @@ pub(super) struct TableKey<P: ParameterSet> {
     pub(super) place: Option<Place>,
 }
 
-/// The place of an expansion.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     arena: usize,

@@ -1,6 +1,7 @@
 //! Builder of committees.
 
 use core::marker::PhantomData;
+use std::sync::Arc;
 
 use mldsa_core::{Backend, ParameterSet};
 
@@ -65,9 +66,8 @@ impl<P: ParameterSet> CommitteeBuilder<P> {
     /// Keys are encoded, or [`VerifyingKey`](mldsa_core::VerifyingKey)s.
     ///
     /// # Errors
-    /// [`BuildError::KeyLength`], [`BuildError::DuplicateKey`],
-    /// [`BuildError::ZeroWeight`], [`BuildError::Empty`],
-    /// [`BuildError::TooMany`], [`BuildError::ContextTooLong`],
+    /// [`BuildError::KeyLength`], [`BuildError::DuplicateKey`], [`BuildError::ZeroWeight`],
+    /// [`BuildError::Empty`], [`BuildError::TooMany`], [`BuildError::ContextTooLong`],
     /// [`BuildError::ThreadPool`].
     pub fn build<K: AsRef<[u8]>>(
         self,
@@ -80,7 +80,7 @@ impl<P: ParameterSet> CommitteeBuilder<P> {
             backend: self.backend,
             pool: Pool::new(self.threads)?,
         };
-        let table = KeyTable::new(&keys, choices)?;
+        let table = Arc::new(KeyTable::new(&keys, choices)?);
         Committee::assemble(
             table,
             weights.into(),

@@ -154,7 +154,6 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         Some(state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the bytes in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.lock()
             .map_or(0, |state| state.prepared.len() * Self::KEY_BYTES)

@@ -12,10 +12,8 @@ use super::cache::KeyCache;
 use crate::BuildError;
 use crate::executor::Pool;
 
-/// Immutable table of public keys by index; clones share it.
-pub(crate) struct KeyTable<P: ParameterSet>(Arc<Inner<P>>);
-
-struct Inner<P: ParameterSet> {
+/// Immutable table of public keys by index.
+pub(crate) struct KeyTable<P: ParameterSet> {
     members: Vec<TableKey<P>>,
     /// Indices ordered by encoded key: look-up on full bytes without a second copy of them.
     by_bytes: Vec<u32>,
@@ -49,7 +47,7 @@ impl<P: ParameterSet> KeyTable<P> {
 
     /// Creates a table of `keys` that shares what this one has expanded.
     pub(super) fn successor(&self, keys: &[&[u8]]) -> Result<Self, BuildError> {
-        Self::assemble(keys, Some(self), self.0.choices.clone())
+        Self::assemble(keys, Some(self), self.choices.clone())
     }
 
     fn assemble(keys: &[&[u8]], old: Option<&Self>, choices: Choices) -> Result<Self, BuildError> {
@@ -63,7 +61,7 @@ impl<P: ParameterSet> KeyTable<P> {
         let by_bytes = order(keys)?;
         let known = |key: &[u8]| {
             let old = old?;
-            Some(old.0.members[old.index_of(key)? as usize].clone())
+            Some(old.members[old.index_of(key)? as usize].clone())
         };
         let mut members: Vec<Option<TableKey<P>>> = keys.iter().map(|key| known(key)).collect();
         let slots = members.iter_mut().zip(keys);
@@ -82,7 +80,7 @@ impl<P: ParameterSet> KeyTable<P> {
             return Err(BuildError::KeyLength { index });
         }
         let mut members: Vec<TableKey<P>> = members.into_iter().flatten().collect();
-        let mut arenas = old.map_or_else(Vec::new, |old| old.0.arenas.clone());
+        let mut arenas = old.map_or_else(Vec::new, |old| old.arenas.clone());
         if choices.storage.is_expanded() {
             settle(&mut members, &mut arenas, choices.storage, &choices.pool);
         }
@@ -90,26 +88,26 @@ impl<P: ParameterSet> KeyTable<P> {
             KeyStorage::Lru { max_bytes } => Some(KeyCache::new(max_bytes)),
             _ => None,
         };
-        Ok(Self(Arc::new(Inner {
+        Ok(Self {
             members,
             by_bytes,
             arenas,
             cache,
             choices,
-        })))
+        })
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.members.len()
+        self.members.len()
     }
 
     pub(crate) fn key(&self, index: u32) -> &VerifyingKey<P> {
-        &self.0.members[index as usize].key
+        &self.members[index as usize].key
     }
 
     /// Compares full keys.
     pub(crate) fn index_of(&self, public_key: &[u8]) -> Option<u32> {
-        let by_bytes = &self.0.by_bytes;
+        let by_bytes = &self.by_bytes;
         let encoded = |index: &u32| -> &[u8] { self.key(*index).as_bytes().as_ref() };
         let at = by_bytes.binary_search_by(|index| encoded(index).cmp(public_key));
         at.ok().map(|at| by_bytes[at])
@@ -117,8 +115,8 @@ impl<P: ParameterSet> KeyTable<P> {
 
     /// Returns a member's key, if the table has expanded it.
     pub(crate) fn prepared(&self, index: u32) -> Option<PreparedVerifyingKeyRef<'_, P>> {
-        let member = &self.0.members[index as usize];
-        let expansion = expansion::<P>(&self.0.arenas, member.place?);
+        let member = &self.members[index as usize];
+        let expansion = expansion::<P>(&self.arenas, member.place?);
         member.key.prepared_at(expansion)
     }
 
@@ -131,23 +129,16 @@ impl<P: ParameterSet> KeyTable<P> {
     }
 
     pub(crate) fn cache(&self) -> Option<&KeyCache<u32, P>> {
-        self.0.cache.as_ref()
+        self.cache.as_ref()
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        let inner = &*self.0;
-        let arenas = inner.arenas.iter().map(|arena| arena.memory_bytes());
-        size_of::<Inner<P>>()
-            + inner.members.capacity() * size_of::<TableKey<P>>()
-            + inner.by_bytes.capacity() * size_of::<u32>()
+        let arenas = self.arenas.iter().map(|arena| arena.memory_bytes());
+        size_of::<Self>()
+            + self.members.capacity() * size_of::<TableKey<P>>()
+            + self.by_bytes.capacity() * size_of::<u32>()
             + arenas.sum::<usize>()
-            + inner.cache.as_ref().map_or(0, KeyCache::memory_bytes)
-    }
-}
-
-impl<P: ParameterSet> Clone for KeyTable<P> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+            + self.cache.as_ref().map_or(0, KeyCache::memory_bytes)
     }
 }
 
@@ -195,12 +186,12 @@ mod tests {
         let of = |list: &[usize]| list.iter().map(|&n| keys[n].as_slice()).collect::<Vec<_>>();
         let first = table(&of(&[0, 1, 2, 3, 4, 5, 6, 7]), KeyStorage::Wide);
         let reversed = first.successor(&of(&[7, 6, 5, 4, 3, 2, 1, 0])).unwrap();
-        assert_eq!(reversed.0.arenas.len(), 1);
-        assert!(Arc::ptr_eq(&reversed.0.arenas[0], &first.0.arenas[0]));
+        assert_eq!(reversed.arenas.len(), 1);
+        assert!(Arc::ptr_eq(&reversed.arenas[0], &first.arenas[0]));
         let listed = reversed.successor(&of(&[8, 1, 0, 9, 5, 4, 3])).unwrap();
-        assert!(Arc::ptr_eq(&listed.0.arenas[0], &first.0.arenas[0]));
+        assert!(Arc::ptr_eq(&listed.arenas[0], &first.arenas[0]));
         // Two new keys.
-        let bytes = |table: &KeyTable<_>, n: usize| table.0.arenas[n].memory_bytes();
+        let bytes = |table: &KeyTable<_>, n: usize| table.arenas[n].memory_bytes();
         assert_eq!(bytes(&listed, 1) * 4, bytes(&first, 0));
     }
 
@@ -212,7 +203,7 @@ mod tests {
         let bound = 4 * current.memory_bytes();
         for n in 2..40 {
             current = current.successor(&[&keys[0], &keys[n]]).unwrap();
-            assert!(current.0.arenas.len() <= MAX_ARENAS);
+            assert!(current.arenas.len() <= MAX_ARENAS);
             assert!(current.memory_bytes() <= bound, "{n}");
         }
     }

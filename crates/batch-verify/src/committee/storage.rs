@@ -1,7 +1,6 @@
 //! Storage of the public keys of a committee.
 
-/// Storage of the public keys of a [`Committee`](crate::Committee). Verdicts do not depend on
-/// it.
+/// Storage of the public keys of a [`Committee`](crate::Committee). Verdicts do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyStorage {
@@ -9,8 +8,7 @@ pub enum KeyStorage {
     /// about what the caches of a core hold, and packed beyond.
     #[default]
     BySize,
-    /// Every key is expanded at 32 bits a coefficient, 20, 36 or 64 KiB a key: nothing to
-    /// unpack.
+    /// Every key is expanded at 32 bits a coefficient, 20, 36 or 64 KiB a key: nothing to unpack.
     Wide,
     /// Every key is expanded at 24 bits a coefficient, 15, 27 or 48 KiB a key: less to load.
     Packed,

@@ -29,9 +29,8 @@ impl Threshold {
         denominator: 3,
     };
 
-    /// Returns the threshold of more than `numerator / denominator`; `None` unless the fraction is above 0 and below 1:
-    /// a threshold that was not filled in is not one vote.
-    #[must_use]
+    /// Returns the threshold of more than `numerator / denominator`; `None` unless the fraction is
+    /// above 0 and below 1: a threshold that was not filled in is not one vote.
     pub const fn more_than(numerator: u32, denominator: u32) -> Option<Self> {
         if 0 < numerator && numerator < denominator {
             Some(Self {
@@ -45,7 +44,6 @@ impl Threshold {
 
     /// Returns the least weight above the fraction of a committee's total weight, which is at
     /// most 2^95.
-    #[must_use]
     pub fn required_weight(self, total: u128) -> u128 {
         total * u128::from(self.numerator) / u128::from(self.denominator) + 1
     }

@@ -2,8 +2,8 @@
 
 use mldsa_core::ParameterSet;
 
-use super::{QuorumError, QuorumReport};
-use crate::batch::LANES;
+use super::{Count, QuorumError, QuorumReport};
+use crate::batch::{LANES, Mode};
 use crate::reason::Verdict;
 use crate::{Committee, MemberId};
 
@@ -20,7 +20,6 @@ pub(crate) struct AnyValid {
     members: Vec<Member>,
     needed: u128,
     claimed: u128,
-    /// Verified weight.
     verified: u128,
     /// Weight of members that are not verified and have a vote at `next` or later.
     open: u128,
@@ -92,30 +91,6 @@ impl AnyValid {
         count
     }
 
-    /// Returns the votes to verify next; none if the answer is known.
-    pub(super) fn wanted(&self) -> &[usize] {
-        &self.window[self.taken..]
-    }
-
-    /// Counts the verdicts on the first votes that are wanted.
-    pub(super) fn take(&mut self, verdicts: &[Verdict]) {
-        for verdict in verdicts {
-            if self.is_decided() {
-                break;
-            }
-            let Some(&vote) = self.window.get(self.taken) else {
-                break;
-            };
-            self.taken += 1;
-            // Votes that were not wanted do not count.
-            while self.next < vote {
-                self.count(false);
-            }
-            self.count(verdict.is_ok());
-        }
-        self.advance();
-    }
-
     fn is_decided(&self) -> bool {
         self.verified >= self.needed || self.verified + self.open < self.needed
     }
@@ -160,7 +135,6 @@ impl AnyValid {
         }
     }
 
-    /// Counts the next vote.
     fn count(&mut self, is_valid: bool) {
         let vote = self.next;
         self.next += 1;
@@ -182,15 +156,43 @@ impl AnyValid {
             self.open -= weight;
         }
     }
+}
 
-    pub(super) fn memory_bytes(&self) -> usize {
+impl Count for AnyValid {
+    fn mode(&self) -> Mode {
+        Mode::Full
+    }
+
+    fn wanted(&self) -> &[usize] {
+        &self.window[self.taken..]
+    }
+
+    fn take(&mut self, verdicts: &[Verdict]) {
+        for verdict in verdicts {
+            if self.is_decided() {
+                break;
+            }
+            let Some(&vote) = self.window.get(self.taken) else {
+                break;
+            };
+            self.taken += 1;
+            // Votes that were not wanted do not count.
+            while self.next < vote {
+                self.count(false);
+            }
+            self.count(verdict.is_ok());
+        }
+        self.advance();
+    }
+
+    fn memory_bytes(&self) -> usize {
         size_of_val(&*self.votes)
             + size_of_val(&*self.members)
             // The windows and the votes that carry the quorum.
             + 2 * size_of::<usize>() * self.votes.len()
     }
 
-    pub(super) fn answer(self) -> Result<QuorumReport, QuorumError> {
+    fn answer(self: Box<Self>) -> Result<QuorumReport, QuorumError> {
         if self.verified < self.needed {
             return Err(QuorumError::Insufficient {
                 needed: self.needed,
@@ -243,7 +245,7 @@ mod tests {
                     calls += 1;
                     count.take(&verdicts);
                 }
-                (count.answer(), calls, looked)
+                (Box::new(count).answer(), calls, looked)
             });
             let [first, .., last] = &answers;
             assert!(answers.iter().all(|(answer, ..)| *answer == first.0));

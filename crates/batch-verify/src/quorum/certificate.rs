@@ -152,7 +152,6 @@ impl<P: ParameterSet> Certificate<P> {
     }
 
     /// Returns the encoding.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let count = self.indices.len();
         let mut bytes = Vec::with_capacity(Self::encoded_len(count));
@@ -169,25 +168,21 @@ impl<P: ParameterSet> Certificate<P> {
 
     /// Returns the length in bytes of a certificate of so many signers. With
     /// [`Committee::len`], the most that a node has to read.
-    #[must_use]
     pub const fn encoded_len(signers: usize) -> usize {
         HEAD.saturating_add(signers.saturating_mul(4 + P::SIG_LEN))
     }
 
     /// Returns the epoch whose committee verifies the certificate.
-    #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
     /// Returns [`Committee::digest`] of that committee.
-    #[must_use]
     pub fn committee_digest(&self) -> [u8; 32] {
         self.committee
     }
 
     /// Returns the number of signers.
-    #[must_use]
     pub fn signers(&self) -> usize {
         self.indices.len()
     }

@@ -2,7 +2,8 @@
 
 use mldsa_core::ParameterSet;
 
-use super::{QuorumError, QuorumReport};
+use super::{Count, QuorumError, QuorumReport};
+use crate::batch::Mode;
 use crate::reason::Verdict;
 use crate::{Committee, MemberId};
 
@@ -17,7 +18,6 @@ pub(crate) struct EachValid {
 }
 
 impl EachValid {
-    /// Checks everything that needs no cryptography.
     pub(super) fn new<P: ParameterSet, S: AsRef<[u8]>>(
         committee: &Committee<P>,
         votes: &[(MemberId, S)],
@@ -63,17 +63,21 @@ impl EachValid {
             rejected: None,
         })
     }
+}
 
-    /// Returns the votes to verify next; none if the answer is known.
-    pub(super) fn wanted(&self) -> &[usize] {
+impl Count for EachValid {
+    fn mode(&self) -> Mode {
+        Mode::FirstInvalid
+    }
+
+    fn wanted(&self) -> &[usize] {
         match self.rejected {
             None => &self.distinct[self.taken..],
             Some(_) => &[],
         }
     }
 
-    /// Counts the verdicts on the first votes that are wanted.
-    pub(super) fn take(&mut self, verdicts: &[Verdict]) {
+    fn take(&mut self, verdicts: &[Verdict]) {
         for (&vote, verdict) in self.distinct[self.taken..].iter().zip(verdicts) {
             if let Err(reason) = *verdict {
                 self.rejected = Some(QuorumError::Rejected { vote, reason });
@@ -83,11 +87,11 @@ impl EachValid {
         }
     }
 
-    pub(super) fn memory_bytes(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         self.distinct.capacity() * size_of::<usize>()
     }
 
-    pub(super) fn answer(self) -> Result<QuorumReport, QuorumError> {
+    fn answer(self: Box<Self>) -> Result<QuorumReport, QuorumError> {
         match self.rejected {
             Some(error) => Err(error),
             None => Ok(QuorumReport {

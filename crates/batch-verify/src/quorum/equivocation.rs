@@ -19,19 +19,16 @@ pub struct Equivocation {
 
 impl Equivocation {
     /// Returns the member that signed both; its id names the committee.
-    #[must_use]
     pub fn member(&self) -> MemberId {
         self.member
     }
 
     /// Returns the slot that both messages are for, as the protocol encodes it.
-    #[must_use]
     pub fn slot(&self) -> &[u8] {
         &self.slot
     }
 
     /// Returns both messages with their signatures.
-    #[must_use]
     pub fn votes(&self) -> [(&[u8], &[u8]); 2] {
         let [first, second] = &self.votes;
         [(&first.0, &first.1), (&second.0, &second.1)]

@@ -81,7 +81,6 @@ impl Hasher for Identity {
     }
 }
 
-/// A vote that is looked up in the cache.
 struct Lookup<'a> {
     member: u64,
     hash: u64,
@@ -93,7 +92,6 @@ struct Lookup<'a> {
     signature: &'a [u8],
 }
 
-/// Counters of the cache.
 #[derive(Default)]
 pub(super) struct CacheStats {
     pub(super) entries: usize,
@@ -279,7 +277,6 @@ impl<P: ParameterSet> VerdictCache<P> {
     }
 }
 
-/// Shares by member.
 type Members = HashMap<u64, Share, BuildHasherDefault<Identity>>;
 
 impl<P: ParameterSet> State<P> {
@@ -332,6 +329,6 @@ fn members<P: ParameterSet>(committees: &[Committee<P>]) -> HashSet<u64> {
 
 /// Returns the key of a member's share. `tr` is a hash, so members have different ones.
 fn member(tr: &[u8; 64]) -> u64 {
-    let head = tr.first_chunk();
-    head.map_or(0, |head| u64::from_le_bytes(*head))
+    let [a, b, c, d, e, f, g, h, ..] = *tr;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }

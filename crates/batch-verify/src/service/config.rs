@@ -23,7 +23,6 @@ pub struct Source {
 
 impl Source {
     /// Names a vote of the current round that the network peer with this number has sent.
-    #[must_use]
     pub const fn peer(peer: u64) -> Self {
         let (peer, priority) = (Some(peer), 0);
         Self { peer, priority }
@@ -31,7 +30,6 @@ impl Source {
 
     /// Names a vote of the current round by the node itself: without budget, with a share of the
     /// queue of its own, and served in turn with the peers.
-    #[must_use]
     pub const fn own() -> Self {
         let (peer, priority) = (None, 0);
         Self { peer, priority }
@@ -44,8 +42,8 @@ impl Source {
         self
     }
 
-    /// Returns the same sender of a vote of an earlier height, while a node catches up. Such votes leave
-    /// the cache before those of the current height.
+    /// Returns the same sender of a vote of an earlier height, while a node catches up. Such votes
+    /// leave the cache before those of the current height.
     #[must_use]
     pub const fn catch_up(mut self) -> Self {
         self.priority = 2;
@@ -70,8 +68,8 @@ pub trait RateLimiter: Send + Sync {
     /// one that the cache answered, which any peer can replay.
     fn on_verdict(&self, _peer: u64, _verdict: Result<(), RejectReason>) {}
 
-    /// Reports that a vote or quorum which was acquired has left the queue for any reason: once for each
-    /// successful [`try_acquire`](Self::try_acquire), with the same bytes.
+    /// Reports that a vote or quorum which was acquired has left the queue for any reason: once for
+    /// each successful [`try_acquire`](Self::try_acquire), with the same bytes.
     fn release(&self, _peer: u64, _bytes: usize) {}
 }
 
@@ -125,47 +123,59 @@ impl<P: ParameterSet> ServiceBuilder<P> {
     }
 
     /// Sets the threads for synchronous batches (the calling thread alone).
-    pub fn batch_threads(mut self, threads: Threads) -> Self {
-        self.batch_threads = threads;
-        self
+    pub fn batch_threads(self, batch_threads: Threads) -> Self {
+        Self {
+            batch_threads,
+            ..self
+        }
     }
 
     /// Sets the upper bound on the queued bytes of peers for each priority, and of the node itself:
     /// message, signature and 640 bytes for each vote (4,096 votes with 384 bytes of message).
     /// Quorums have the same bounds again, with 1,024 bytes for each, 96 for each vote and the
     /// tables of the count; a larger one is never queued.
-    pub fn queue_bytes(mut self, bytes: usize) -> Self {
-        self.queue_bytes = bytes;
-        self
+    pub fn queue_bytes(self, queue_bytes: usize) -> Self {
+        Self {
+            queue_bytes,
+            ..self
+        }
     }
 
-    /// Sets the upper bound on the length of the message of a submitted vote or quorum (16 KiB): votes of
-    /// one batch wait for the hash of its longest message. Sign the hash of longer messages.
-    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
-        self.max_message_bytes = bytes;
-        self
+    /// Sets the upper bound on the length of the message of a submitted vote or quorum (16 KiB):
+    /// votes of one batch wait for the hash of its longest message. Sign the hash of longer
+    /// messages.
+    pub fn max_message_bytes(self, max_message_bytes: usize) -> Self {
+        Self {
+            max_message_bytes,
+            ..self
+        }
     }
 
     /// Sets the upper bound on the votes of a batch (128, at least 8). A batch also ends with the
     /// eighth vote of a peer.
-    pub fn batch(mut self, votes: usize) -> Self {
-        self.batch = votes.max(8);
-        self
+    pub fn batch(self, votes: usize) -> Self {
+        let batch = votes.max(8);
+        Self { batch, ..self }
     }
 
-    /// Sets the upper bound on the memory of the verdict cache (16 MiB). When it is full, the member
-    /// with most bytes in it loses a vote of an earlier height, or else its least recently used
-    /// one.
-    pub fn cache_bytes(mut self, bytes: usize) -> Self {
-        self.cache_bytes = bytes;
-        self
+    /// Sets the upper bound on the memory of the verdict cache (16 MiB). When it is full, the
+    /// member with most bytes in it loses a vote of an earlier height, or else its least recently
+    /// used one.
+    pub fn cache_bytes(self, cache_bytes: usize) -> Self {
+        Self {
+            cache_bytes,
+            ..self
+        }
     }
 
-    /// Sets the number of committees whose votes are accepted, the current one included (2). At least
-    /// 1.
-    pub fn retained_committees(mut self, committees: usize) -> Self {
-        self.retained_committees = committees.max(1);
-        self
+    /// Sets the number of committees whose votes are accepted, the current one included (2). At
+    /// least 1.
+    pub fn retained_committees(self, committees: usize) -> Self {
+        let retained_committees = committees.max(1);
+        Self {
+            retained_committees,
+            ..self
+        }
     }
 
     /// Budgets of peers.

@@ -63,7 +63,6 @@ impl<P: ParameterSet> Drop for Handle<P> {
     }
 }
 
-/// Answer to a submitted vote.
 type PendingVerdict = Pending<Result<(), ServiceError>>;
 
 impl<P: ParameterSet> VerificationService<P> {
@@ -85,7 +84,6 @@ impl<P: ParameterSet> VerificationService<P> {
     }
 
     /// Returns the current committee.
-    #[must_use]
     pub fn committee(&self) -> Committee<P> {
         self.shared().committees()[0].clone()
     }
@@ -130,7 +128,7 @@ impl<P: ParameterSet> VerificationService<P> {
     pub fn submit(&self, source: Source, vote: &Vote<'_>) -> Result<PendingVerdict, ServiceError> {
         let answer = self.enqueue(source, vote)?;
         if answer.is_queued() {
-            self.shared().notify();
+            self.shared().work.notify_one();
         }
         Ok(answer)
     }
@@ -147,7 +145,7 @@ impl<P: ParameterSet> VerificationService<P> {
         let votes = votes.iter();
         let answers = votes.map(|(source, vote)| self.enqueue(*source, vote));
         let answers = answers.collect();
-        self.shared().notify_all();
+        self.shared().work.notify_all();
         answers
     }
 
@@ -168,10 +166,8 @@ impl<P: ParameterSet> VerificationService<P> {
         };
         let (reply, receiver) = oneshot::channel();
         let pending = Pending::new(receiver, || Err(ServiceError::Abandoned));
-        if shared
-            .cache
-            .get(core::slice::from_ref(committee), vote, source)
-        {
+        let of_vote = core::slice::from_ref(committee);
+        if shared.cache.get(of_vote, vote, source) {
             let _ = reply.send(Ok(()));
             return Ok(pending);
         }
@@ -300,8 +296,8 @@ impl<P: ParameterSet> VerificationService<P> {
         report
     }
 
-    /// Returns the end of everything that was accepted before this call. What is submitted later does
-    /// not delay it.
+    /// Returns the end of everything that was accepted before this call. What is submitted later
+    /// does not delay it.
     pub fn drain(&self) -> Pending<()> {
         let (done, receiver) = oneshot::channel();
         self.shared().lock().drain(done);
@@ -315,7 +311,6 @@ impl<P: ParameterSet> VerificationService<P> {
     }
 
     /// Returns the counters.
-    #[must_use]
     pub fn stats(&self) -> ServiceStats {
         self.shared().stats()
     }

@@ -38,13 +38,8 @@ struct PeerQueue<T> {
     credit: usize,
 }
 
-/// Result of [`FairQueue::push`].
-pub(super) enum Push<T> {
-    /// The item is queued; these were evicted for it.
-    Queued(Vec<T>),
-    /// There is no room.
-    Full(T),
-}
+/// Items that were evicted for a new one, or the new one itself if there is no room.
+pub(super) type Push<T> = Result<Vec<T>, T>;
 
 /// Peers without items that may be left in the tables, together with one for each item.
 const SPARE_PEERS: usize = 64;
@@ -80,12 +75,10 @@ impl<T> FairQueue<T> {
         }
     }
 
-    /// Returns the number of items.
     pub(super) fn len(&self) -> usize {
         self.items
     }
 
-    /// Returns the bytes of all items.
     pub(super) fn bytes(&self) -> usize {
         self.bytes + self.peers.get(&None).map_or(0, |own| own.bytes)
     }
@@ -106,17 +99,17 @@ impl<T> FairQueue<T> {
         let queued = self.peers.get(&peer).map_or(0, |queue| queue.bytes);
         let mut evicted = Vec::new();
         match peer {
-            None if queued.saturating_add(bytes) > self.max_bytes => return Push::Full(item),
+            None if queued.saturating_add(bytes) > self.max_bytes => return Err(item),
             Some(peer) => match self.make_room(peer, queued, bytes, is_suspected) {
                 Some(items) => evicted = items,
-                None => return Push::Full(item),
+                None => return Err(item),
             },
             None => {}
         }
         self.queue(peer).items.push_back((bytes, item));
         self.items += 1;
         self.resize(peer, queued, queued + bytes);
-        Push::Queued(evicted)
+        Ok(evicted)
     }
 
     /// Puts an item back that was taken, before or behind the others of its peer, beyond any bound.
@@ -257,7 +250,6 @@ impl<T> FairQueue<T> {
         }
     }
 
-    /// Removes everything.
     pub(super) fn take_all(&mut self) -> Vec<T> {
         let empty = Self {
             quantum: self.quantum,
@@ -298,10 +290,7 @@ mod tests {
         ] {
             let mut queue = FairQueue::new(100);
             for peer in arrived {
-                assert!(matches!(
-                    queue.push(peer, 1, peer, |_| false),
-                    Push::Queued(_)
-                ));
+                assert!(queue.push(peer, 1, peer, |_| false).is_ok());
             }
             assert_eq!(served.map(|_| queue.pop(|_| false)), served.map(Some));
         }
@@ -314,7 +303,7 @@ mod tests {
         for _ in 0..40 {
             for (peer, bytes) in [(1, 10), (2, 30)] {
                 let pushed = queue.push(Some(peer), bytes, peer, |_| false);
-                assert!(matches!(pushed, Push::Queued(_)));
+                assert!(pushed.is_ok());
             }
         }
         let served = (0..40).filter_map(|_| queue.pop(|_| false));
@@ -327,23 +316,15 @@ mod tests {
     fn the_only_item_of_a_peer_is_kept() {
         let mut queue = FairQueue::of_small_items(1000, 100);
         for n in 0..9 {
-            assert!(matches!(
-                queue.push(Some(n), 100, n, |_| false),
-                Push::Queued(_)
-            ));
+            assert!(queue.push(Some(n), 100, n, |_| false).is_ok());
         }
         for bytes in [1, 99, 101] {
             let newcomer = queue.push(Some(100), 100 + bytes, 100, |_| false);
-            assert!(matches!(newcomer, Push::Full(100)), "{bytes}");
+            assert_eq!(newcomer, Err(100), "{bytes}");
         }
-        assert!(matches!(
-            queue.push(Some(8), 100, 80, |_| false),
-            Push::Queued(_)
-        ));
-        match queue.push(Some(100), 100, 100, |_| false) {
-            Push::Queued(evicted) => assert_eq!(evicted, [80]),
-            Push::Full(_) => panic!("a second item gives way"),
-        }
+        assert!(queue.push(Some(8), 100, 80, |_| false).is_ok());
+        let evicted = queue.push(Some(100), 100, 100, |_| false);
+        assert_eq!(evicted, Ok(vec![80]), "a second item gives way");
     }
 
     /// An item that is put back first is the next of its peer, after the turns of the others.
@@ -351,10 +332,7 @@ mod tests {
     fn an_item_that_is_put_back_is_served_after_the_others() {
         let mut queue = FairQueue::new(100);
         for (peer, item) in [(1, 10), (1, 11), (2, 20)] {
-            assert!(matches!(
-                queue.push(Some(peer), 1, item, |_| false),
-                Push::Queued(_)
-            ));
+            assert!(queue.push(Some(peer), 1, item, |_| false).is_ok());
         }
         assert_eq!(queue.pop(|_| false), Some(10));
         queue.put_back(Some(1), 1, 10, true);
@@ -369,10 +347,7 @@ mod tests {
     #[test]
     fn an_empty_queue_has_no_reserve() {
         let mut queue = FairQueue::new(8);
-        assert!(matches!(
-            queue.push(Some(1), 8, (), |_| true),
-            Push::Queued(_)
-        ));
+        assert!(queue.push(Some(1), 8, (), |_| true).is_ok());
         assert_eq!(queue.pop(|_| true), Some(()));
     }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use mldsa_core::ParameterSet;
 
-use super::queued_quorum::{OpenCount, QueuedQuorum};
 use super::state::{BATCH_MESSAGE_BYTES, ServiceState};
 use super::stats::Origin;
 use super::sync::AtomicBool;
@@ -13,7 +12,7 @@ use super::worker::Shared;
 use super::{Pending, ServiceError, Source, VerificationService};
 use crate::batch::{LANES, Resolved, RunOptions};
 use crate::executor::catch;
-use crate::quorum::Count;
+use crate::quorum::{Count, count};
 use crate::{
     Committee, MemberId, Message, QuorumError, QuorumReport, QuorumRule, RejectReason, Vote,
 };
@@ -21,8 +20,8 @@ use crate::{
 /// Bytes of a queued quorum without its votes, and of each vote without its signature.
 const QUORUM_BYTES: usize = 1024;
 const VOTE_BYTES: usize = 96;
-/// Votes of an ended quorum that are freed at once, which takes less time than a batch: an allocator
-/// needs a millisecond for the megabytes of a large quorum.
+/// Votes of an ended quorum that are freed at once, which takes less time than a batch: an
+/// allocator needs a millisecond for the megabytes of a large quorum.
 const PIECE: usize = 64;
 
 impl<P: ParameterSet> VerificationService<P> {
@@ -44,7 +43,7 @@ impl<P: ParameterSet> VerificationService<P> {
         let _span = tracing::debug_span!("verify_quorum", votes = votes.len()).entered();
         let message = message.into();
         let workers = self.shared().scheduler.pool.workers();
-        let mut count = Count::new(committee, votes, rule, committee.threshold(), workers)?;
+        let mut count = count(committee, votes, rule, committee.threshold(), workers)?;
         while !count.wanted().is_empty() {
             let wanted = count.wanted().iter().map(|&vote| votes[vote]);
             let wanted = wanted.map(|(member, signature)| Vote::new(member, message, signature));
@@ -60,19 +59,17 @@ impl<P: ParameterSet> VerificationService<P> {
     /// duplicates and claimed weights are checked at once. Votes are moved, and the message is
     /// shared by all. Dropping the answer cancels the quorum.
     ///
-    /// Quorums have a queue of their own that is bounded and as fair to peers as that of votes.
-    /// A worker verifies at most eight signatures of a quorum, fewer if the message is long, or
-    /// frees 64 votes of one that has ended, then verifies a batch of queued votes, then a slice
-    /// of the next peer's quorum. `source` names the sender;
-    /// its priority only tells how long the votes stay in the cache. The rate limiter is asked
-    /// once for all bytes and gets every verdict.
+    /// Quorums have a queue of their own that is bounded and as fair to peers as that of votes. A
+    /// worker verifies at most eight signatures of a quorum, fewer if the message is long, or frees
+    /// 64 votes of one that has ended, then verifies a batch of queued votes, then a slice of the
+    /// next peer's quorum. `source` names the sender; its priority only tells how long the votes
+    /// stay in the cache. The rate limiter is asked once for all bytes and gets every verdict.
     ///
     /// # Errors
     /// [`ServiceError::TooLarge`] for a message above
     /// [`max_message_bytes`](super::ServiceBuilder::max_message_bytes),
-    /// [`ServiceError::PeerBudget`], [`ServiceError::HookPanicked`],
-    /// [`ServiceError::QueueFull`], [`ServiceError::ShuttingDown`],
-    /// [`ServiceError::Abandoned`].
+    /// [`ServiceError::PeerBudget`], [`ServiceError::HookPanicked`], [`ServiceError::QueueFull`],
+    /// [`ServiceError::ShuttingDown`], [`ServiceError::Abandoned`].
     pub fn submit_quorum(
         &self,
         source: Source,
@@ -91,10 +88,10 @@ impl<P: ParameterSet> VerificationService<P> {
         }
         let (reply, receiver) = oneshot::channel();
         let pending = Pending::new(receiver, || Err(QuorumError::Abandoned));
-        let count = match Count::new(committee, &votes, rule, committee.threshold(), 1) {
+        let count = match count(committee, &votes, rule, committee.threshold(), 1) {
             Ok(count) if !count.wanted().is_empty() => count,
             known => {
-                let _ = reply.send(known.and_then(Count::answer));
+                let _ = reply.send(known.and_then(|count| count.answer()));
                 return Ok(pending);
             }
         };
@@ -119,7 +116,7 @@ impl<P: ParameterSet> VerificationService<P> {
         match admitted {
             Ok(evicted) => {
                 shared.end_quorums(evicted);
-                shared.notify();
+                shared.work.notify_one();
                 Ok(pending.with_flag(cancelled))
             }
             Err((error, quorum)) => {
@@ -130,7 +127,37 @@ impl<P: ParameterSet> VerificationService<P> {
     }
 }
 
-/// Verdicts on the next votes of a quorum.
+/// A quorum that waits for its next slice, or for the end of its memory.
+pub(super) struct QueuedQuorum<P: ParameterSet> {
+    pub(super) committee: Committee<P>,
+    pub(super) message: Arc<[u8]>,
+    pub(super) votes: Vec<(MemberId, Box<[u8]>)>,
+    pub(super) source: Source,
+    /// Bytes that it takes in the queue, for limits and budgets.
+    pub(super) bytes: usize,
+    pub(super) cancelled: Arc<AtomicBool>,
+    /// `None` once it has ended: then its votes are freed, and nobody waits for it.
+    pub(super) open: Option<OpenCount>,
+    pub(super) generation: u64,
+}
+
+pub(super) struct OpenCount {
+    pub(super) count: Box<dyn Count>,
+    pub(super) reply: oneshot::Sender<Result<QuorumReport, QuorumError>>,
+}
+
+impl<P: ParameterSet> QueuedQuorum<P> {
+    /// Returns whether it waits for an answer.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    pub(super) fn vote(&self, vote: usize) -> Vote<'_> {
+        let (member, signature) = &self.votes[vote];
+        Vote::new(*member, &*self.message, signature)
+    }
+}
+
 struct Slice {
     verdicts: Vec<Result<(), RejectReason>>,
     /// Indices of the votes that were verified, with their places in `verdicts`.
@@ -138,12 +165,12 @@ struct Slice {
 }
 
 impl<P: ParameterSet> Shared<P> {
-    /// Verifies a slice of a quorum, and answers it if its count ends. Frees a piece of one that has
-    /// ended. Puts the rest back into the queue.
+    /// Verifies a slice of a quorum, and answers it if its count ends. Frees a piece of one that
+    /// has ended. Puts the rest back into the queue.
     pub(super) fn run_quorum(&self, mut quorum: Box<QueuedQuorum<P>>) {
         let is_cancelled = quorum.cancelled.load(Ordering::Relaxed);
         if let Some(mut open) = quorum.open.take() {
-            let is_counted = !is_cancelled && self.count_slice(&quorum, &mut open.count);
+            let is_counted = !is_cancelled && self.count_slice(&quorum, &mut *open.count);
             if is_counted && !open.count.wanted().is_empty() {
                 quorum.open = Some(open);
                 return self.put_back(quorum);
@@ -178,7 +205,7 @@ impl<P: ParameterSet> Shared<P> {
 
     /// Verifies the next slice of a quorum and counts its verdicts. Returns whether it did: a panic
     /// leaves the quorum without an answer.
-    fn count_slice(&self, quorum: &QueuedQuorum<P>, count: &mut Count) -> bool {
+    fn count_slice(&self, quorum: &QueuedQuorum<P>, count: &mut dyn Count) -> bool {
         let Some(slice) = catch(|| self.slice(quorum, count)) else {
             return false;
         };
@@ -202,7 +229,7 @@ impl<P: ParameterSet> Shared<P> {
 
     /// Verifies the next votes of a quorum that are not cached: as many as fill the lanes, or
     /// as their messages allow.
-    fn slice(&self, quorum: &QueuedQuorum<P>, count: &Count) -> Slice {
+    fn slice(&self, quorum: &QueuedQuorum<P>, count: &dyn Count) -> Slice {
         #[cfg(feature = "tracing")]
         let _span = tracing::debug_span!("quorum", votes = quorum.votes.len()).entered();
         let committees = core::slice::from_ref(&quorum.committee);

@@ -2,49 +2,14 @@
 
 use core::fmt;
 use core::future::{Future, IntoFuture};
-use core::mem;
 use core::pin::{Pin, pin};
 use core::sync::atomic::Ordering;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll, Waker, ready};
 use std::sync::Arc;
 use std::task::Wake;
 use std::thread::{self, Thread};
 
 use super::sync::AtomicBool;
-
-/// Receiver of one value, blocking or as a future.
-enum Reply<T> {
-    Fresh(oneshot::Receiver<T>),
-    Polled(oneshot::AsyncReceiver<T>),
-    Taken,
-}
-
-impl<T> Reply<T> {
-    /// Polls for the answer; `None` if the sender was dropped.
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
-        if let Self::Fresh(_) = self
-            && let Self::Fresh(receiver) = mem::replace(self, Self::Taken)
-        {
-            *self = Self::Polled(receiver.into_future());
-        }
-        let Self::Polled(receiver) = self else {
-            return Poll::Ready(None);
-        };
-        let answer = Pin::new(receiver).poll(context).map(Result::ok);
-        if answer.is_ready() {
-            *self = Self::Taken;
-        }
-        answer
-    }
-
-    fn wait(&mut self) -> Option<T> {
-        match mem::replace(self, Self::Taken) {
-            Self::Fresh(receiver) => receiver.recv().ok(),
-            Self::Polled(receiver) => block_on(receiver).ok(),
-            Self::Taken => None,
-        }
-    }
-}
 
 /// Waits for a future on this thread.
 fn block_on<F: Future>(future: F) -> F::Output {
@@ -72,7 +37,8 @@ fn block_on<F: Future>(future: F) -> F::Output {
 /// slice in which it is being verified.
 #[must_use = "dropping it cancels the verification; `detach` keeps it"]
 pub struct Pending<T> {
-    reply: Reply<T>,
+    /// `None` once the answer was taken.
+    receiver: Option<oneshot::AsyncReceiver<T>>,
     cancelled: Option<Arc<AtomicBool>>,
     /// The answer if there is none.
     abandoned: fn() -> T,
@@ -81,7 +47,7 @@ pub struct Pending<T> {
 impl<T> Pending<T> {
     pub(super) fn new(receiver: oneshot::Receiver<T>, abandoned: fn() -> T) -> Self {
         Self {
-            reply: Reply::Fresh(receiver),
+            receiver: Some(receiver.into_future()),
             cancelled: None,
             abandoned,
         }
@@ -100,9 +66,8 @@ impl<T> Pending<T> {
 
     /// Waits for the answer on this thread; the answer may be an error. Not to be called from
     /// a rate limiter, which a worker may be running.
-    pub fn wait(mut self) -> T {
-        let answer = self.reply.wait();
-        answer.unwrap_or_else(self.abandoned)
+    pub fn wait(self) -> T {
+        block_on(self)
     }
 
     /// Lets the votes be verified, and cached if they are valid, without an answer.
@@ -117,8 +82,12 @@ impl<T> Future for Pending<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        let answer = self.reply.poll(context);
-        answer.map(|answer| answer.unwrap_or_else(self.abandoned))
+        let answer = match &mut self.receiver {
+            Some(receiver) => ready!(Pin::new(receiver).poll(context)).ok(),
+            None => None,
+        };
+        self.receiver = None;
+        Poll::Ready(answer.unwrap_or_else(self.abandoned))
     }
 }
 

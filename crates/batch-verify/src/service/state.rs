@@ -9,7 +9,7 @@ use lru::LruCache;
 use mldsa_core::{ParameterSet, PreHash};
 
 use super::queue::{FairQueue, Peer, Push};
-use super::queued_quorum::QueuedQuorum;
+use super::quorum::QueuedQuorum;
 use super::sync::AtomicBool;
 use super::{ServiceError, ServiceStats, Source};
 use crate::batch::LANES;
@@ -34,7 +34,6 @@ pub(super) struct ServiceState<P: ParameterSet> {
     drains: Vec<(u64, oneshot::Sender<()>)>,
 }
 
-/// A queued vote.
 pub(super) struct QueuedVote<P: ParameterSet> {
     pub(super) vote: OwnedVote,
     /// One committee: the one of the member id.
@@ -44,6 +43,12 @@ pub(super) struct QueuedVote<P: ParameterSet> {
     pub(super) cancelled: Arc<AtomicBool>,
     pub(super) reply: oneshot::Sender<Result<(), ServiceError>>,
     pub(super) generation: u64,
+}
+
+impl<P: ParameterSet> QueuedVote<P> {
+    pub(super) fn committees(&self) -> &[Committee<P>] {
+        core::slice::from_ref(&self.committee)
+    }
 }
 
 /// Bytes of a queued vote without message and signature: its entry, the channel of the answer
@@ -79,37 +84,27 @@ impl<P: ParameterSet> ServiceState<P> {
         generation
     }
 
-    /// Queues a vote.
     pub(super) fn push(
         &mut self,
         bytes: usize,
         entry: Box<QueuedVote<P>>,
     ) -> Push<Box<QueuedVote<P>>> {
-        let Self {
-            queues, suspects, ..
-        } = self;
         let Source { peer, priority } = entry.source;
-        let queue = &mut queues[usize::from(priority)];
-        queue.push(peer, bytes, entry, |peer| suspects.contains(peer))
+        let queue = &mut self.queues[usize::from(priority)];
+        queue.push(peer, bytes, entry, |peer| self.suspects.contains(peer))
     }
 
-    /// Queues a quorum.
     pub(super) fn push_quorum(
         &mut self,
         quorum: Box<QueuedQuorum<P>>,
     ) -> Push<Box<QueuedQuorum<P>>> {
-        let Self {
-            quorums, suspects, ..
-        } = self;
         let (peer, bytes) = (quorum.source.peer, quorum.bytes);
-        quorums.push(peer, bytes, quorum, |peer| suspects.contains(peer))
+        let is_suspected = |peer| self.suspects.contains(peer);
+        self.quorums.push(peer, bytes, quorum, is_suspected)
     }
 
     pub(super) fn next_quorum(&mut self) -> Option<Box<QueuedQuorum<P>>> {
-        let Self {
-            quorums, suspects, ..
-        } = self;
-        let quorum = quorums.pop(|peer| suspects.contains(peer))?;
+        let quorum = self.quorums.pop(|peer| self.suspects.contains(peer))?;
         self.is_turn_of_votes = true;
         Some(quorum)
     }
@@ -126,10 +121,7 @@ impl<P: ParameterSet> ServiceState<P> {
     ) -> Result<Vec<T>, (ServiceError, T)> {
         let admitted = match self.open() {
             Err(error) => Err((error, work)),
-            Ok(()) => match push(self, work) {
-                Push::Queued(evicted) => Ok(evicted),
-                Push::Full(work) => Err((ServiceError::QueueFull, work)),
-            },
+            Ok(()) => push(self, work).map_err(|work| (ServiceError::QueueFull, work)),
         };
         match &admitted {
             Ok(evicted) => {
@@ -182,10 +174,9 @@ impl<P: ParameterSet> ServiceState<P> {
                 }
             }
         }
-        let first = self.outstanding.keys().next().copied().unwrap_or(u64::MAX);
-        let ended = self
-            .drains
-            .partition_point(|(generation, _)| *generation < first);
+        let first = self.outstanding.keys().next();
+        let is_over = |(generation, _): &(u64, _)| first.is_none_or(|first| generation < first);
+        let ended = self.drains.partition_point(is_over);
         self.drains.drain(..ended).map(|(_, drain)| drain).collect()
     }
 
@@ -205,18 +196,13 @@ impl<P: ParameterSet> ServiceState<P> {
                 7 => [2, 0, 1],
                 _ => [0, 1, 2],
             };
-            let Self {
-                queues, suspects, ..
-            } = self;
-            if has_trusted && !queues.iter().any(FairQueue::has_trusted) {
+            if has_trusted && !self.queues.iter().any(FairQueue::has_trusted) {
                 break;
             }
-            let mut popped = order
-                .into_iter()
-                .filter_map(|priority| queues[priority].pop(|peer| suspects.contains(peer)));
-            let Some(entry) = popped.next() else {
-                break;
-            };
+            let is_suspected = |peer| self.suspects.contains(peer);
+            let mut order = order.into_iter();
+            let entry = order.find_map(|priority| self.queues[priority].pop(is_suspected));
+            let Some(entry) = entry else { break };
             self.slot = (self.slot + 1) % 8;
             let peer = entry.source.peer;
             has_trusted |= !peer.is_some_and(|peer| self.suspects.contains(peer));

@@ -32,13 +32,11 @@ impl Origin {
     }
 }
 
-/// Number of rejections by origin and reason.
 pub(super) type Rejections = [[u64; RejectReason::ALL.len()]; 3];
 
 /// Counters of a [`VerificationService`](crate::VerificationService) since it was built.
 ///
-/// `Display` writes them in the text format of Prometheus, with the prefix
-/// `mldsa_verification_`.
+/// `Display` writes them in the text format of Prometheus, with the prefix `mldsa_verification_`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServiceStats {
@@ -93,7 +91,6 @@ pub struct ServiceStats {
 
 impl ServiceStats {
     /// Returns the number of rejected votes of an origin, by reason. The sum is `rejected`.
-    #[must_use]
     pub fn rejections(&self, origin: Origin, reason: RejectReason) -> u64 {
         self.rejections[origin as usize][reason as usize]
     }

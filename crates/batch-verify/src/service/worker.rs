@@ -10,7 +10,7 @@ use mldsa_core::ParameterSet;
 
 use super::cache::VerdictCache;
 use super::queue::Peer;
-use super::queued_quorum::QueuedQuorum;
+use super::quorum::QueuedQuorum;
 use super::state::{QueuedVote, ServiceState};
 use super::stats::{Origin, Rejections};
 use super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, RwLock};
@@ -33,9 +33,7 @@ pub(super) struct Shared<P: ParameterSet> {
     /// counts as answered.
     pub(super) votes: AtomicU64,
     pub(super) quorums: AtomicU64,
-    /// Votes that were verified.
     verified: AtomicU64,
-    /// Numbers of rejections by origin and reason.
     rejections: [[AtomicU64; RejectReason::ALL.len()]; 3],
     hook_panics: AtomicU64,
     /// Whether the state is closed, without its lock.
@@ -43,10 +41,9 @@ pub(super) struct Shared<P: ParameterSet> {
     #[cfg(test)]
     pub(super) panics: core::sync::atomic::AtomicBool,
     state: Mutex<ServiceState<P>>,
-    work: Condvar,
+    pub(super) work: Condvar,
 }
 
-/// Treatment of a queued vote.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Treatment {
     Cancelled,
@@ -114,7 +111,6 @@ impl<P: ParameterSet> Shared<P> {
         self.verified.fetch_add(verified, Ordering::Relaxed);
     }
 
-    /// Counts a rejected vote.
     pub(super) fn count_rejected(&self, origin: Origin, reason: RejectReason) {
         self.rejections[origin as usize][reason as usize].fetch_add(1, Ordering::Relaxed);
     }
@@ -144,14 +140,6 @@ impl<P: ParameterSet> Shared<P> {
             cached_bytes: cache.bytes,
             ..state.stats
         }
-    }
-
-    pub(super) fn notify(&self) {
-        self.work.notify_one();
-    }
-
-    pub(super) fn notify_all(&self) {
-        self.work.notify_all();
     }
 
     /// Counts an error of a submission, and returns it.
@@ -239,7 +227,6 @@ impl<P: ParameterSet> Shared<P> {
         self.end_quorums(quorums);
     }
 
-    /// Verifies a batch and answers its votes.
     fn verify_batch(&self, entries: VecDeque<Box<QueuedVote<P>>>) {
         let plan: Vec<Treatment> = entries.iter().map(|entry| self.treatment(entry)).collect();
         // None if verification panicked.
@@ -263,9 +250,8 @@ impl<P: ParameterSet> Shared<P> {
             };
             if *treatment == Treatment::Fresh {
                 if verdict.is_ok() {
-                    let committee = core::slice::from_ref(&entry.committee);
-                    self.cache
-                        .insert(committee, &entry.vote.as_vote(), entry.source);
+                    let vote = entry.vote.as_vote();
+                    self.cache.insert(entry.committees(), &vote, entry.source);
                 }
                 self.limit(entry.source.peer, |limiter, peer| {
                     limiter.on_verdict(peer, verdict);
@@ -282,17 +268,13 @@ impl<P: ParameterSet> Shared<P> {
             return Treatment::Cancelled;
         }
         // An equal vote may have been verified since this one was submitted.
-        let committee = core::slice::from_ref(&entry.committee);
-        match self
-            .cache
-            .get(committee, &entry.vote.as_vote(), entry.source)
-        {
+        let vote = entry.vote.as_vote();
+        match self.cache.get(entry.committees(), &vote, entry.source) {
             true => Treatment::Cached,
             false => Treatment::Fresh,
         }
     }
 
-    /// Computes the verdicts on the fresh votes of a batch.
     fn verify_fresh(
         &self,
         entries: &VecDeque<Box<QueuedVote<P>>>,
@@ -312,8 +294,7 @@ impl<P: ParameterSet> Shared<P> {
         let fresh = entries.iter().zip(plan);
         let fresh = fresh.filter(|(_, treatment)| **treatment == Treatment::Fresh);
         let report = self.scheduler.report(request, fresh, |(entry, _)| {
-            let committee = core::slice::from_ref(&entry.committee);
-            Resolved::vote(committee, &entry.vote.as_vote(), false)
+            Resolved::vote(entry.committees(), &entry.vote.as_vote(), false)
         });
         report.verdicts
     }
@@ -350,7 +331,6 @@ enum Task<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> Worker<P> {
-    /// Works until shutdown.
     pub(super) fn run(self) {
         while let Some(task) = self.next() {
             match task {
