@@ -2,8 +2,7 @@
 
 use core::fmt;
 
-/// Name of a member: 1 to 64 bytes, ordered as unsigned bytes, a prefix before the longer
-/// string.
+/// Name of a member: 1 to 64 bytes, ordered as unsigned bytes, a prefix before the longer string.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MemberId {
     len: u8,
@@ -25,7 +24,6 @@ impl MemberId {
     }
 
     /// Returns the name as bytes.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }

@@ -132,7 +132,6 @@ impl fmt::Debug for OneParty {
 
 /// Computes ExpandS and ContentKeyDerive of a label: `vec(s1) || vec(s2)`, 11,520 bytes, **which is
 /// the secret key**, and `vec(t)`, 6,144 bytes.
-#[must_use]
 pub fn one_time_key(rho: &[u8; 32], seed: &MasterSeed, label: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (matrix, label) = (Matrix::expand(rho), Label::new(label));
     let mut s = vector(L + K);
@@ -147,13 +146,11 @@ pub fn one_time_key(rho: &[u8; 32], seed: &MasterSeed, label: &[u8]) -> (Vec<u8>
 }
 
 /// Computes DeriveNonce of a label with sigma = 1,440: `vec(y)`, 5,376 bytes, **secret**.
-#[must_use]
 pub fn nonce(seed: &MasterSeed, label: &[u8]) -> Vec<u8> {
     canonical(derive_nonce(seed, &Label::new(label), SIGMA_BASE).expose())
 }
 
 /// Computes the Merkle root over `Leaf(bytes)` of each item; `None` without items.
-#[must_use]
 pub fn merkle_root(items: &[&[u8]]) -> Option<[u8; 32]> {
     let leaves: Vec<_> = items.iter().map(|item| merkle::raw_leaf(item)).collect();
     merkle::root(&leaves)

@@ -33,7 +33,6 @@ impl Epoch {
     /// Returns the number of attempts that a slot needs in a committee of `n` members of equal
     /// weight of which f, fewer than a third, are faulty: each of them can end one attempt as its
     /// leader and one as a signer. 2 f + 4, at most 64, which is enough for f = 30.
-    #[must_use]
     pub fn attempts_for(n: usize) -> u8 {
         let faulty = n.saturating_sub(1) / 3;
         u8::try_from(2 * faulty)
@@ -83,25 +82,21 @@ impl Epoch {
     }
 
     /// Returns the domain.
-    #[must_use]
     pub fn domain(&self) -> &[u8] {
         &self.domain
     }
 
     /// Returns the number of the epoch.
-    #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
     /// Returns the number of slots, which are the decisions of the epoch.
-    #[must_use]
     pub fn slots(&self) -> u32 {
         self.slots
     }
 
     /// Returns the number of attempts for each slot.
-    #[must_use]
     pub fn attempts(&self) -> u8 {
         self.attempts
     }

@@ -10,7 +10,7 @@ use mldsa_core::{MlDsa87, VerifyingKey};
 use crate::committee::epoch::Epoch;
 use crate::committee::merkle::Levels;
 use crate::committee::registration::Registration;
-use crate::committee::view::{CommitteeView, Entry, MAX_MEMBERS};
+use crate::committee::view::{CommitteeView, MAX_MEMBERS, MemberEntry};
 use crate::error::{CommitteeError, EncodingError};
 use crate::member_id::MemberId;
 use crate::wire::framing::{Reader, hash_lp};
@@ -33,7 +33,6 @@ impl Committee {
     pub const MAX_MEMBERS: usize = MAX_MEMBERS;
 
     /// Computes the smallest weight above two thirds of `total`.
-    #[must_use]
     pub const fn two_thirds(total: u64) -> u64 {
         total - total.saturating_sub(1) / 3
     }
@@ -43,10 +42,9 @@ impl Committee {
     ///
     /// # Errors
     /// [`CommitteeError::NoMembers`], [`CommitteeError::TooManyMembers`],
-    /// [`CommitteeError::InvalidProof`]; [`CommitteeError::DuplicateMember`] for two members with one
-    /// name or one registration key;
-    /// [`CommitteeError::Weight`] for a weight of zero or a sum of 2^64 or more, and for a
-    /// threshold of zero or above the sum.
+    /// [`CommitteeError::InvalidProof`]; [`CommitteeError::DuplicateMember`] for two members with
+    /// one name or one registration key; [`CommitteeError::Weight`] for a weight of zero or a sum
+    /// of 2^64 or more, and for a threshold of zero or above the sum.
     pub fn new(
         epoch: &Arc<Epoch>,
         members: impl IntoIterator<Item = (Registration, u64)>,
@@ -73,14 +71,14 @@ impl Committee {
             if !key_digests.insert(key_digest) {
                 return Err(CommitteeError::DuplicateMember);
             }
-            entries.push(Entry {
+            entries.push(MemberEntry {
                 id: registration.id,
                 weight: *weight,
                 root: registration.root,
                 key_digest,
             });
         }
-        let leaves: Vec<_> = entries.iter().map(Entry::leaf).collect();
+        let leaves: Vec<_> = entries.iter().map(MemberEntry::leaf).collect();
         let tree = Levels::new(&leaves).ok_or(CommitteeError::NoMembers)?;
         if !(1..=total).contains(&threshold) {
             return Err(CommitteeError::Weight);
@@ -97,7 +95,6 @@ impl Committee {
     /// Encodes as `"MLADSAC2" || lp(domain) || BE64(epoch) || BE32(slots) || attempts ||
     /// BE64(threshold)`, then `BE64(weight) || lp(id) || key || root || proof` of every member in
     /// the order of the names.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = COMMITTEE.to_vec();
         out.extend(self.epoch().to_bytes());
@@ -136,25 +133,21 @@ impl Committee {
     }
 
     /// Returns the identity of the committee: see [`CommitteeView::identity`].
-    #[must_use]
     pub fn identity(&self) -> &[u8; 32] {
         self.view.identity()
     }
 
     /// Returns the committee as a verifier needs it, with all members.
-    #[must_use]
     pub fn view(&self) -> &CommitteeView {
         &self.view
     }
 
     /// Returns the parameters of the epoch.
-    #[must_use]
     pub fn epoch(&self) -> &Arc<Epoch> {
         self.view.epoch()
     }
 
     /// Returns the number of members.
-    #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.registrations.len()
@@ -170,7 +163,6 @@ impl Committee {
 
     /// Returns the opening of a member in the tree of the committee, for
     /// [`CommitteeView::add_member`]. `None` for another name.
-    #[must_use]
     pub fn member_opening(&self, id: &MemberId) -> Option<Vec<u8>> {
         let at = self.position(id)?;
         self.view.opening(at, &self.tree.path(at)?)

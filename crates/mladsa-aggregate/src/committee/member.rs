@@ -53,18 +53,15 @@ impl Member {
     }
 
     /// Returns the name.
-    #[must_use]
     pub fn id(&self) -> &MemberId {
         &self.id
     }
 
     /// Returns the master seed.
-    #[must_use]
     pub fn seed(&self) -> &MasterSeed {
         &self.seed
     }
 
-    /// Returns the Merkle root over the one-time keys.
     pub(crate) fn root(&self) -> &Node {
         self.tree.root()
     }

@@ -8,7 +8,6 @@ use mldsa_core::internals::{LaneHash, Shake256, shake256_lanes};
 
 use crate::wire::framing::{push_length, push_lp};
 
-/// Node of a tree.
 pub(crate) type Node = [u8; 32];
 
 /// Input of a leaf: `lp` of the first parts and of the last one.

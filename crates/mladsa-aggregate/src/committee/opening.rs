@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::committee::epoch::AttemptId;
 use crate::committee::merkle::{Node, leaf, leaves, verify_path};
 use crate::committee::tree::{Opening, leaf_parts};
-use crate::committee::view::{CommitteeView, Entry};
+use crate::committee::view::{CommitteeView, MemberEntry};
 use crate::error::CommitteeError;
 use crate::keys::one_time_key::OneTimePublicKey;
 use crate::member_id::MemberId;
@@ -26,13 +26,11 @@ pub struct AuthenticatedKey {
 
 impl AuthenticatedKey {
     /// Returns the member.
-    #[must_use]
     pub fn id(&self) -> &MemberId {
         &self.id
     }
 
     /// Returns the attempt.
-    #[must_use]
     pub fn attempt_id(&self) -> AttemptId {
         self.attempt
     }
@@ -89,7 +87,7 @@ impl CommitteeView {
     fn check(
         &self,
         position: usize,
-        entry: &Entry,
+        entry: &MemberEntry,
         attempt: AttemptId,
         opening: Opening,
         leaf: Node,

@@ -11,9 +11,8 @@ use crate::error::{CommitteeError, EncodingError};
 use crate::member_id::MemberId;
 use crate::wire::framing::{Reader, hash_lp, lp};
 
-/// What a member publishes for one epoch: its registration key, the Merkle root over its
-/// one-time keys, and the proof of possession, which is a signature on both with the registration
-/// key.
+/// What a member publishes for one epoch: its registration key, the Merkle root over its one-time
+/// keys, and the proof of possession, which is a signature on both with the registration key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registration {
     pub(super) id: MemberId,
@@ -45,7 +44,6 @@ impl Member {
 
 impl Registration {
     /// Returns the name.
-    #[must_use]
     pub fn id(&self) -> &MemberId {
         &self.id
     }
@@ -62,7 +60,6 @@ impl Registration {
     }
 
     /// Encodes as `"MLADSAR2" || lp(id) || key || root || proof`: 7,263 bytes and the name.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = REGISTRATION.to_vec();
         self.write(&mut out);

@@ -21,13 +21,11 @@ pub struct Opening {
 impl Opening {
     /// Returns the opened key.
     #[cfg(feature = "test-util")]
-    #[must_use]
     pub fn public_key(&self) -> &OneTimePublicKey {
         &self.public_key
     }
 
     /// Encodes as `t || BE32(index) || path`.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = self.public_key.as_bytes().to_vec();
         out.extend_from_slice(&self.index.to_be_bytes());

@@ -10,8 +10,8 @@ use crate::error::{CommitteeError, EncodingError};
 use crate::member_id::MemberId;
 use crate::wire::framing::{Reader, hash_lp, lp};
 
-/// A committee as a light client knows it: the parameters under its identity, and the members
-/// whose Merkle openings it has received. A [`Committee`](crate::Committee) has one with all members.
+/// A committee as a light client knows it: the parameters under its identity, and the members whose
+/// Merkle openings it has received. A [`Committee`](crate::Committee) has one with all members.
 ///
 /// **Trust.** The identity comes from the caller, who is sure of three things: the ledger has
 /// finalised this committee, it is the only one of its domain and epoch, and it was final before a
@@ -24,19 +24,19 @@ pub struct CommitteeView {
     member_root: Node,
     identity: Node,
     // by position
-    members: Vec<Option<Entry>>,
+    members: Vec<Option<MemberEntry>>,
 }
 
 /// A member as the leaf of the committee's tree names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct MemberEntry {
     pub(crate) id: MemberId,
     pub(crate) weight: u64,
     pub(crate) root: Node,
     pub(crate) key_digest: Node,
 }
 
-impl Entry {
+impl MemberEntry {
     /// Computes `Leaf(lp(id, BE64(weight), root, digest of the registration key))`.
     pub(crate) fn leaf(&self) -> Node {
         let weight = self.weight.to_be_bytes();
@@ -56,7 +56,7 @@ impl CommitteeView {
         epoch: &Arc<Epoch>,
         threshold: u64,
         member_root: &Node,
-        members: Vec<Option<Entry>>,
+        members: Vec<Option<MemberEntry>>,
     ) -> Self {
         let mut view = Self {
             epoch: Arc::clone(epoch),
@@ -95,7 +95,6 @@ impl CommitteeView {
     /// Encodes the parameters, without members, as `"MLADSAV1" || lp(domain) || BE64(epoch) ||
     /// BE32(slots) || attempts || BE64(threshold) || BE32(members) || root over the members`. The
     /// identity is the digest of these bytes.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = VIEW.to_vec();
         out.extend(self.epoch.to_bytes());
@@ -106,7 +105,8 @@ impl CommitteeView {
     }
 
     /// Adds a member from its Merkle opening, which
-    /// [`Committee::member_opening`](crate::Committee::member_opening) makes. A repeated opening is ignored.
+    /// [`Committee::member_opening`](crate::Committee::member_opening) makes. A repeated opening is
+    /// ignored.
     ///
     /// # Errors
     /// [`CommitteeError::OtherCommittee`] for an opening that does not lead to the root,
@@ -114,7 +114,7 @@ impl CommitteeView {
     pub fn add_member(&mut self, opening: &[u8]) -> Result<(), CommitteeError> {
         let mut reader = Reader::new(opening, OPENING)?;
         let at = u32::from_be_bytes(reader.array()?);
-        let entry = Entry {
+        let entry = MemberEntry {
             id: MemberId::new(reader.part()?)?,
             weight: u64::from_be_bytes(reader.array()?),
             root: reader.array()?,
@@ -150,31 +150,27 @@ impl CommitteeView {
 
     /// Returns the identity of the committee: digest of the scheme's parameters, the threshold, and
     /// the names, registration keys, roots and weights of all members.
-    #[must_use]
     pub fn identity(&self) -> &[u8; 32] {
         &self.identity
     }
 
     /// Returns the parameters of the epoch.
-    #[must_use]
     pub fn epoch(&self) -> &Arc<Epoch> {
         &self.epoch
     }
 
     /// Returns the number of members, also of those that the view does not contain.
-    #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
     /// Returns the smallest weight of the signers of an aggregate.
-    #[must_use]
     pub fn threshold(&self) -> u64 {
         self.threshold
     }
 
-    pub(crate) fn entry(&self, at: usize) -> Option<&Entry> {
+    pub(crate) fn entry(&self, at: usize) -> Option<&MemberEntry> {
         self.members.get(at)?.as_ref()
     }
 }

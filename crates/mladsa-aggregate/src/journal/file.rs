@@ -11,12 +11,13 @@ use crate::journal::one_time::OneTimeKeyJournal;
 use crate::journal::storage::{LogStorage, MarkStorage};
 use crate::keys::seed::MasterSeed;
 
-/// Log in a file with an exclusive lock. A file system that grants a second lock is rejected, and so
-/// is a file of another user or one that others can write.
+/// Log in a file with an exclusive lock. A file system that grants a second lock is rejected, and
+/// so is a file of another user or one that others can write.
 ///
-/// The file system must be coherent: what one process has written and flushed, every other one reads,
-/// and locks hold across hosts. Network file systems that cache attributes or lock locally are not; two
-/// hosts on one of them are two copies of a journal, which only a mark elsewhere tells apart.
+/// The file system must be coherent: what one process has written and flushed, every other one
+/// reads, and locks hold across hosts. Network file systems that cache attributes or lock locally
+/// are not; two hosts on one of them are two copies of a journal, which only a mark elsewhere tells
+/// apart.
 #[derive(Debug)]
 pub struct FileLog {
     log: File,
@@ -85,8 +86,9 @@ impl LogStorage for FileLog {
 /// High-water mark in a file, on another device than the log if there is one: a restore of
 /// both from one backup cannot be detected.
 ///
-/// The file system must be coherent, as for [`FileLog`]. A lock on `FILE.lock` is held for the lifetime of the value, so that of several journals
-/// with one mark, also of copies of one journal, only one is open at a time.
+/// The file system must be coherent, as for [`FileLog`]. A lock on `FILE.lock` is held for the
+/// lifetime of the value, so that of several journals with one mark, also of copies of one journal,
+/// only one is open at a time.
 #[derive(Debug)]
 pub struct FileMark {
     path: PathBuf,
@@ -109,7 +111,6 @@ impl FileMark {
     }
 
     /// Returns the lock file of the mark at `path`.
-    #[must_use]
     pub fn lock_path(path: &Path) -> PathBuf {
         with_suffix(path, ".lock")
     }
@@ -186,7 +187,6 @@ fn owner_only() -> OpenOptions {
     options
 }
 
-/// Opens a file with an exclusive lock.
 fn open_locked(path: &Path, create: bool) -> Result<File, StorageError> {
     let file = owner_only().create(create).open(path)?;
     check_owner(&file)?;
@@ -250,16 +250,10 @@ fn stage(path: &Path, bytes: &[u8]) -> io::Result<(File, PathBuf)> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let file = write_new(&staged, bytes)?;
-    Ok((file, staged))
-}
-
-/// Writes `bytes` durably to a new file, which is removed again if that fails.
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<File> {
-    let mut file = owner_only().create_new(true).open(path)?;
+    let mut file = owner_only().create_new(true).open(&staged)?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    written.inspect_err(|_| drop(fs::remove_file(path)))?;
-    Ok(file)
+    written.inspect_err(|_| drop(fs::remove_file(&staged)))?;
+    Ok((file, staged))
 }
 
 /// Gives the name `path` to a staged file, which is removed if that fails.

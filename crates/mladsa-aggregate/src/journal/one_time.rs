@@ -10,7 +10,7 @@ use core::fmt;
 
 use crate::error::{JournalError, StorageError};
 use crate::journal::record::{Codec, HEADER_LEN, Position, RECORD_LEN, decode, task_key};
-use crate::journal::states::{Attempt, Digest, Entry, Progress, States};
+use crate::journal::states::{Attempt, Digest, JournalEntry, Progress, States};
 use crate::journal::storage::{LogStorage, MarkStorage};
 use crate::keys::label::Label;
 use crate::keys::seed::MasterSeed;
@@ -137,13 +137,11 @@ impl OneTimeKeyJournal {
     }
 
     /// Returns the identity of the committee that the seed serves in `epoch`.
-    #[must_use]
     pub fn committee(&self, epoch: u64) -> Option<[u8; 32]> {
         self.states.committee(epoch)
     }
 
     /// Returns the last closed epoch.
-    #[must_use]
     pub fn closed_epoch(&self) -> Option<u64> {
         self.states.closed()
     }
@@ -154,7 +152,7 @@ impl OneTimeKeyJournal {
     /// # Errors
     /// [`JournalError::Storage`].
     pub fn close_epoch(&mut self, epoch: u64) -> Result<(), JournalError> {
-        self.record(&[Entry::Closed(epoch)])?;
+        self.record(&[JournalEntry::Closed(epoch)])?;
         self.usable = false;
         self.check_storage()?;
         // The new log starts at the present position, so both logs contain the marked one:
@@ -163,7 +161,7 @@ impl OneTimeKeyJournal {
         let mut compact = self.codec.header(&self.position).to_vec();
         let mut position = self.position;
         let records = old.get(HEADER_LEN..).ok_or(JournalError::Damaged)?;
-        let closed = Entry::Closed(epoch);
+        let closed = JournalEntry::Closed(epoch);
         let kept = records.as_chunks::<RECORD_LEN>().0.iter();
         let kept = kept.filter_map(decode);
         let kept = kept.filter(|entry| entry.epoch() > epoch);
@@ -180,7 +178,6 @@ impl OneTimeKeyJournal {
         Ok(())
     }
 
-    /// Checks that this is the journal of `seed`.
     pub(crate) fn check_seed(&self, seed: &MasterSeed) -> Result<(), JournalError> {
         let own = self.codec.fingerprint == seed.fingerprint();
         own.then_some(()).ok_or(JournalError::OtherSeed)
@@ -188,10 +185,9 @@ impl OneTimeKeyJournal {
 
     /// Binds the seed to a committee for `epoch`, or confirms the recorded one.
     pub(crate) fn bind(&mut self, epoch: u64, identity: &Digest) -> Result<(), JournalError> {
-        self.record(&[Entry::Committee(epoch, *identity)])
+        self.record(&[JournalEntry::Committee(epoch, *identity)])
     }
 
-    /// Checks that the seed serves this committee.
     pub(crate) fn check_committee(
         &self,
         epoch: u64,
@@ -209,7 +205,7 @@ impl OneTimeKeyJournal {
         commitment: &Digest,
         task: &Digest,
     ) -> Result<(), JournalError> {
-        self.record(&[Entry::Committed(*attempt, *commitment, *task)])
+        self.record(&[JournalEntry::Committed(*attempt, *commitment, *task)])
     }
 
     /// Checks that this commitment is recorded, answered or not.
@@ -234,7 +230,7 @@ impl OneTimeKeyJournal {
         hashes: &[u8; 64],
     ) -> Result<(), JournalError> {
         self.resume(attempt, commitment)?;
-        self.record(&[Entry::Revealed(*attempt, *hashes)])
+        self.record(&[JournalEntry::Revealed(*attempt, *hashes)])
     }
 
     /// Records the challenge that a commitment answers, or confirms the recorded one. The
@@ -252,16 +248,16 @@ impl OneTimeKeyJournal {
         if known != Some((commitment, Some(hashes))) {
             return Err(JournalError::KeyReused);
         }
-        self.record(&[Entry::Responded(*attempt, *c_tilde)])
+        self.record(&[JournalEntry::Responded(*attempt, *c_tilde)])
     }
 
     /// Retires this attempt and all before it, with one flush.
     pub(crate) fn retire(&mut self, attempt: &Attempt) -> Result<(), JournalError> {
-        let all = (0..=attempt.number).map(|number| Entry::Retired(Attempt { number, ..*attempt }));
+        let all = (0..=attempt.number)
+            .map(|number| JournalEntry::Retired(Attempt { number, ..*attempt }));
         self.record(&all.collect::<Vec<_>>())
     }
 
-    /// Returns whether an attempt is retired.
     pub(crate) fn is_retired(&self, attempt: &Attempt) -> bool {
         self.states.progress(attempt) == Some(Progress::Retired)
     }
@@ -279,7 +275,7 @@ impl OneTimeKeyJournal {
     }
 
     /// Records the new ones of `entries` durably. They are independent of each other.
-    fn record(&mut self, entries: &[Entry]) -> Result<(), JournalError> {
+    fn record(&mut self, entries: &[JournalEntry]) -> Result<(), JournalError> {
         self.check_usable()?;
         let mut bytes = Vec::new();
         let mut new = Vec::new();

@@ -11,7 +11,7 @@
 use mldsa_core::internals::{Secret, declassify, declassify_in_place};
 use subtle::ConstantTimeEq;
 
-use crate::journal::states::{Attempt, Digest, Entry};
+use crate::journal::states::{Attempt, Digest, JournalEntry};
 use crate::keys::seed::MasterSeed;
 use crate::wire::framing::{Reader, hash_lp};
 
@@ -67,7 +67,11 @@ impl Codec {
     }
 
     /// Encodes the record of `entry` after `before`, and the position after it.
-    pub(crate) fn record(&self, before: &Position, entry: &Entry) -> ([u8; RECORD_LEN], Position) {
+    pub(crate) fn record(
+        &self,
+        before: &Position,
+        entry: &JournalEntry,
+    ) -> ([u8; RECORD_LEN], Position) {
         let record = self.encode(before, entry);
         let after = Position {
             count: before.count + 1,
@@ -81,7 +85,7 @@ impl Codec {
         &self,
         before: &Position,
         record: &[u8; RECORD_LEN],
-    ) -> Option<(Entry, Position)> {
+    ) -> Option<(JournalEntry, Position)> {
         let entry = decode(record)?;
         let expected = self.encode(before, &entry);
         let after = Position {
@@ -120,29 +124,29 @@ impl Codec {
         is_equal(&self.seal(magic, what, &position), sealed).then_some(position)
     }
 
-    fn encode(&self, before: &Position, entry: &Entry) -> [u8; RECORD_LEN] {
+    fn encode(&self, before: &Position, entry: &JournalEntry) -> [u8; RECORD_LEN] {
         let mut record = [0; RECORD_LEN];
         let (body, digest) = record.split_at_mut(BODY_LEN);
         let (kind, attempt) = match entry {
-            Entry::Committee(_, identity) => {
+            JournalEntry::Committee(_, identity) => {
                 body[56..88].copy_from_slice(identity);
                 (1, None)
             }
-            Entry::Committed(attempt, commitment, task) => {
+            JournalEntry::Committed(attempt, commitment, task) => {
                 body[56..88].copy_from_slice(commitment);
                 body[88..].copy_from_slice(task);
                 (3, Some(attempt))
             }
-            Entry::Responded(attempt, c_tilde) => {
+            JournalEntry::Responded(attempt, c_tilde) => {
                 body[56..].copy_from_slice(c_tilde);
                 (4, Some(attempt))
             }
-            Entry::Revealed(attempt, hashes) => {
+            JournalEntry::Revealed(attempt, hashes) => {
                 body[56..].copy_from_slice(hashes);
                 (7, Some(attempt))
             }
-            Entry::Retired(attempt) => (5, Some(attempt)),
-            Entry::Closed(_) => (6, None),
+            JournalEntry::Retired(attempt) => (5, Some(attempt)),
+            JournalEntry::Closed(_) => (6, None),
         };
         body[0] = kind;
         body[8..16].copy_from_slice(&before.count.to_be_bytes());
@@ -167,7 +171,7 @@ fn digest_of(record: &[u8; RECORD_LEN]) -> Digest {
 
 /// Decodes a record. [`Codec::replay`] encodes the entry again, which checks number, padding
 /// and digest.
-pub(crate) fn decode(record: &[u8; RECORD_LEN]) -> Option<Entry> {
+pub(crate) fn decode(record: &[u8; RECORD_LEN]) -> Option<JournalEntry> {
     let (head, tail) = record.split_at(16);
     let mut reader = Reader(tail);
     let epoch = u64::from_be_bytes(reader.array().ok()?);
@@ -179,12 +183,12 @@ pub(crate) fn decode(record: &[u8; RECORD_LEN]) -> Option<Entry> {
     let value: [u8; 64] = reader.array().ok()?;
     let (first, second) = (*value.first_chunk()?, *value.last_chunk()?);
     Some(match head[0] {
-        1 => Entry::Committee(epoch, first),
-        3 => Entry::Committed(attempt, first, second),
-        4 => Entry::Responded(attempt, value),
-        5 => Entry::Retired(attempt),
-        6 => Entry::Closed(epoch),
-        7 => Entry::Revealed(attempt, value),
+        1 => JournalEntry::Committee(epoch, first),
+        3 => JournalEntry::Committed(attempt, first, second),
+        4 => JournalEntry::Responded(attempt, value),
+        5 => JournalEntry::Retired(attempt),
+        6 => JournalEntry::Closed(epoch),
+        7 => JournalEntry::Revealed(attempt, value),
         _ => return None,
     })
 }
@@ -225,7 +229,7 @@ mod tests {
         };
         let [own, other] = codecs
             .each_ref()
-            .map(|codec| codec.encode(&position, &Entry::Closed(7)));
+            .map(|codec| codec.encode(&position, &JournalEntry::Closed(7)));
         assert_eq!(own[..BODY_LEN], other[..BODY_LEN]);
         assert_ne!(own[BODY_LEN..], other[BODY_LEN..]);
         let [own, other] = codecs.each_ref().map(|codec| codec.mac(b"mark", b"mark"));

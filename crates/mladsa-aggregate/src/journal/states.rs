@@ -15,9 +15,8 @@ pub(crate) struct Attempt {
     pub(crate) number: u8,
 }
 
-/// One entry of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(crate) enum JournalEntry {
     /// Identity of the committee that the seed serves in this epoch.
     Committee(u64, Digest),
     /// A commitment, and the task that it is for.
@@ -32,7 +31,7 @@ pub(crate) enum Entry {
     Closed(u64),
 }
 
-impl Entry {
+impl JournalEntry {
     pub(crate) fn epoch(&self) -> u64 {
         match self {
             Self::Committee(epoch, _) | Self::Closed(epoch) => *epoch,
@@ -80,7 +79,6 @@ struct Epoch {
     tasks: BTreeMap<Digest, Task>,
 }
 
-/// All recorded uses of a seed.
 #[derive(Default)]
 pub(crate) struct States {
     closed: Option<u64>,
@@ -90,40 +88,39 @@ pub(crate) struct States {
 impl States {
     /// Checks that `entry` is admissible, and returns whether it is new: `false` for an entry that
     /// is recorded already.
-    pub(crate) fn admit(&self, entry: &Entry) -> Result<bool, JournalError> {
+    pub(crate) fn admit(&self, entry: &JournalEntry) -> Result<bool, JournalError> {
         let conflict = Err(JournalError::EpochConflict);
         let epoch = entry.epoch();
         let is_closed = self.closed.is_some_and(|closed| epoch <= closed);
         let known = self.epochs.get(&epoch);
         match (entry, known) {
-            (Entry::Closed(_), _) => Ok(!is_closed),
-            (Entry::Retired(_), _) if is_closed => Ok(false),
+            (JournalEntry::Closed(_), _) => Ok(!is_closed),
+            (JournalEntry::Retired(_), _) if is_closed => Ok(false),
             _ if is_closed => conflict,
-            (Entry::Committee(..), None) => Ok(true),
+            (JournalEntry::Committee(..), None) => Ok(true),
             (_, None) => conflict,
-            (Entry::Committee(_, identity), Some(known)) if known.committee == *identity => {
+            (JournalEntry::Committee(_, identity), Some(known)) if known.committee == *identity => {
                 Ok(false)
             }
-            (Entry::Committee(..), _) => conflict,
+            (JournalEntry::Committee(..), _) => conflict,
             (
-                Entry::Committed(attempt, ..)
-                | Entry::Revealed(attempt, _)
-                | Entry::Responded(attempt, _)
-                | Entry::Retired(attempt),
+                JournalEntry::Committed(attempt, ..)
+                | JournalEntry::Revealed(attempt, _)
+                | JournalEntry::Responded(attempt, _)
+                | JournalEntry::Retired(attempt),
                 Some(known),
             ) => known.admit_attempt(attempt, entry),
         }
     }
 
-    /// Applies an admitted entry.
-    pub(crate) fn apply(&mut self, entry: &Entry) {
+    pub(crate) fn apply(&mut self, entry: &JournalEntry) {
         let (attempt, progress) = match entry {
-            Entry::Closed(epoch) => {
+            JournalEntry::Closed(epoch) => {
                 self.epochs = self.epochs.split_off(&epoch.saturating_add(1));
                 self.closed = Some(*epoch);
                 return;
             }
-            Entry::Committee(epoch, identity) => {
+            JournalEntry::Committee(epoch, identity) => {
                 let fresh = Epoch {
                     committee: *identity,
                     tasks: BTreeMap::new(),
@@ -131,22 +128,22 @@ impl States {
                 self.epochs.insert(*epoch, fresh);
                 return;
             }
-            Entry::Committed(attempt, digest, _) => (attempt, Progress::Committed(*digest)),
-            Entry::Revealed(attempt, hashes) => match self.progress(attempt) {
+            JournalEntry::Committed(attempt, digest, _) => (attempt, Progress::Committed(*digest)),
+            JournalEntry::Revealed(attempt, hashes) => match self.progress(attempt) {
                 Some(Progress::Committed(digest)) => (attempt, Progress::Revealed(digest, *hashes)),
                 _ => return,
             },
-            Entry::Responded(attempt, c_tilde) => match self.progress(attempt) {
+            JournalEntry::Responded(attempt, c_tilde) => match self.progress(attempt) {
                 Some(Progress::Revealed(digest, hashes)) => {
                     (attempt, Progress::Responded(digest, hashes, *c_tilde))
                 }
                 _ => return,
             },
-            Entry::Retired(attempt) => (attempt, Progress::Retired),
+            JournalEntry::Retired(attempt) => (attempt, Progress::Retired),
         };
         if let Some(epoch) = self.epochs.get_mut(&attempt.epoch) {
             let task = epoch.tasks.entry(attempt.key).or_default();
-            if let Entry::Committed(_, _, digest) = entry {
+            if let JournalEntry::Committed(_, _, digest) = entry {
                 task.digest = Some(*digest);
             }
             task.attempts.insert(attempt.number, progress);
@@ -169,12 +166,12 @@ impl States {
 
 impl Epoch {
     /// Decides as [`States::admit`] does, for the entries of an attempt.
-    fn admit_attempt(&self, attempt: &Attempt, entry: &Entry) -> Result<bool, JournalError> {
+    fn admit_attempt(&self, attempt: &Attempt, entry: &JournalEntry) -> Result<bool, JournalError> {
         let task = self.tasks.get(&attempt.key);
         let progress = |number| task.and_then(|task| task.attempts.get(&number));
         let known = progress(attempt.number);
         match (entry, known) {
-            (Entry::Committed(_, commitment, digest), known) => {
+            (JournalEntry::Committed(_, commitment, digest), known) => {
                 let is_other = task
                     .and_then(|task| task.digest)
                     .is_some_and(|d| d != *digest);
@@ -189,19 +186,19 @@ impl Epoch {
                     },
                 }
             }
-            (Entry::Revealed(..), Some(Progress::Committed(_))) => Ok(true),
-            (Entry::Revealed(_, hashes), Some(known))
+            (JournalEntry::Revealed(..), Some(Progress::Committed(_))) => Ok(true),
+            (JournalEntry::Revealed(_, hashes), Some(known))
                 if known.commitment().and_then(|(_, known)| known) == Some(hashes) =>
             {
                 Ok(false)
             }
-            (Entry::Responded(..), Some(Progress::Revealed(..))) => Ok(true),
-            (Entry::Responded(_, c_tilde), Some(Progress::Responded(_, _, known)))
+            (JournalEntry::Responded(..), Some(Progress::Revealed(..))) => Ok(true),
+            (JournalEntry::Responded(_, c_tilde), Some(Progress::Responded(_, _, known)))
                 if known == c_tilde =>
             {
                 Ok(false)
             }
-            (Entry::Retired(_), known) => Ok(known != Some(&Progress::Retired)),
+            (JournalEntry::Retired(_), known) => Ok(known != Some(&Progress::Retired)),
             _ => Err(JournalError::KeyReused),
         }
     }
@@ -222,14 +219,14 @@ mod tests {
     #[test]
     fn commitment_requires_a_committee() {
         let mut states = States::default();
-        let commitment = Entry::Committed(attempt(0), [1; 32], [9; 32]);
+        let commitment = JournalEntry::Committed(attempt(0), [1; 32], [9; 32]);
         let rejected = states.admit(&commitment);
         assert_eq!(rejected, Err(JournalError::EpochConflict));
-        let committee = Entry::Committee(3, [1; 32]);
+        let committee = JournalEntry::Committee(3, [1; 32]);
         assert_eq!(states.admit(&committee), Ok(true));
         states.apply(&committee);
         assert_eq!(states.admit(&committee), Ok(false));
-        let other = states.admit(&Entry::Committee(3, [3; 32]));
+        let other = states.admit(&JournalEntry::Committee(3, [3; 32]));
         assert_eq!(other, Err(JournalError::EpochConflict));
         assert_eq!(states.admit(&commitment), Ok(true));
     }
@@ -238,22 +235,22 @@ mod tests {
     #[test]
     fn every_sequence_of_six_steps_releases_one_commitment_and_one_response() {
         let entries = [
-            Entry::Committed(attempt(0), [1; 32], [9; 32]),
-            Entry::Committed(attempt(0), [2; 32], [9; 32]),
-            Entry::Committed(attempt(1), [1; 32], [9; 32]),
-            Entry::Committed(attempt(1), [1; 32], [8; 32]),
-            Entry::Revealed(attempt(0), [1; 64]),
-            Entry::Revealed(attempt(0), [2; 64]),
-            Entry::Responded(attempt(0), [1; 64]),
-            Entry::Responded(attempt(0), [2; 64]),
-            Entry::Retired(attempt(0)),
-            Entry::Closed(3),
+            JournalEntry::Committed(attempt(0), [1; 32], [9; 32]),
+            JournalEntry::Committed(attempt(0), [2; 32], [9; 32]),
+            JournalEntry::Committed(attempt(1), [1; 32], [9; 32]),
+            JournalEntry::Committed(attempt(1), [1; 32], [8; 32]),
+            JournalEntry::Revealed(attempt(0), [1; 64]),
+            JournalEntry::Revealed(attempt(0), [2; 64]),
+            JournalEntry::Responded(attempt(0), [1; 64]),
+            JournalEntry::Responded(attempt(0), [2; 64]),
+            JournalEntry::Retired(attempt(0)),
+            JournalEntry::Closed(3),
         ];
         let n = entries.len();
         let mut responses = 0;
         for code in 0..n.pow(6) {
             let mut states = States::default();
-            states.apply(&Entry::Committee(3, [1; 32]));
+            states.apply(&JournalEntry::Committee(3, [1; 32]));
             let mut applied = alloc::vec::Vec::new();
             let mut rest = code;
             for _ in 0..6 {

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use crate::error::StorageError;
 
-/// Append-only byte log, owned by one process at a time. Every change is durable when its
-/// method returns. Reads are coherent: [`Self::size`] sees every append of every process. With stale
+/// Append-only byte log, owned by one process at a time. Every change is durable when its method
+/// returns. Reads are coherent: [`Self::size`] sees every append of every process. With stale
 /// reads, two processes without a common lock can both release something.
 pub trait LogStorage: Send {
     /// Reads the whole log.

@@ -13,7 +13,6 @@ impl Label {
         Self(bytes.into())
     }
 
-    /// Appends an attempt byte to the label.
     pub(crate) fn with_attempt(&self, number: u8) -> Self {
         let mut bytes = Vec::with_capacity(self.0.len() + 1);
         bytes.extend_from_slice(&self.0);

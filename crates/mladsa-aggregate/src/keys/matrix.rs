@@ -26,7 +26,6 @@ pub struct Matrix {
 
 impl Matrix {
     /// Computes ExpandA (FIPS 204 algorithm 32).
-    #[must_use]
     pub fn expand(rho: &[u8; 32]) -> Self {
         let backend = Backend::detect();
         let mut a_hat = ntt_vector(K * L);

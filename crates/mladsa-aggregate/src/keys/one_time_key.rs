@@ -45,7 +45,6 @@ impl OneTimePublicKey {
     }
 
     /// Returns the encoding.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -58,7 +57,9 @@ impl OneTimePublicKey {
     }
 
     pub(crate) fn unpack(&self, t: &mut [Poly]) {
-        unpack_vec(&self.0, t);
+        for (poly, bytes) in t.iter_mut().zip(self.0.as_chunks().0) {
+            unpack_full(bytes, &mut poly.0);
+        }
     }
 }
 
@@ -73,17 +74,6 @@ pub(crate) fn pack_vec(polys: &[Poly], bytes: &mut [u8]) {
     for (poly, bytes) in polys.iter().zip(bytes.as_chunks_mut().0) {
         pack_full(&poly.0, bytes);
     }
-}
-
-/// Decodes what [`pack_vec`] encodes. Returns whether every coefficient is below q.
-pub(crate) fn unpack_vec(bytes: &[u8], polys: &mut [Poly]) -> bool {
-    let chunks = bytes.as_chunks().0;
-    polys
-        .iter_mut()
-        .zip(chunks)
-        .fold(true, |valid, (poly, bytes)| {
-            valid & unpack_full(bytes, &mut poly.0)
-        })
 }
 
 impl OneTimePublicKey {

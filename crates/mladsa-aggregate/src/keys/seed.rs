@@ -7,8 +7,7 @@ use mldsa_core::internals::{LaneHash, Secret, Zeroed, declassify_in_place, shake
 
 use crate::wire::framing::{hash_lp, lp};
 
-/// Number of seeds or keys that are hashed together: the number of lanes of the widest
-/// backend.
+/// Number of seeds or keys that are hashed together: the number of lanes of the widest backend.
 pub(crate) const KEYS_TOGETHER: usize = 8;
 
 /// Master seed: the 32-byte secret from which everything secret of a member is derived, the
@@ -26,7 +25,6 @@ pub struct MasterSeed {
 
 impl MasterSeed {
     /// Creates a seed of 32 random bytes. The caller wipes its copy.
-    #[must_use]
     pub fn from_bytes(seed: &[u8; 32]) -> Self {
         let mut framed = Secret::new(*b"\0\0\0\x05F.prf\0\0\0\x20--------------------------------");
         framed.expose_mut()[13..].copy_from_slice(seed);
@@ -39,7 +37,6 @@ impl MasterSeed {
     }
 
     /// Computes the public 32-byte hash of the seed, to which a journal is bound.
-    #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
         self.fingerprint
     }
@@ -47,7 +44,6 @@ impl MasterSeed {
     /// Derives the 32 bytes of the seed that replaces this one, in a later epoch and with a new
     /// journal. The step is one-way: the successor reveals nothing of this seed. The caller wipes
     /// the bytes.
-    #[must_use]
     pub fn successor(&self) -> [u8; 32] {
         *self.derive(&[b"F.next", &[]]).expose()
     }

@@ -45,19 +45,16 @@ impl Aggregate {
 
     /// Returns the ordinary ML-DSA-87 signature. Without [`Self::verify`], which computes the
     /// aggregate key, it proves nothing about the signers.
-    #[must_use]
     pub fn signature(&self) -> &Signature<MlDsa87> {
         &self.signature
     }
 
     /// Returns the number of hints of the signature, at most 75.
-    #[must_use]
     pub fn hint_weight(&self) -> u8 {
         self.signature.as_bytes()[MlDsa87::SIG_LEN - 1]
     }
 
     /// Returns the successful attempt.
-    #[must_use]
     pub fn attempt_id(&self) -> AttemptId {
         AttemptId {
             slot: self.task.slot(),
@@ -66,13 +63,11 @@ impl Aggregate {
     }
 
     /// Returns the claimed epoch.
-    #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
     /// Returns the claimed payload.
-    #[must_use]
     pub fn payload(&self) -> &[u8] {
         self.task.payload()
     }
@@ -89,7 +84,6 @@ impl Aggregate {
         Ok(signers.collect())
     }
 
-    /// Returns the positions of the claimed signers.
     pub(crate) fn positions(&self, committee: &CommitteeView) -> Result<Vec<usize>, VerifyError> {
         let n = committee.len();
         let set = SignerSet::from_bytes(&self.signer_set, n)?;
@@ -101,8 +95,7 @@ impl Aggregate {
     /// signature. `keys` may contain the keys of more members, attempts and epochs. Returns the
     /// round, which names the signers.
     ///
-    /// The expected task comes from the caller. The claims of the aggregate are compared with
-    /// it.
+    /// The expected task comes from the caller. The claims of the aggregate are compared with it.
     ///
     /// # Errors
     /// [`VerifyError::OtherTask`], [`VerifyError::OtherEpoch`], [`VerifyError::QuorumMissed`];
@@ -147,7 +140,6 @@ impl Aggregate {
 
     /// Encodes as `"MLADSAF3" || kind || BE32(slot) || attempt || BE64(epoch) || lp(payload,
     /// signer set) || signature`.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = AGGREGATE.to_vec();
         out.push(self.task.kind as u8);

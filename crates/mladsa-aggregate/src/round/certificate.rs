@@ -25,7 +25,6 @@ const CERTIFICATE: &[u8; 8] = b"MLADSAO2";
 impl Certificate {
     /// Creates a certificate of an aggregate, with the opening of each signer in id order.
     #[doc(hidden)]
-    #[must_use]
     pub fn new<'a>(aggregate: Aggregate, openings: impl IntoIterator<Item = &'a Message>) -> Self {
         let openings = openings.into_iter().map(|opening| opening.body().to_vec());
         Self {
@@ -35,7 +34,6 @@ impl Certificate {
     }
 
     /// Returns the aggregate.
-    #[must_use]
     pub fn aggregate(&self) -> &Aggregate {
         &self.aggregate
     }
@@ -80,7 +78,6 @@ impl Certificate {
     }
 
     /// Encodes as `"MLADSAO2" || lp(aggregate, openings in the order of the signers)`.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = CERTIFICATE.to_vec();
         out.extend(lp(&[&self.aggregate.to_bytes()]));
@@ -92,7 +89,8 @@ impl Certificate {
     /// Decodes a certificate, of which nothing is verified.
     ///
     /// # Errors
-    /// [`EncodingError::Length`], also for more openings than a committee has members, and those of [`Aggregate::from_bytes`].
+    /// [`EncodingError::Length`], also for more openings than a committee has members, and those of
+    /// [`Aggregate::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, EncodingError> {
         let mut reader = Reader::new(bytes, CERTIFICATE)?;
         let aggregate = Aggregate::from_bytes(reader.part()?)?;

@@ -65,7 +65,6 @@ impl Response {
     }
 
     /// Returns the encoding.
-    #[must_use]
     pub fn as_bytes(&self) -> &Arc<[u8]> {
         &self.0
     }
@@ -94,7 +93,6 @@ pub struct Combiner {
 
 impl Combiner {
     /// Creates a combiner without responses.
-    #[must_use]
     pub fn new(challenge: &Arc<Challenge>) -> Self {
         Self {
             challenge: Arc::clone(challenge),

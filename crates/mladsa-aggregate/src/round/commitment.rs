@@ -64,7 +64,6 @@ impl Commitment {
     }
 
     /// Returns the encoding.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -122,7 +121,6 @@ pub struct CommitmentSet {
 
 impl CommitmentSet {
     /// Creates the empty set.
-    #[must_use]
     pub fn new(round: &Arc<Round>) -> Self {
         Self {
             round: Arc::clone(round),
@@ -136,12 +134,12 @@ impl CommitmentSet {
     /// ignored.
     ///
     /// # Errors
-    /// [`RoundError::UnknownMember`] for a sender that is no signer; [`RoundError::OtherRound`]
-    /// for a message of another round, or a commitment that answers other hashes, which does not
-    /// prove a fault of its sender; [`RoundError::Incomplete`] for a commitment before all
-    /// hashes; [`RoundError::InvalidContribution`] for a malformed hash or a malformed commitment
-    /// with the signed hash; [`RoundError::InvalidMessage`] for a commitment that has another
-    /// hash, which can be of anyone; [`RoundError::Equivocation`] for a second, different hash, which
+    /// [`RoundError::UnknownMember`] for a sender that is no signer; [`RoundError::OtherRound`] for
+    /// a message of another round, or a commitment that answers other hashes, which does not prove
+    /// a fault of its sender; [`RoundError::Incomplete`] for a commitment before all hashes;
+    /// [`RoundError::InvalidContribution`] for a malformed hash or a malformed commitment with the
+    /// signed hash; [`RoundError::InvalidMessage`] for a commitment that has another hash, which
+    /// can be of anyone; [`RoundError::Equivocation`] for a second, different hash, which
     /// [`Equivocation::new`](crate::steps::Equivocation::new) of it and [`Self::get`] proves to
     /// others.
     pub fn add(&mut self, message: &Message) -> Result<(), RoundError> {
@@ -213,7 +211,6 @@ impl CommitmentSet {
     }
 
     /// Returns the commitment of a member, or its hash, if it is in the set.
-    #[must_use]
     pub fn get(&self, id: &MemberId) -> Option<&Message> {
         let at = self.round.position(id)?;
         let commitment = self.commitments.get(at)?.as_ref();
@@ -288,19 +285,17 @@ pub struct Challenge {
 
 impl Challenge {
     /// Returns the round.
-    #[must_use]
     pub fn round(&self) -> &Arc<Round> {
         &self.round
     }
 
     /// Returns the first 64 bytes of the signature.
-    #[must_use]
     pub fn c_tilde(&self) -> &[u8; 64] {
         &self.value.c_tilde
     }
 
-    /// Checks `|w + c t - A z| <= R + beta`, for the z of a response, whose norm is checked when it is
-    /// decoded. An honest response always passes, because the term is the offset plus c s2.
+    /// Checks `|w + c t - A z| <= R + beta`, for the z of a response, whose norm is checked when it
+    /// is decoded. An honest response always passes, because the term is the offset plus c s2.
     pub(crate) fn is_answered_by(&self, at: usize, c_hat: &NttPoly, z: &[Poly]) -> bool {
         let round = &self.round;
         let (Some(key), Some(commitment)) = (round.key(at), self.commitments.get(at)) else {

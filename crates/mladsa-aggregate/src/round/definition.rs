@@ -108,10 +108,8 @@ impl Round {
         let Setting {
             epoch,
             subject,
-            size,
             slot_label,
-            members,
-            width,
+            ..
         } = setting;
         if keys.len() > MAX_MEMBERS {
             return Err(RoundError::TooManySigners);
@@ -132,7 +130,7 @@ impl Round {
         let positions: Vec<_> = keys.iter().map(|key| key.position).collect();
         let leaves: Vec<Node> = keys.iter().map(|key| key.leaf).collect();
         let participants_root = root(&leaves).ok_or(RoundError::NoSigners)?;
-        let width = match width {
+        let width = match setting.width {
             Some(width) => width,
             None => offset_width(keys.len()).ok_or(RoundError::TooManySigners)?,
         };
@@ -142,7 +140,7 @@ impl Round {
             TaskKind::Consensus => ([domain, &participants_root].concat(), payload.to_vec()),
             TaskKind::Decision => {
                 let number = epoch.number().to_be_bytes();
-                let parts: [&[u8]; 4] = [payload, &participants_root, &members, &number];
+                let parts: [&[u8]; 4] = [payload, &participants_root, &setting.members, &number];
                 (domain.to_vec(), lp(&parts))
             }
         };
@@ -157,7 +155,7 @@ impl Round {
             slot_label,
             subject,
             keys,
-            signer_set: SignerSet::new(size, &positions)?,
+            signer_set: SignerSet::new(setting.size, &positions)?,
             aggregate_key,
             participants_root,
             mu: mu.finish(),
@@ -168,44 +166,37 @@ impl Round {
 
     /// Returns the aggregate key: the ordinary ML-DSA-87 key of these signers for this attempt, the
     /// sum of their one-time public keys.
-    #[must_use]
     pub fn aggregate_key(&self) -> &VerifyingKey<MlDsa87> {
         &self.aggregate_key
     }
 
     /// Returns the signed message, under the context [`Self::context`].
-    #[must_use]
     pub fn message(&self) -> &[u8] {
         &self.message
     }
 
     /// Returns the FIPS 204 context: the domain, and for a consensus task the participants' root
     /// after it.
-    #[must_use]
     pub fn context(&self) -> &[u8] {
         &self.context
     }
 
     /// Returns the message representative `mu`.
-    #[must_use]
     pub fn mu(&self) -> &Mu {
         &self.mu
     }
 
     /// Returns the task.
-    #[must_use]
     pub fn task(&self) -> &SigningTask {
         &self.task
     }
 
     /// Returns the attempt.
-    #[must_use]
     pub fn attempt_id(&self) -> AttemptId {
         self.subject.attempt
     }
 
     /// Returns the Merkle root over the participants' one-time keys.
-    #[must_use]
     pub fn participants_root(&self) -> &[u8; 32] {
         &self.participants_root
     }
@@ -226,7 +217,6 @@ impl Round {
         journal.attempt(self.epoch.number(), &self.slot_label, number)
     }
 
-    /// Returns the position of a signer.
     pub(crate) fn position(&self, id: &MemberId) -> Option<usize> {
         self.keys.binary_search_by_key(id, |key| key.id).ok()
     }

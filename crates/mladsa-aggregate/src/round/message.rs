@@ -99,33 +99,28 @@ impl Message {
     }
 
     /// Returns the content type.
-    #[must_use]
     pub fn kind(&self) -> MessageKind {
         self.0.kind
     }
 
     /// Returns the sender.
-    #[must_use]
     pub fn id(&self) -> &MemberId {
         &self.0.id
     }
 
     /// Returns the attempt.
     #[doc(hidden)]
-    #[must_use]
     pub fn attempt_id(&self) -> AttemptId {
         self.0.subject.attempt
     }
 
     /// Returns the value that the message answers: `mu` for the hash of a commitment, the digest of
     /// all hashes for a commitment, `c_tilde` for a response, zeros for other kinds.
-    #[must_use]
     pub fn about(&self) -> &[u8; 64] {
         &self.0.about
     }
 
     /// Returns the encoded content.
-    #[must_use]
     pub fn body(&self) -> &[u8] {
         &self.0.body
     }
@@ -141,7 +136,6 @@ impl Message {
 
     /// Encodes as `"MLADSAM5" || kind || lp(id) || BE32(slot) || attempt || committee || about ||
     /// lp(body)`, followed by the signature if the kind is signed.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = self.0.unsigned_bytes();
         if let Some(signature) = &self.0.signature {
@@ -207,8 +201,8 @@ impl Unverified {
         &self.0
     }
 
-    /// Verifies committee and signature, and that a message that answers nothing names nothing: else
-    /// anyone could change an opening.
+    /// Verifies committee and signature, and that a message that answers nothing names nothing:
+    /// else anyone could change an opening.
     pub(crate) fn verify(self, committee: &Committee) -> Result<Message, RoundError> {
         let content = &*self.0.0;
         if content.subject.committee != *committee.identity() {
@@ -273,7 +267,6 @@ impl Equivocation {
     /// Creates evidence from two signed messages with the same sender, kind, committee and attempt,
     /// but another body or another answer. `None` for other messages.
     #[doc(hidden)]
-    #[must_use]
     pub fn new(first: &Message, second: &Message) -> Option<Self> {
         let (a, b) = (&*first.0, &*second.0);
         let conflict = a.signature.is_some()
@@ -288,19 +281,16 @@ impl Equivocation {
     }
 
     /// Returns the sender.
-    #[must_use]
     pub fn id(&self) -> &MemberId {
         self.first.id()
     }
 
     /// Returns the attempt.
-    #[must_use]
     pub fn attempt_id(&self) -> AttemptId {
         self.first.attempt_id()
     }
 
     /// Encodes as `"MLADSAE3" || lp(message, message)`.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = EQUIVOCATION.to_vec();
         out.extend(lp(&[&self.first.to_bytes(), &self.second.to_bytes()]));

@@ -51,8 +51,8 @@ pub enum SessionEvent {
     InvalidContribution(MemberId),
     /// A member has signed two different messages.
     Equivocation(Box<Equivocation>),
-    /// The message was a certificate that is not valid. Its verification costs as much as that of all
-    /// openings: close the connection that it came from.
+    /// The message was a certificate that is not valid. Its verification costs as much as that of
+    /// all openings: close the connection that it came from.
     InvalidCertificate,
     /// No attempts are left. The certificate can still arrive from another member.
     Failed(RoundError),
@@ -98,9 +98,9 @@ impl<'j> Call<'j> {
 /// threshold, and let the messages between honest members, or their repetitions, arrive within a
 /// part of the timeout. Let d be the number of faulty members, s the number of those that split the
 /// honest ones by time (a message comes to some in the first half of the timeout, and to others in
-/// the second), and m the number of attempts that miss. Then every honest member has the certificate
-/// at the end of the (d + s + 1 + m)-th attempt that an honest member leads. With equal weights this
-/// is attempt 2 d + s + 1 + m at the latest; compare
+/// the second), and m the number of attempts that miss. Then every honest member has the
+/// certificate at the end of the (d + s + 1 + m)-th attempt that an honest member leads. With equal
+/// weights this is attempt 2 d + s + 1 + m at the latest; compare
 /// [`Epoch::attempts_for`](crate::Epoch::attempts_for). An epoch has at most 64 attempts: 32 faulty
 /// members can end them all. After a crash, a new session for the same task continues, because the
 /// journal admits no other messages. Safety depends on none of this.
@@ -127,17 +127,19 @@ pub struct Session {
     keys: BTreeMap<MemberId, AuthenticatedKey>,
     // messages that were rejected in this attempt
     rejected: BTreeSet<(MessageKind, MemberId)>,
-    // members whose message of this kind, of the first step with late ones, came in the second half of
-    // the timeout
+    // members whose message of this kind, of the first step with late ones, came in the second half
+    // of the timeout
     late: Option<(MessageKind, BTreeSet<MemberId>)>,
-    // number of attempts in which each member was silent or late, and members that are provably faulty
+    // number of attempts in which each member was silent or late, and members that are provably
+    // faulty
     silent: BTreeMap<MemberId, u32>,
     faulty: BTreeSet<MemberId>,
     // members of which a fault in this attempt was proved
     disputed: BTreeSet<MemberId>,
     // number of attempts that have missed
     misses: usize,
-    // when each member was last answered about each kind, and the bytes of its answers in this attempt
+    // when each member was last answered about each kind, and the bytes of its answers in this
+    // attempt
     answered: BTreeMap<(MemberId, MessageKind), u64>,
     answer_lens: BTreeMap<MemberId, usize>,
     step: Step,
@@ -148,7 +150,6 @@ pub struct Session {
 impl Session {
     /// Creates a session with all members of the committee. The first [`Self::tick`] starts it,
     /// with the first attempt that the journal has not retired.
-    #[must_use]
     pub fn new(
         member: Arc<Member>,
         committee: Arc<Committee>,
@@ -185,13 +186,11 @@ impl Session {
     }
 
     /// Returns the number of the current attempt.
-    #[must_use]
     pub fn attempt(&self) -> u8 {
         self.attempt
     }
 
     /// Returns the leader of an attempt; `None` for one that the epoch does not have.
-    #[must_use]
     pub fn leader_of(&self, attempt: u8) -> Option<MemberId> {
         let at = self.leaders.get(usize::from(attempt))?;
         self.ids.get(*at).copied()
@@ -200,7 +199,6 @@ impl Session {
     /// Returns the members whose messages the current step waits for. Before a quorum has begun the
     /// attempt, these are the members that have not begun it. Then it is the leader, then the
     /// signers that have not sent the message of the step.
-    #[must_use]
     pub fn awaited(&self) -> Vec<MemberId> {
         match self.step {
             Step::Opening if self.started.is_none() && !self.is_attended() => {

@@ -1,5 +1,5 @@
-//! Signer steps: open, commit, reveal, resume, respond, retire. Within a process a step is taken once
-//! because it consumes its input; across processes because the journal admits it once.
+//! Signer steps: open, commit, reveal, resume, respond, retire. Within a process a step is taken
+//! once because it consumes its input; across processes because the journal admits it once.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -158,9 +158,9 @@ impl Member {
     /// response is computed. A repeated call with the same challenge returns the same response; a
     /// response to another challenge is never released, also not after a restart.
     ///
-    /// A fault in a deterministic nonce would reveal the key. So the nonce is derived a second time.
-    /// The packed response is verified against the commitment to the first one, with the challenge
-    /// computed again from its hash. Constant time in the secrets.
+    /// A fault in a deterministic nonce would reveal the key. So the nonce is derived a second
+    /// time. The packed response is verified against the commitment to the first one, with the
+    /// challenge computed again from its hash. Constant time in the secrets.
     ///
     /// # Errors
     /// [`RoundError::OtherRound`] if the challenge belongs to another round or does not contain
@@ -191,7 +191,6 @@ impl Member {
         self.message(MessageKind::Response, &round.subject, c_tilde, body)
     }
 
-    /// Returns whether the journal has retired an attempt.
     pub(crate) fn is_retired(&self, attempt: AttemptId, journal: &OneTimeKeyJournal) -> bool {
         journal.is_retired(&journal_entry(&self.epoch, attempt, journal))
     }
@@ -218,7 +217,8 @@ fn journal_entry(epoch: &Epoch, id: AttemptId, journal: &OneTimeKeyJournal) -> A
     journal.attempt(epoch.number(), &epoch.slot_label(id.slot), id.number)
 }
 
-/// State of a signer between commitment and response. It contains no secrets, and is consumed by [`Member::respond`], so that a second use does not compile:
+/// State of a signer between commitment and response. It contains no secrets, and is consumed by
+/// [`Member::respond`], so that a second use does not compile:
 ///
 /// ```compile_fail,E0382
 /// # use mladsa_aggregate::{*, steps::*};
@@ -317,7 +317,6 @@ fn answer(
         .ok_or(RoundError::Fault)
 }
 
-/// Derives the nonce of a member for `round`.
 fn nonce(member: &Member, round: &Round) -> Secret<Box<[Poly]>> {
     let (label, mu) = (&round.attempt_label, round.mu().as_bytes());
     derive_nonce_bound(&member.seed, label, mu, SIGMA_OFFSET)

@@ -27,14 +27,12 @@ pub struct SigningTask {
 impl SigningTask {
     /// Creates a task whose message is the payload framed with the participants, the committee and
     /// the epoch. The FIPS 204 context is the domain.
-    #[must_use]
     pub fn decision(slot: u32, payload: &[u8]) -> Self {
         Self::new(slot, TaskKind::Decision, payload)
     }
 
     /// Creates a task whose message is the payload alone. The FIPS 204 context is the domain and
     /// the 32-byte root over the participants' keys.
-    #[must_use]
     pub fn consensus(slot: u32, payload: &[u8]) -> Self {
         Self::new(slot, TaskKind::Consensus, payload)
     }
@@ -48,13 +46,11 @@ impl SigningTask {
     }
 
     /// Returns the slot.
-    #[must_use]
     pub fn slot(&self) -> u32 {
         self.slot
     }
 
     /// Returns the payload.
-    #[must_use]
     pub fn payload(&self) -> &[u8] {
         &self.payload
     }

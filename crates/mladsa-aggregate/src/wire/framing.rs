@@ -62,9 +62,8 @@ impl MemberId {
     }
 }
 
-/// Strict reader of an encoding. Missing and trailing bytes are
-/// [`EncodingError::Length`]. A magic whose last byte, the version, is another one is
-/// [`EncodingError::OtherVersion`].
+/// Strict reader of an encoding. Missing and trailing bytes are [`EncodingError::Length`]. A magic
+/// whose last byte, the version, is another one is [`EncodingError::OtherVersion`].
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {

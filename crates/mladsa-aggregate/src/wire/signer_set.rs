@@ -41,7 +41,6 @@ impl SignerSet {
     }
 
     /// Returns the encoding.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

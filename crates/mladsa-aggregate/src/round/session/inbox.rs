@@ -9,8 +9,8 @@ use crate::error::RoundError;
 use crate::member_id::MemberId;
 use crate::round::message::{Equivocation, Message, MessageKind, Unverified};
 
-/// Longer messages are ignored, unless they are certificates. The largest opening has 6,788
-/// bytes; the framing of a message, its signature and evidence have less than 15,000. The four messages of
+/// Longer messages are ignored, unless they are certificates. The largest opening has 6,788 bytes;
+/// the framing of a message, its signature and evidence have less than 15,000. The four messages of
 /// a member in an attempt have less together.
 pub(super) const MAX_MESSAGE_LEN: usize = 24_576;
 
@@ -47,7 +47,6 @@ impl Session {
         }
     }
 
-    /// Returns whether a stored message is authentic.
     fn is_known_authentic(&self, message: &Message) -> bool {
         match message.kind() {
             MessageKind::Signers | MessageKind::CommitmentHash => true,

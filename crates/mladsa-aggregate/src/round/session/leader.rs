@@ -235,8 +235,8 @@ mod tests {
         Committee::new(&epoch, members, 1).unwrap()
     }
 
-    /// In every prefix of the rotation, members lead in proportion to their weights: at most one turn
-    /// more than their share for a member, and equal members lead once before any leads again.
+    /// In every prefix of the rotation, members lead in proportion to their weights: at most one
+    /// turn more than their share for a member, and equal members lead once before any leads again.
     #[test]
     fn members_lead_in_proportion_to_their_weights() {
         for weights in [

@@ -69,7 +69,8 @@ impl Session {
                 continue;
             }
             let present = self.attempt;
-            // Members that wait for the responses of the last attempt learn from them that it missed.
+            // Members that wait for the responses of the last attempt learn from them that it
+            // missed.
             self.inbox.retain(|(of, kind, _), _| {
                 let is_last = *kind == MessageKind::Response && *of + 1 == present;
                 *of >= present || is_last
@@ -137,7 +138,8 @@ impl Session {
         causes.unwrap_or_default()
     }
 
-    /// Notes the sender of a message that came late. Messages of later steps can be late because of it.
+    /// Notes the sender of a message that came late. Messages of later steps can be late because of
+    /// it.
     pub(super) fn note_time(&mut self, kind: MessageKind, id: MemberId, now: u64) {
         let is_late = |started: u64| now >= started.saturating_add(self.timeout / 2);
         if self.started.is_some_and(is_late) && id != *self.member.id() {

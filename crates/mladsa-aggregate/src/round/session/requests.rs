@@ -23,17 +23,17 @@ impl Session {
         (self.timeout / self.intervals() as u64).max(1)
     }
 
-    /// Begins to wait for the messages of a step. Messages that are on their way are not asked for: at
-    /// first, they have as long as an interval of the smallest committees.
+    /// Begins to wait for the messages of a step. Messages that are on their way are not asked for:
+    /// at first, they have as long as an interval of the smallest committees.
     pub(super) fn wait(&mut self, now: u64) {
         self.waits = 0;
         self.resend_at = now.saturating_add(self.interval().max(self.timeout / 24));
     }
 
-    /// Sends the own opening to members that have not begun the attempt, and requests: for all that the
-    /// current step lacks to the leader, and to others in turn, and for its own message to each member
-    /// that the step waits for. Every member is asked at least once in an attempt, because it can have
-    /// the certificate.
+    /// Sends the own opening to members that have not begun the attempt, and requests: for all that
+    /// the current step lacks to the leader, and to others in turn, and for its own message to each
+    /// member that the step waits for. Every member is asked at least once in an attempt, because
+    /// it can have the certificate.
     pub(super) fn ask(&mut self, call: &mut Call<'_>) -> Result<(), RoundError> {
         // Several intervals can pass between two ticks.
         let interval = self.interval();
@@ -81,8 +81,8 @@ impl Session {
         asked.dedup();
         asked.retain(|id| *id != own);
         call.events.extend(asked.iter().map(|id| to(*id, &request)));
-        // The senders themselves are asked for their own messages: if all were asked for those of all,
-        // the answers would grow with the cube of the committee.
+        // The senders themselves are asked for their own messages: if all were asked for those of
+        // all, the answers would grow with the cube of the committee.
         for id in lacking.iter().filter(|id| **id != own) {
             if !asked.contains(id) {
                 call.events
@@ -180,8 +180,8 @@ impl Session {
             Some((MessageKind::from_code(*code)?, set))
         });
         if let Some(outcome) = &self.outcome {
-            // The responses are shorter than the certificate. They are sent once, if they are all that were
-            // asked for: a member to which they are of no use asks again.
+            // The responses are shorter than the certificate. They are sent once, if they are all
+            // that were asked for: a member to which they are of no use asks again.
             let outcome = outcome.clone();
             let responses = match &decoded {
                 Some((MessageKind::Response, set)) if attempt.number == self.attempt => {
