@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the peers that are no dependencies of this workspace, each a program of its own:
 # wolfSSL (GPL) and mldsa-native 2.0.0. Their sources are fetched from the crate registry into a
-# scratch crate. The scorecard uses the programs that it finds.
+# scratch crate. The scorecard uses the programs that it finds. With a cross compiler as CC only
+# mldsa-native's portable C is built, for instructions.py.
 #
 #   bash contrib/peers/peers/build.sh [FOLDER]      default: target/peers
 set -euo pipefail
@@ -31,13 +32,15 @@ cc=${CC:-cc}
 flags="-O3 -fomit-frame-pointer -I$here"
 
 native=$(folder mysten-mldsa-native-rs)/deps/mldsa-native/mldsa
+target=$($cc -dumpmachine)
+target=${target%%-*}
 # The backends of mldsa-native are chosen when it is compiled.
 machine=
-[ "$(uname -m)" != x86_64 ] || machine=-march=x86-64-v3
+[ "$target" != x86_64 ] || machine=-march=x86-64-v3
 backend="-DMLD_CONFIG_USE_NATIVE_BACKEND_ARITH -DMLD_CONFIG_USE_NATIVE_BACKEND_FIPS202"
 for set in 44 65 87; do
     define="-DSET=$set -DMLD_CONFIG_PARAMETER_SET=$set -DMLD_CONFIG_NO_RANDOMIZED_API -I$native"
-    $cc $flags $machine $backend $define \
+    [ "$target" != "$(uname -m)" ] || $cc $flags $machine $backend $define \
         "$here/driver.c" "$here/peer_mldsa_native.c" "$native"/mldsa_native{.c,_asm.S} \
         -o "$out/mldsa-native-$set"
     # Its portable C, for the compiler's default CPU.
@@ -46,7 +49,7 @@ for set in 44 65 87; do
         -o "$out/mldsa-native-portable-$set"
 done
 
-if [ "$(uname -m)" != x86_64 ]; then
+if [ "$target" != x86_64 ]; then
     echo "wolfssl: not built: settings are for x86-64"
     exit 0
 fi

@@ -1,5 +1,6 @@
 /* Times one ML-DSA implementation in a process of its own. Built by build.sh, used by
- * benches/src/external.rs, which describes the protocol.
+ * src/external.rs, which describes the protocol. With an argument, the name of the implementation
+ * in rows, it serves instructions.py.
  *
  * The implementation is in the file that is linked with this one, for the set SET. */
 
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct message {
     uint32_t key;
@@ -123,6 +125,20 @@ static int (*find(const char *name))(size_t) {
     return NULL;
 }
 
+/* Calls every operation on every case as src/bin/counted_calls.rs does. */
+static int count_all(const char *name) {
+    for (size_t n = 0; n < sizeof operations / sizeof *operations; n++)
+        for (uint32_t i = 0; strstr(PEER_OPERATIONS, operations[n].name) && i < messages; i++) {
+            printf("# ML-DSA-%d %s %s\n", SET, operations[n].name, name);
+            fflush(stdout);
+            getppid();
+            int right = operations[n].call(i);
+            getppid();
+            require(right, "a result differs");
+        }
+    return 0;
+}
+
 /* Compares every result with the inputs before anything is timed. */
 static void check(void) {
     uint8_t public[PK_LEN], signature[SIG_LEN];
@@ -147,11 +163,13 @@ static void check(void) {
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     char operation[32];
     uint64_t first, end;
     load();
     check();
+    if (argc > 1)
+        return count_all(argv[1]);
     printf("%s\n", PEER_OPERATIONS);
     fflush(stdout);
     while (scanf("%31s %" SCNu64 " %" SCNu64, operation, &first, &end) == 3) {

@@ -149,21 +149,7 @@ impl Program {
             commands,
             times: BufReader::new(times.ok_or(io::ErrorKind::BrokenPipe)?),
         };
-        let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
-        let mut bytes = Vec::new();
-        bytes.extend(length(inputs.keys.len()));
-        bytes.extend(length(inputs.cases.len()));
-        for key in &inputs.keys {
-            bytes.extend(key.seed);
-            bytes.extend(&key.public);
-            bytes.extend(&key.private);
-        }
-        for case in &inputs.cases {
-            bytes.extend(length(case.key));
-            bytes.extend(case.message);
-            bytes.extend(&case.signature);
-        }
-        program.write(&bytes)?;
+        program.write(&inputs.encoded())?;
         let offered = program.read()?;
         let offered = |op: &Op| offered.split_whitespace().any(|name| name == op.name());
         Ok((program, Op::SINGLE.into_iter().filter(offered).collect()))

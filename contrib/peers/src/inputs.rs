@@ -157,6 +157,26 @@ impl Inputs {
         Self { set, keys, cases }
     }
 
+    /// The bytes that a program of `contrib/peers/peers` reads first.
+    #[must_use]
+    pub fn encoded(&self) -> Vec<u8> {
+        let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
+        let mut bytes = Vec::new();
+        bytes.extend(length(self.keys.len()));
+        bytes.extend(length(self.cases.len()));
+        for key in &self.keys {
+            bytes.extend(key.seed);
+            bytes.extend(&key.public);
+            bytes.extend(&key.private);
+        }
+        for case in &self.cases {
+            bytes.extend(length(case.key));
+            bytes.extend(case.message);
+            bytes.extend(&case.signature);
+        }
+        bytes
+    }
+
     /// Case `i` modulo the number of cases, and its key.
     #[must_use]
     pub fn case(&self, i: usize) -> (&Key, &Case) {

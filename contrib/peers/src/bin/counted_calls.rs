@@ -1,5 +1,5 @@
 //! Calls of every operation, each between two marks, for an emulator that counts instructions
-//! (`contrib/peers/arm-instructions.py`).
+//! (`contrib/peers/instructions.py`). The inputs are written to files for other programs.
 
 use std::rc::Rc;
 
@@ -12,37 +12,39 @@ const PEERS: [&str; 3] = ["ours", "aws-lc-rs", "mldsa-native-rs"];
 const CASES: usize = 32;
 const SEED: u64 = 1;
 
-fn main() {
+fn main() -> std::io::Result<()> {
+    let folder = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
+    let backends = ["default", "portable", Backend::detect().name()];
     for set in Set::ALL {
         let inputs = Rc::new(Inputs::random(set, 8, CASES, &mut Stream::new(SEED)));
+        std::fs::write(format!("{folder}/{}", set.name()), inputs.encoded())?;
         let parts = [Part::Keygen, Part::Sign, Part::Verify];
         let all = parts.map(|part| contenders(part, &inputs));
         for mut contender in all.into_iter().flatten() {
-            let chosen = contender.peer != "ours" || contender.backend == Backend::detect().name();
-            if !chosen || !PEERS.contains(&contender.peer) || !Op::SINGLE.contains(&contender.op) {
+            let chosen = PEERS.contains(&contender.peer) && backends.contains(&contender.backend);
+            if !chosen || !Op::SINGLE.contains(&contender.op) {
                 continue;
             }
             // Initialisation is not counted.
             contender.call(0);
-            let signers = contender.op.reference() == Op::Sign;
-            for case in 0..if signers { CASES } else { CASES / 4 } {
-                println!(
-                    "# {} {} {} {} {case}",
-                    set.name(),
-                    contender.op.name(),
-                    contender.peer,
-                    if signers && !contender.deterministic {
-                        "hedged"
-                    } else {
-                        contender.backend
-                    }
-                );
+            let mut row = format!(
+                "# {} {} {}",
+                set.name(),
+                contender.op.name(),
+                contender.title()
+            );
+            if !contender.deterministic {
+                row += " hedged";
+            }
+            for case in 0..CASES {
+                println!("{row}");
                 mark();
                 contender.call(case);
                 mark();
             }
         }
     }
+    Ok(())
 }
 
 /// A system call without effect that the plugin of the emulator recognises.

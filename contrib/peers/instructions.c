@@ -1,6 +1,6 @@
 /* QEMU TCG plugin: how often each instruction was executed between two calls of
  * getppid, a line of its encoding and the count for each, and a last line with a dot, on
- * standard output. contrib/peers/arm-instructions.py reads them. Debian ships no header of the
+ * standard output. contrib/peers/instructions.py reads them. Debian ships no header of the
  * plugin interface, so what is used of its version 1 is declared here. */
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,13 +22,14 @@ typedef void (*on_call_t)(qemu_plugin_id_t, unsigned, int64_t, uint64_t, uint64_
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t, on_translation_t);
 void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t, on_call_t);
 void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *, int, void *, uint64_t);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
 
 EXPORT int qemu_plugin_version = 1;
 
-/* Of AArch64 Linux. */
+/* Of Linux for AArch64 and RISC-V. */
 enum { GETPPID = 173 };
 
 /* One counter for each encoding, found by hashing; an encoding of zero is no instruction. */
@@ -56,8 +57,8 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
     (void)id;
     for (size_t n = 0; n < qemu_plugin_tb_n_insns(block); n++) {
         struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(block, n);
-        uint32_t encoding;
-        memcpy(&encoding, qemu_plugin_insn_data(instruction), sizeof encoding);
+        uint32_t encoding = 0;
+        memcpy(&encoding, qemu_plugin_insn_data(instruction), qemu_plugin_insn_size(instruction));
         qemu_plugin_register_vcpu_insn_exec_inline(instruction, ADD_U64, counter(encoding), 1);
     }
 }
