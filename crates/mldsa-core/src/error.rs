@@ -60,6 +60,8 @@ errors! {
         SecretRange => "secret coefficient out of range",
         /// t0 or `tr` differ from what s1, s2 and `rho` give.
         Inconsistent => "private key parts do not belong together",
+        /// A private key in place of a public key.
+        Private => "private key in place of a public key",
         /// The random number generator reported an error.
         Rng => "random number generator failed",
         /// The random number generator returned 32 zero bytes for a seed: it does not work.

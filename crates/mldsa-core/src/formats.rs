@@ -1,7 +1,10 @@
 //! Keys and signatures in the formats of other systems. Every module is a
 //! feature; none changes anything outside itself.
 
-#[cfg(feature = "unstable-internals")]
+#[cfg(any(
+    feature = "unstable-internals",
+    all(feature = "ml-dsa-44", feature = "ml-dsa-87")
+))]
 pub(crate) mod joined;
 #[cfg(feature = "pem")]
 pub(crate) mod pem;

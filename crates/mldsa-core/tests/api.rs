@@ -339,6 +339,14 @@ fn keys_of_any_set_and_arrays() {
     of!(MlDsa44, 1312, 2420);
     of!(MlDsa65, 1952, 3309);
     of!(MlDsa87, 2592, 4627);
+    // As long as a public key of ML-DSA-87.
+    let seed = [7; 32];
+    let expanded = *SigningKey::<MlDsa44>::from_seed(&seed).expanded();
+    let joined = [&seed[..], &expanded].concat();
+    assert_eq!(AnyVerifyingKey::from_bytes(&joined), Err(KeyError::Private));
+    let text = joined.iter().map(|byte| format!("{byte:02x}"));
+    let parsed = text.collect::<String>().parse::<AnyVerifyingKey>();
+    assert_eq!(parsed, Err(ParseError::Rejected(KeyError::Private)));
     for len in [0, 32, 1311, 1313, 2560, 4032] {
         let rejected = AnyVerifyingKey::from_bytes(&vec![0; len]).err();
         assert_eq!(rejected, Some(KeyError::Length), "{len}");

@@ -5,6 +5,8 @@ use core::fmt;
 #[cfg(feature = "alloc")]
 use crate::error::SignError;
 use crate::error::{KeyError, ParseError, VerifyError};
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-87"))]
+use crate::formats::joined::is_joined_private_key;
 #[cfg(feature = "alloc")]
 use crate::hash::transcript::Randomness;
 use crate::hash::transcript::{Context, Mu};
@@ -73,7 +75,8 @@ impl AnyVerifyingKey {
     /// Reads an encoded key of the set whose keys have the length of `bytes`.
     ///
     /// # Errors
-    /// [`KeyError::Length`] if no compiled set has keys of this length.
+    /// [`KeyError::Length`] if no compiled set has keys of this length; [`KeyError::Private`] for a
+    /// seed and an expanded key of ML-DSA-44, which together are as long as a key of ML-DSA-87.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, KeyError> {
         match bytes.len() {
             #[cfg(feature = "ml-dsa-44")]
@@ -81,9 +84,18 @@ impl AnyVerifyingKey {
             #[cfg(feature = "ml-dsa-65")]
             MlDsa65::PK_LEN => VerifyingKey::from_bytes(bytes).map(Self::MlDsa65),
             #[cfg(feature = "ml-dsa-87")]
-            MlDsa87::PK_LEN => VerifyingKey::from_bytes(bytes).map(Self::MlDsa87),
+            MlDsa87::PK_LEN => VerifyingKey::from_bytes(bytes).and_then(Self::ml_dsa_87),
             _ => Err(KeyError::Length),
         }
+    }
+
+    #[cfg(feature = "ml-dsa-87")]
+    fn ml_dsa_87(key: VerifyingKey<MlDsa87>) -> Result<Self, KeyError> {
+        #[cfg(feature = "ml-dsa-44")]
+        if is_joined_private_key::<MlDsa44>(key.as_ref()) {
+            return Err(KeyError::Private);
+        }
+        Ok(Self::MlDsa87(key))
     }
 
     /// Returns the name of the set, for example `ML-DSA-44`.
@@ -143,7 +155,9 @@ impl core::str::FromStr for AnyVerifyingKey {
             #[cfg(feature = "ml-dsa-65")]
             MlDsa65::PK_LEN => text.parse().map(Self::MlDsa65),
             #[cfg(feature = "ml-dsa-87")]
-            MlDsa87::PK_LEN => text.parse().map(Self::MlDsa87),
+            MlDsa87::PK_LEN => {
+                (text.parse()).and_then(|key| Self::ml_dsa_87(key).map_err(ParseError::Rejected))
+            }
             _ => Err(ParseError::Rejected(KeyError::Length)),
         }
     }

@@ -275,8 +275,8 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// Enables or disables self-verification, which is enabled by default: before a signature
     /// is released, its masks are derived again and compared, and it is verified under the
-    /// public key, so that a fault while signing releases nothing. Keys prepared afterwards take the
-    /// setting over.
+    /// public key, so that a fault releases neither a wrong signature nor one made of a mask of
+    /// zeros. Keys prepared afterwards take the setting over.
     ///
     /// It costs one verification with the A that is there, and the masks of one attempt.
     pub fn set_self_verification(&mut self, on: bool) {
