@@ -21,7 +21,7 @@ function smaller(file) {
 const SIMD = "-Ctarget-feature=+simd128";
 for (const [name, features, level, kinds] of [
   ["verify", "", "z", { plain: "" }],
-  ["full", "full", "s", { plain: "", simd: SIMD }],
+  ["full", "full", "2", { plain: "", simd: SIMD }],
 ]) {
   const lines = [`// Made by build.mjs: WebAssembly, deflated, in base64.`];
   for (const [kind, flags] of Object.entries(kinds)) {
