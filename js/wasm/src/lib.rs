@@ -66,6 +66,7 @@ impl State {
             self.slots[free] = slot;
             return Ok(free);
         }
+        self.slots.try_reserve(1).map_err(|_| Status::Memory)?;
         self.slots.push(slot);
         Ok(self.slots.len() - 1)
     }
