@@ -7,19 +7,20 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::panic::catch_unwind;
 use std::process;
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
 
 use rayon::ThreadPoolBuilder;
-use rayon::prelude::*;
 
 use crate::BuildError;
 
 /// Choice of threads. The calling thread always takes part, as one of them.
 ///
-/// rayon's global pool is neither used nor started, and a caller that waits for a batch runs
-/// nothing else meanwhile. A thread of a rayon pool of the program verifies its batch alone.
+/// rayon's global pool is neither used nor started. A caller that waits for a batch runs nothing else
+/// meanwhile, and the threads that it waits for run no code of a caller. A thread of a rayon pool of
+/// the program verifies its batch alone.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Threads {
@@ -59,24 +60,6 @@ impl ThreadPool {
     pub fn threads(&self) -> usize {
         self.0.workers
     }
-
-    /// Calls `work` with each number below `count`, and returns the results in order: for what a
-    /// program does before and after a batch, such as parsing, on the same threads.
-    pub fn map<T: Send>(&self, count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-        let results = Mutex::new(Vec::with_capacity(count));
-        Pool::Own(self.clone()).for_each(count, 0..count, |next| {
-            let mut own = Vec::new();
-            while let Some(n) = next() {
-                own.push((n, work(n)));
-            }
-            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-            results.append(&mut own);
-        });
-        let results = results.into_inner();
-        let mut results = results.unwrap_or_else(PoisonError::into_inner);
-        results.sort_unstable_by_key(|(n, _)| *n);
-        results.into_iter().map(|(_, result)| result).collect()
-    }
 }
 
 impl fmt::Debug for ThreadPool {
@@ -96,10 +79,16 @@ pub(crate) enum Pool {
     Own(ThreadPool),
 }
 
+/// The caller's code and a batch.
+type Job = Box<dyn FnOnce() + Send>;
+
 /// Running threads, which help a caller.
 pub(crate) struct Helpers {
-    /// `None` for one worker, and after the value was dropped.
+    /// Threads that run no code of the caller, because a batch waits for them. `None` for one worker,
+    /// and after the value was dropped.
     pool: Option<rayon::ThreadPool>,
+    /// As many threads for jobs, which the first job starts.
+    jobs: OnceLock<Sender<Job>>,
     /// Threads that work on a batch, the caller included.
     workers: usize,
     process: u32,
@@ -123,9 +112,35 @@ impl Helpers {
                 1 => None,
                 _ => Some(pool.build().ok()?),
             },
+            jobs: OnceLock::new(),
             workers,
             process: process::id(),
         })
+    }
+
+    /// Returns the queue of jobs; `None` while the system refuses their threads.
+    fn jobs(&self) -> Option<&Sender<Job>> {
+        if self.jobs.get().is_none() {
+            let (sender, receiver) = mpsc::channel::<Job>();
+            let receiver = Arc::new(Mutex::new(receiver));
+            let run = move || {
+                let next = || receiver.lock().ok()?.recv().ok();
+                while let Some(job) = next() {
+                    // The job may panic, or the destructor of what it has captured.
+                    let _ = catch(job);
+                }
+            };
+            let mut started = (1..self.workers).map(|n| {
+                let thread = thread::Builder::new().name(format!("batch-verify-job-{n}"));
+                thread.spawn(run.clone()).is_ok()
+            });
+            if started.next()? {
+                let _ = started.take_while(|started| *started).count();
+                // Threads that another caller has started meanwhile serve, and these end.
+                let _ = self.jobs.set(sender);
+            }
+        }
+        self.jobs.get()
     }
 
     /// Returns the threads of the process, which the first call starts; `None` while they cannot be
@@ -197,10 +212,9 @@ impl Pool {
     /// Returns the helpers for a batch of this thread; `None` if it works alone.
     pub(crate) fn team(&self) -> Option<Team<'_>> {
         let pool = self.helpers()?.pool()?;
-        // A thread of another pool would run jobs of that pool while it waits, and such a job
+        // A thread of the program's pool would run jobs of that pool while it waits, and such a job
         // may need a lock that the caller holds.
-        let is_foreign = rayon::current_thread_index().is_some();
-        if is_foreign && pool.current_thread_index().is_none() {
+        if rayon::current_thread_index().is_some() {
             return None;
         }
         let workers = self.workers();
@@ -214,8 +228,9 @@ impl Pool {
 
     /// Runs `work` some time, or drops it if there are no threads.
     pub(crate) fn spawn(&self, work: impl FnOnce() + Send + 'static) {
-        if let Some(pool) = self.helpers().and_then(Helpers::pool) {
-            pool.spawn(work);
+        let helpers = self.helpers().filter(|helpers| helpers.pool().is_some());
+        if let Some(jobs) = helpers.and_then(Helpers::jobs) {
+            let _ = jobs.send(Box::new(work));
         }
     }
 
@@ -248,23 +263,15 @@ impl Team<'_> {
         if tasks < 2 {
             return;
         }
-        match self.pool.current_thread_index() {
-            Some(_) => join_current(tasks, task),
-            None => self
-                .pool
-                .in_place_scope(|scope| join_external(scope, tasks, task)),
-        }
+        self.pool.in_place_scope(|scope| join(scope, tasks, task));
     }
 
-    /// Wakes a thread without waiting for it, if the caller is none of the pool.
-    pub(crate) fn wake(&self) -> Option<WakeHandle> {
-        let is_outside = self.pool.current_thread_index().is_none();
-        is_outside.then(|| {
-            let handle = WakeHandle::default();
-            let waker = handle.clone();
-            self.pool.spawn(move || waker.set_awake());
-            handle
-        })
+    /// Wakes a thread without waiting for it.
+    pub(crate) fn wake(&self) -> WakeHandle {
+        let handle = WakeHandle::default();
+        let waker = handle.clone();
+        self.pool.spawn(move || waker.set_awake());
+        handle
     }
 }
 
@@ -293,18 +300,9 @@ impl WakeHandle {
     }
 }
 
-/// Runs the tasks from a thread of the pool: no allocation, and no wait for a sleeping worker if
-/// the work is done before it wakes.
-fn join_current(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
-    (0..tasks)
-        .into_par_iter()
-        .with_max_len(1)
-        .for_each(|n| task(rayon::current_thread_index().unwrap_or(n)));
-}
-
-/// Runs the tasks from outside the pool: the calling thread works on the first part, the pool
-/// helps. Returns when the pool has run every task, so the pool should be awake.
-fn join_external<'s>(scope: &rayon::Scope<'s>, tasks: usize, task: &'s (dyn Fn(usize) + Sync)) {
+/// Runs the tasks: the calling thread works on the first part, the pool helps. Returns when the pool
+/// has run every task, so the pool should be awake.
+fn join<'s>(scope: &rayon::Scope<'s>, tasks: usize, task: &'s (dyn Fn(usize) + Sync)) {
     let running = Arc::new(());
     for n in 1..tasks {
         let running = Arc::clone(&running);
@@ -352,28 +350,17 @@ mod tests {
                 assert!(seen.into_iter().all(|seen| seen.into_inner() == 1));
             }
         }
-        for threads in 1..4 {
-            let pool = ThreadPool::new(threads).unwrap();
-            for count in [0, 1, 7, 1000] {
-                assert!(
-                    pool.map(count, |n| 3 * n)
-                        .into_iter()
-                        .eq((0..count).map(|n| 3 * n))
-                );
-            }
-        }
         let none = Pool::new(Threads::Dedicated(0));
         assert_eq!(none.unwrap_err(), BuildError::ThreadPool);
         assert!(ThreadPool::new(1).unwrap().0.pool.is_none());
     }
 
-    /// A batch of a thread of another pool has no helpers; one of a thread of the own pool has.
+    /// A batch of a thread of another pool has no helpers.
     #[test]
     fn threads_of_other_pools_work_alone() {
         let foreign = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let own = Pool::new(Threads::Dedicated(2)).unwrap();
         assert_eq!(own.team().map(|team| team.workers), Some(2));
         assert!(foreign.install(|| own.team().is_none()));
-        assert!(own.team().unwrap().pool.install(|| own.team().is_some()));
     }
 }

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use mldsa_core::ParameterSet;
 
 use crate::batch::{Mode, RunOptions};
-use crate::executor::catch;
 use crate::{CommitteeVerifier, Report, Vote};
 
 impl<P: ParameterSet> CommitteeVerifier<P> {
@@ -20,8 +19,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     ///
     /// The task that polls the future verifies the batch itself if the verifier has no threads
     /// ([`Threads::Inline`](crate::Threads::Inline), one CPU, threads that the system refuses,
-    /// or a child process made by `fork`), or if `vote` panics on one of them. Do not block a
-    /// thread of the verifier's pool on the future.
+    /// or a child process made by `fork`), or if `vote` panics on one of them.
     pub fn verify_vertex_signatures_batch_async<A, V, F>(
         &self,
         vertices: A,
@@ -40,15 +38,12 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
             cancelled: AtomicBool::new(false),
         });
         let there = Arc::clone(&batch);
-        let work = move || {
-            // `vote` and the destructor of a vertex are the caller's code.
-            catch(move || {
-                let report = there.verify(Some(&there.cancelled));
-                drop(there);
-                let _ = sender.send(report);
-            });
-        };
-        self.scheduler.pool.spawn(work);
+        self.scheduler.pool.spawn(move || {
+            let report = there.verify(Some(&there.cancelled));
+            // The destructor of a vertex, as `vote`, is the caller's code, which may panic.
+            drop(there);
+            let _ = sender.send(report);
+        });
         VerifyVertices { batch, receiver }
     }
 }

@@ -1,8 +1,11 @@
 //! Shared parts of the commands over JSON lines: arguments, input, workers, output.
 
+use core::iter;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -85,6 +88,33 @@ impl BatchArgs {
     }
 }
 
+/// Calls `work` with each number below `count` on as many threads as the pool has, and returns the
+/// results in order.
+pub(crate) fn map<T: Send>(
+    pool: &ThreadPool,
+    count: usize,
+    work: impl Fn(usize) -> T + Sync,
+) -> Vec<T> {
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(count)));
+    let run = || {
+        let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < count);
+        let mut own: Vec<_> = iter::from_fn(numbers).map(|n| (n, work(n))).collect();
+        let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+        results.append(&mut own);
+    };
+    thread::scope(|scope| {
+        for _ in 1..pool.threads().min(count) {
+            // What a thread that is refused would do is left to the others.
+            let _ = thread::Builder::new().spawn_scoped(scope, run);
+        }
+        run();
+    });
+    let results = results.into_inner();
+    let mut results = results.unwrap_or_else(PoisonError::into_inner);
+    results.sort_unstable_by_key(|(n, _)| *n);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
 impl LineBatch {
     /// Processes the input in chunks: `parse` converts each line on the workers, `answer` makes one
     /// answer of each in order, `print` writes one answer in the `style`.
@@ -103,7 +133,7 @@ impl LineBatch {
                 let id = fields.as_ref().ok().and_then(|fields| fields.text("id"));
                 (id.map(str::to_owned), parse(fields))
             };
-            let lines = self.pool.map(chunk.len(), parse_line);
+            let lines = map(&self.pool, chunk.len(), parse_line);
             let (ids, parsed): (Vec<_>, Vec<_>) = lines.into_iter().unzip();
             let answers = answer(parsed);
             let (output, lines) = (&mut self.output, &mut self.lines);

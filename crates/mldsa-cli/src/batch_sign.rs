@@ -8,7 +8,7 @@ use batch_verify::ThreadPool;
 use mldsa_core::zeroize_stack;
 
 use crate::Status;
-use crate::batch::{BatchArgs, Style, print_error};
+use crate::batch::{BatchArgs, Style, map, print_error};
 use crate::json_request::{LineRequest, Set, with_set};
 use crate::jsonl::{Fields, LineError};
 use crate::random::random;
@@ -160,7 +160,7 @@ fn answers(
         let of_set: Vec<(usize, &SignLine)> = of_set.collect();
         groups.extend(of_set.chunks(size).map(|group| (set, group.to_vec())));
     }
-    let signed = pool.map(groups.len(), |n| {
+    let signed = map(pool, groups.len(), |n| {
         let (set, group) = &groups[n];
         let (numbers, jobs): (Vec<_>, Vec<_>) = group.iter().copied().unzip();
         let answers = zeroize_stack::<ANSWER_STACK, _>(|| with_set!(*set, P => sign::<P>(&jobs)));

@@ -200,7 +200,7 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
             };
             threads = team.map_or(1, |team| team.workers);
             // A thread wakes while this one plans.
-            let woken = team.and_then(|team| team.wake());
+            let woken = team.map(|team| team.wake());
             let before = self.duplicates.len();
             self.plan(start..end);
             self.accelerate();

@@ -5,8 +5,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Waker};
 use std::sync::{Arc, Mutex, mpsc};
 
-use batch_verify::{CommitteeVerifier, Report, Threads, Vote};
-use mldsa_core::MlDsa44;
+use batch_verify::{Committee, CommitteeVerifier, Report, ThreadPool, Threads, Vote};
+use mldsa_core::{MlDsa44, SigningKey};
 
 use crate::fixture::{COMMITTEE, VOTES, block_on, expected};
 
@@ -57,9 +57,10 @@ fn one_verdict_per_vertex() {
     }
 }
 
-/// A verifier on a pool whose only thread waits until the sender is dropped.
-fn blocked() -> (CommitteeVerifier<MlDsa44>, mpsc::Sender<()>) {
-    let verifier = verifier(Threads::Dedicated(2));
+/// A verifier on `threads` for two, of which the one that runs `vote` waits until the sender is
+/// dropped.
+fn blocked(threads: Threads) -> (CommitteeVerifier<MlDsa44>, mpsc::Sender<()>) {
+    let verifier = verifier(threads);
     let (release, blocked) = mpsc::channel::<()>();
     let blocked = Mutex::new(blocked);
     let (begin, begun) = mpsc::channel();
@@ -76,7 +77,7 @@ fn blocked() -> (CommitteeVerifier<MlDsa44>, mpsc::Sender<()>) {
 
 #[test]
 fn a_dropped_future_cancels_the_batch() {
-    let (verifier, release) = blocked();
+    let (verifier, release) = blocked(Threads::Dedicated(2));
     let future = verifier.verify_vertex_signatures_batch_async(vertices(), vote);
     drop(future);
     let (sender, receiver) = mpsc::channel();
@@ -113,10 +114,24 @@ fn a_batch_that_panics_is_verified_by_the_task_that_awaits() {
 
 #[test]
 fn a_future_is_pending_until_a_thread_is_free() {
-    let (verifier, release) = blocked();
+    let (verifier, release) = blocked(Threads::Dedicated(2));
     let mut future = verifier.verify_vertex_signatures_batch_async(vertices(), vote);
     let mut context = Context::from_waker(Waker::noop());
     assert!(Pin::new(&mut future).poll(&mut context).is_pending());
     drop(release);
     check(&block_on(future));
+}
+
+/// `vote` may wait for a lock that the caller of a batch or of a builder holds.
+#[test]
+fn nothing_waits_for_the_code_of_a_caller() {
+    let pool = ThreadPool::new(2).unwrap();
+    let (verifier, release) = blocked(Threads::Pool(pool.clone()));
+    check(&verifier.verify_batch(vertices().iter().map(vote)));
+    let builder = Committee::<MlDsa44>::builder(b"").threads(Threads::Pool(pool));
+    let keys = [1, 2].map(|n| SigningKey::<MlDsa44>::from_seed(&[n; 32]));
+    let members = keys.iter().map(|key| (key.verifying_key(), 1));
+    let built = builder.build(members).unwrap();
+    assert_eq!(built.len(), 2);
+    drop(release);
 }
