@@ -213,7 +213,8 @@ impl<P: ParameterSet> Certificate<P> {
     }
 
     /// Verifies that every signature is valid for `message` and that they reach the threshold
-    /// of the verifier's committee ([`QuorumRule::Certificate`]).
+    /// of the verifier ([`QuorumRule::Certificate`]): that of its committee, unless
+    /// [`with_threshold`](CommitteeVerifier::with_threshold) has changed it.
     ///
     /// # Errors
     /// [`CertificateError::OtherCommittee`], [`CertificateError::Quorum`].

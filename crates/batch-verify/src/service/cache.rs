@@ -286,11 +286,12 @@ impl<P: ParameterSet> State<P> {
         let Some(share) = members.get_mut(&lookup.member) else {
             return false;
         };
-        let entry = match used {
-            true => share.votes.get(&lookup.hash),
-            false => share.votes.peek(&lookup.hash),
-        };
-        entry.is_some_and(|entry| lookup.equals(entry))
+        let entry = share.votes.peek(&lookup.hash);
+        let found = entry.is_some_and(|entry| lookup.equals(entry));
+        if found && used {
+            share.votes.promote(&lookup.hash);
+        }
+        found
     }
 
     /// Removes the least recently used vote of the largest share. O(log members).

@@ -27,8 +27,6 @@ pub(super) struct FairQueue<T> {
     turn: u8,
     /// Bytes for which a peer gets credit in its turn.
     quantum: usize,
-    /// Whether the only item of a peer is never evicted.
-    keeps_last: bool,
 }
 
 struct PeerQueue<T> {
@@ -49,12 +47,10 @@ const SUSPECTED_TURN: u8 = 8;
 const RESERVE: usize = 8;
 
 impl<T> FairQueue<T> {
-    /// Creates a queue of items that each fit into one turn, of which every peer keeps at least
-    /// one.
+    /// Creates a queue of items that each fit into one turn.
     pub(super) fn of_small_items(max_bytes: usize, quantum: usize) -> Self {
         Self {
             quantum,
-            keeps_last: true,
             ..Self::new(max_bytes)
         }
     }
@@ -71,7 +67,6 @@ impl<T> FairQueue<T> {
             items: 0,
             turn: 0,
             quantum: usize::MAX,
-            keeps_last: false,
         }
     }
 
@@ -138,8 +133,9 @@ impl<T> FairQueue<T> {
         })
     }
 
-    /// Evicts from the longest queue for `bytes` more of a peer with `queued` bytes; `None` if
-    /// the queue of that peer would be the longest, or if it is suspected and the other is not.
+    /// Evicts from the longest queue, of which the first item stays, for `bytes` more of a peer with
+    /// `queued` bytes; `None` if the queue of that peer would be the longest, or if it is suspected
+    /// and the other is not.
     fn make_room(
         &mut self,
         newcomer: u64,
@@ -165,7 +161,7 @@ impl<T> FairQueue<T> {
         // Decided before anything is evicted.
         let (mut freed, mut count) = (0, 0);
         let items = self.peers.get(&Some(peer))?.items.iter();
-        for (size, _) in items.skip(usize::from(self.keeps_last)).rev() {
+        for (size, _) in items.skip(1).rev() {
             if freed >= excess {
                 break;
             }
@@ -253,7 +249,6 @@ impl<T> FairQueue<T> {
     pub(super) fn take_all(&mut self) -> Vec<T> {
         let empty = Self {
             quantum: self.quantum,
-            keeps_last: self.keeps_last,
             ..Self::new(self.max_bytes)
         };
         let all = core::mem::replace(self, empty);
@@ -314,17 +309,19 @@ mod tests {
     /// second item of one of them makes room.
     #[test]
     fn the_only_item_of_a_peer_is_kept() {
-        let mut queue = FairQueue::of_small_items(1000, 100);
-        for n in 0..9 {
-            assert!(queue.push(Some(n), 100, n, |_| false).is_ok());
+        for mut queue in [FairQueue::of_small_items(1000, 100), FairQueue::new(1000)] {
+            for n in 0..9 {
+                assert!(queue.push(Some(n), 100, n, |_| false).is_ok());
+            }
+            for bytes in [1, 99, 101] {
+                let newcomer = queue.push(Some(100), 100 + bytes, 100, |_| false);
+                assert_eq!(newcomer, Err(100), "{bytes}");
+            }
+            assert!(queue.push(Some(8), 100, 80, |_| false).is_ok());
+            // A small item does not displace the only one of a peer, which is larger.
+            assert_eq!(queue.push(Some(100), 10, 100, |_| false), Ok(vec![80]));
+            assert_eq!(queue.push(Some(101), 95, 101, |_| false), Err(101));
         }
-        for bytes in [1, 99, 101] {
-            let newcomer = queue.push(Some(100), 100 + bytes, 100, |_| false);
-            assert_eq!(newcomer, Err(100), "{bytes}");
-        }
-        assert!(queue.push(Some(8), 100, 80, |_| false).is_ok());
-        let evicted = queue.push(Some(100), 100, 100, |_| false);
-        assert_eq!(evicted, Ok(vec![80]), "a second item gives way");
     }
 
     /// An item that is put back first is the next of its peer, after the turns of the others.

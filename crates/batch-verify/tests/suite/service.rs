@@ -223,6 +223,24 @@ fn the_cache_follows_the_committee() {
     assert!(!service.is_cached(&vote) && service.verify(&vote).is_err());
 }
 
+/// A forged vote that begins like a cached one is no use of it.
+#[test]
+fn only_equal_votes_use_the_cache() {
+    // Room for two votes.
+    let (service, _worker) = held(|builder| builder.cache_bytes(6_000));
+    let vote = |text: &[u8]| OwnedVote::new(member(0), text, sign(&KEYS[0], text));
+    let [old, current, next] = [b"a", b"b", b"c"].map(|text| vote(text));
+    for vote in [&old, &current] {
+        assert_eq!(service.verify(&vote.as_vote()), Ok(()));
+    }
+    let mut forged = old.clone();
+    forged.signature[1000] ^= 1;
+    assert!(service.verify(&forged.as_vote()).is_err());
+    assert_eq!(service.verify(&next.as_vote()), Ok(()));
+    let cached = [old, current, next].map(|vote| service.is_cached(&vote.as_vote()));
+    assert_eq!(cached, [false, true, true]);
+}
+
 #[test]
 fn quorums_on_the_workers() {
     let (service, worker) = held(|builder| builder.queue_bytes(60_000));
