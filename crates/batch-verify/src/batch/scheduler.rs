@@ -73,7 +73,7 @@ fn recycle<'b, P: ParameterSet>(
     items.into_iter().map(|_| None).collect()
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct RunOptions<'r> {
     pub(crate) mode: Mode,
     /// On the calling thread, without the pool.
@@ -86,8 +86,7 @@ impl From<Mode> for RunOptions<'static> {
     fn from(mode: Mode) -> Self {
         Self {
             mode,
-            alone: false,
-            cancel: None,
+            ..Self::default()
         }
     }
 }
@@ -222,11 +221,9 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
 
     fn add(&mut self, new: impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>) {
         for item in new {
-            let code = reason::code(
-                item.as_ref()
-                    .map_or_else(|reason| Err(*reason), |_| SKIPPED),
-            );
-            self.scratch.codes.push(AtomicU8::new(code));
+            let verdict = item.as_ref().err().map_or(SKIPPED, |reason| Err(*reason));
+            let code = AtomicU8::new(reason::code(verdict));
+            self.scratch.codes.push(code);
             self.items.push(item.ok());
         }
     }

@@ -91,14 +91,6 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         + 160
         + SEEN_PER_SLOT * 120;
 
-    pub(crate) fn hash<Q>(&self, id: &Q) -> u64
-    where
-        K: Borrow<Q>,
-        Q: Hash + ?Sized,
-    {
-        self.hasher.hash_one(id)
-    }
-
     /// Returns the hash of `id`, and its prepared key if it is cached.
     pub(crate) fn get<Q>(&self, id: &Q) -> (u64, Option<Arc<PreparedVerifyingKey<P>>>)
     where
@@ -108,7 +100,7 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         if self.state.is_none() {
             return (0, None);
         }
-        let hash = self.hash(id);
+        let hash = self.hasher.hash_one(id);
         let key = self.lock().and_then(|state| {
             let held = state.prepared.peek(&hash);
             let held = held.filter(|held| held.id.borrow() == id)?;
@@ -222,7 +214,7 @@ mod tests {
                     during();
                     Some((id, key.clone()))
                 };
-                cache.on_valid_signature(cache.hash(&id), expanded);
+                cache.on_valid_signature(cache.hasher.hash_one(id), expanded);
             }
         };
         let holds = |id: u32| cache.get(&id).1.is_some();
@@ -247,7 +239,8 @@ mod tests {
         let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
         let cache = Cache::new(Cache::KEY_BYTES);
         for _ in 0..TO_ENTER {
-            cache.on_valid_signature(cache.hash(&2), || Some((1, key.verifying_key().clone())));
+            let hash = cache.hasher.hash_one(2_u32);
+            cache.on_valid_signature(hash, || Some((1, key.verifying_key().clone())));
         }
         assert_eq!(cache.memory_bytes(), Cache::KEY_BYTES);
         assert!(cache.get(&2).1.is_none());

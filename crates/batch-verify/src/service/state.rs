@@ -119,9 +119,10 @@ impl<P: ParameterSet> ServiceState<P> {
         is_open: impl Fn(&T) -> bool,
         push: impl FnOnce(&mut Self, T) -> Push<T>,
     ) -> Result<Vec<T>, (ServiceError, T)> {
-        let admitted = match self.open() {
-            Err(error) => Err((error, work)),
-            Ok(()) => push(self, work).map_err(|work| (ServiceError::QueueFull, work)),
+        let admitted = match (self.closed, self.workers) {
+            (true, _) => Err((ServiceError::ShuttingDown, work)),
+            (false, 0) => Err((ServiceError::Abandoned, work)),
+            _ => push(self, work).map_err(|work| (ServiceError::QueueFull, work)),
         };
         match &admitted {
             Ok(evicted) => {
@@ -131,15 +132,6 @@ impl<P: ParameterSet> ServiceState<P> {
             Err((error, _)) => self.stats.count(*error),
         }
         admitted
-    }
-
-    /// Checks that the service accepts votes.
-    fn open(&self) -> Result<(), ServiceError> {
-        match (self.closed, self.workers) {
-            (true, _) => Err(ServiceError::ShuttingDown),
-            (false, 0) => Err(ServiceError::Abandoned),
-            (false, _) => Ok(()),
-        }
     }
 
     /// Records a verdict on a signature that a peer sent. Cached ones do not count: a replay
