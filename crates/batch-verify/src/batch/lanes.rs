@@ -183,9 +183,9 @@ impl<P: ParameterSet> Lanes<P> {
             Key::Encoded(encoded) => {
                 if let Some(cache) = &self.key_cache {
                     cache.on_valid_signature(hash, || {
-                        let encoded = encoded.as_ref();
-                        let key = VerifyingKey::from_bytes(encoded).ok()?;
-                        Some((Box::from(encoded), key.with_backend(self.backend)))
+                        let key = VerifyingKey::from_bytes(encoded.as_ref()).ok()?;
+                        // The name is of the bytes that are expanded, whatever a caller's memory has by now.
+                        Some((key.as_ref().into(), key.with_backend(self.backend)))
                     });
                 }
             }
