@@ -1,9 +1,12 @@
 //! Byte strings of a column, whatever its encoding.
 
 use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
 use arrow_array::{
-    Array, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray, LargeStringArray,
-    StringArray, StringViewArray,
+    Array, ArrowPrimitiveType, BinaryArray, BinaryViewArray, FixedSizeBinaryArray,
+    LargeBinaryArray, LargeStringArray, StringArray, StringViewArray,
 };
 use arrow_schema::DataType;
 
@@ -100,12 +103,8 @@ pub(crate) enum Bytes<'a> {
     Utf8(&'a StringArray),
     LargeUtf8(&'a LargeStringArray),
     Utf8View(&'a StringViewArray),
-    Dictionary {
-        array: &'a dyn Array,
-        /// Positions of the values; any number where the row is null.
-        keys: Vec<usize>,
-        values: Box<Self>,
-    },
+    /// Positions of the values; `None` where the row is null or there is no such value.
+    Dictionary(Vec<Option<usize>>, Box<Self>),
     /// Every row is null.
     Null,
 }
@@ -119,16 +118,16 @@ impl<'a> Bytes<'a> {
         }
         let plain = match array.as_any_dictionary_opt() {
             None => Self::plain(array, kind),
-            Some(dictionary) => Self::plain(dictionary.values(), kind).map(|values| {
-                if dictionary.values().is_empty() {
-                    return Self::Null;
-                }
-                Self::Dictionary {
-                    array,
-                    keys: dictionary.normalized_keys(),
-                    values: Box::new(values),
-                }
-            }),
+            Some(dictionary) => {
+                let values = dictionary.values();
+                let is_there = |key: &usize| *key < values.len();
+                let keys = integers(dictionary.keys(), |key| {
+                    usize::try_from(key).ok().filter(is_there)
+                });
+                let values = Self::plain(values, kind).map(Box::new);
+                keys.zip(values)
+                    .map(|(keys, values)| Self::Dictionary(keys, values))
+            }
         };
         plain.ok_or_else(|| column.type_error(kind.expected()))
     }
@@ -162,12 +161,33 @@ impl<'a> Bytes<'a> {
             Self::Utf8(array) => Some(valid(*array, row)?.value(row).as_bytes()),
             Self::LargeUtf8(array) => Some(valid(*array, row)?.value(row).as_bytes()),
             Self::Utf8View(array) => Some(valid(*array, row)?.value(row).as_bytes()),
-            Self::Dictionary {
-                array,
-                keys,
-                values,
-            } if array.is_valid(row) => values.get(keys[row]),
-            Self::Dictionary { .. } | Self::Null => None,
+            Self::Dictionary(keys, values) => values.get(keys[row]?),
+            Self::Null => None,
         }
     }
+}
+
+/// Converts each value of a column of integers; `None` if it has another type.
+pub(crate) fn integers<R>(
+    array: &dyn Array,
+    convert: impl Fn(i128) -> Option<R>,
+) -> Option<Vec<Option<R>>> {
+    fn of<T: ArrowPrimitiveType<Native: Into<i128>>, R>(
+        array: &dyn Array,
+        convert: impl Fn(i128) -> Option<R>,
+    ) -> Vec<Option<R>> {
+        let values = array.as_primitive::<T>().iter();
+        values.map(|value| convert(value?.into())).collect()
+    }
+    Some(match array.data_type() {
+        DataType::Int8 => of::<Int8Type, R>(array, convert),
+        DataType::Int16 => of::<Int16Type, R>(array, convert),
+        DataType::Int32 => of::<Int32Type, R>(array, convert),
+        DataType::Int64 => of::<Int64Type, R>(array, convert),
+        DataType::UInt8 => of::<UInt8Type, R>(array, convert),
+        DataType::UInt16 => of::<UInt16Type, R>(array, convert),
+        DataType::UInt32 => of::<UInt32Type, R>(array, convert),
+        DataType::UInt64 => of::<UInt64Type, R>(array, convert),
+        _ => return None,
+    })
 }

@@ -13,6 +13,11 @@ pub enum ColumnError {
         /// Name of the column.
         column: String,
     },
+    /// The batch has several columns of one name.
+    Ambiguous {
+        /// Name of the columns.
+        column: String,
+    },
     /// A column has a type without an interpretation.
     Type {
         /// Name of the column.
@@ -31,6 +36,11 @@ pub enum ColumnError {
         /// The number of rows of the keys.
         expected: usize,
     },
+    /// A batch has more than 2^28 rows.
+    TooManyRows {
+        /// Its number of rows.
+        found: usize,
+    },
     /// A row of a key table has no id or no key.
     IncompleteKey {
         /// Position in the batch.
@@ -47,6 +57,8 @@ impl fmt::Display for ColumnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing { column } => write!(f, "there is no column \"{column}\""),
+            Self::Ambiguous { column } => write!(f, "several columns have the name \"{column}\""),
+            Self::TooManyRows { found } => write!(f, "{found} rows, more than 2^28 at once"),
             Self::Type {
                 column,
                 found,

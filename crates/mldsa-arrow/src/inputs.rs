@@ -63,7 +63,7 @@ impl<'a> Inputs<'a, &'a str> {
     /// Takes the columns with these names from a batch.
     ///
     /// # Errors
-    /// [`ColumnError::Missing`] if there is no such column.
+    /// [`ColumnError::Missing`] if there is no such column, [`ColumnError::Ambiguous`] if there are two.
     pub fn of(self, batch: &'a RecordBatch) -> Result<Inputs<'a, Column<'a>>, ColumnError> {
         let of = |name| column(batch, name);
         Ok(Inputs {
@@ -90,6 +90,9 @@ impl<'a> Inputs<'a, &'a str> {
     }
 }
 
+/// Rows of a batch: columns of nulls need no memory, and verdicts do.
+const MAX_ROWS: usize = 1 << 28;
+
 /// [`Inputs`] whose types and lengths are checked.
 pub(crate) struct Rows<'a> {
     pub(crate) count: usize,
@@ -108,6 +111,9 @@ impl<'a> Rows<'a> {
     pub(crate) fn new(inputs: &Inputs<'a, Column<'a>>) -> Result<Self, ColumnError> {
         let (KeyOf::Column(key) | KeyOf::Table(key, _)) = inputs.key;
         let count = key.array.len();
+        if count > MAX_ROWS {
+            return Err(ColumnError::TooManyRows { found: count });
+        }
         let bytes = |column: Column<'a>, kind| {
             column.expect_rows(count)?;
             Bytes::new(column, kind)

@@ -4,15 +4,10 @@ use core::fmt;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
-use arrow_schema::DataType;
+use arrow_array::RecordBatch;
 
 use crate::ColumnError;
-use crate::bytes::{Bytes, Column, Kind};
+use crate::bytes::{Bytes, Column, Kind, integers};
 
 /// Encoded public keys by id, for rows that name their key. An id is an integer, or a text or bytes,
 /// of which the bytes count.
@@ -78,13 +73,16 @@ impl fmt::Debug for KeyTable {
     }
 }
 
-/// Returns a column by its name.
+/// Returns the column of a name.
 pub(crate) fn column<'a>(batch: &'a RecordBatch, name: &'a str) -> Result<Column<'a>, ColumnError> {
-    match batch.column_by_name(name) {
-        Some(array) => Ok(Column::new(name, array)),
-        None => Err(ColumnError::Missing {
-            column: name.to_owned(),
-        }),
+    let schema = batch.schema_ref();
+    let fields = schema.fields().iter().zip(batch.columns());
+    let mut named = fields.filter(|(field, _)| field.name() == name);
+    let column = || name.to_owned();
+    match (named.next(), named.next()) {
+        (Some((_, array)), None) => Ok(Column::new(name, array)),
+        (None, _) => Err(ColumnError::Missing { column: column() }),
+        _ => Err(ColumnError::Ambiguous { column: column() }),
     }
 }
 
@@ -103,34 +101,16 @@ impl<'a> Column<'a> {
     /// # Errors
     /// [`ColumnError::Type`] if the column has another type.
     pub fn ids(&self) -> Result<Vec<Option<Id<'a>>>, ColumnError> {
-        fn integers<T: ArrowPrimitiveType<Native: Into<i128>>>(
-            array: &dyn Array,
-        ) -> Vec<Option<Id<'_>>> {
-            let values = array.as_primitive::<T>().iter();
-            values
-                .map(|value| Some(Id::Integer(value?.into())))
-                .collect()
+        if let Some(ids) = integers(self.array, |id| Some(Id::Integer(id))) {
+            return Ok(ids);
         }
-        let array = self.array;
-        Ok(match array.data_type() {
-            DataType::Int8 => integers::<Int8Type>(array),
-            DataType::Int16 => integers::<Int16Type>(array),
-            DataType::Int32 => integers::<Int32Type>(array),
-            DataType::Int64 => integers::<Int64Type>(array),
-            DataType::UInt8 => integers::<UInt8Type>(array),
-            DataType::UInt16 => integers::<UInt16Type>(array),
-            DataType::UInt32 => integers::<UInt32Type>(array),
-            DataType::UInt64 => integers::<UInt64Type>(array),
-            _ => {
-                let bytes = self.bytes().map_err(|_| {
-                    self.type_error(
-                        "an integer type, Binary, LargeBinary, BinaryView, FixedSizeBinary, Utf8, \
-                         LargeUtf8 or Utf8View, or a Dictionary of bytes or text",
-                    )
-                })?;
-                let ids = bytes.into_iter();
-                ids.map(|bytes| bytes.map(Id::Bytes)).collect()
-            }
-        })
+        let bytes = self.bytes().map_err(|_| {
+            self.type_error(
+                "an integer type, Binary, LargeBinary, BinaryView, FixedSizeBinary, Utf8, \
+                 LargeUtf8 or Utf8View, or a Dictionary of bytes or text",
+            )
+        })?;
+        let ids = bytes.into_iter();
+        Ok(ids.map(|bytes| bytes.map(Id::Bytes)).collect())
     }
 }

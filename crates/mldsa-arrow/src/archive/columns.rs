@@ -95,7 +95,12 @@ impl ColumnArgs {
             Some(column) => texts.push(column),
             None => bytes.push(&self.key_column),
         }
-        Wanted { bytes, texts }
+        let required = self.context_column.as_deref();
+        Wanted {
+            bytes,
+            texts,
+            required,
+        }
     }
 
     /// Returns the file with the table of keys.
@@ -113,6 +118,7 @@ impl ColumnArgs {
         let wanted = Wanted {
             bytes: vec![key],
             texts: vec![id],
+            required: None,
         };
         let mut table = KeyTable::default();
         for unit in source::open(file)?.units() {

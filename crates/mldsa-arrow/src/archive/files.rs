@@ -131,7 +131,7 @@ pub(crate) fn check_outputs<'a>(
 pub(crate) fn fingerprint(path: &Path) -> String {
     let read = || {
         let found = fs::metadata(path)?;
-        // Reading from a pipe would take what is to be verified.
+        // It is not opened later either.
         if !found.is_file() {
             return Ok("no regular file".to_owned());
         }

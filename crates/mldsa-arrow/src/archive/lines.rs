@@ -16,6 +16,9 @@ use crate::{Failure, named};
 /// Upper bound on the bytes of a line; a longer one is a malformed row.
 const MAX_LINE: usize = 1 << 24;
 
+/// Upper bound on the columns of CSV.
+const MAX_FIELDS: usize = 1 << 16;
+
 /// Bytes of lines that end a batch. An array of bytes has at most 2 GiB.
 const MAX_BATCH: usize = 1 << 27;
 
@@ -30,6 +33,8 @@ pub(crate) struct Lines<R> {
     input: R,
     format: Format,
     names: Vec<String>,
+    /// The name that each JSON object has.
+    required: Option<String>,
     /// How many of the names are of bytes; the others are of texts.
     bytes: usize,
     rows: usize,
@@ -50,13 +55,14 @@ impl<R: BufRead> Lines<R> {
             input,
             format,
             names,
+            required: wanted.required.map(str::to_owned),
             bytes: wanted.bytes.len(),
             rows,
             header: Vec::new(),
             line: Vec::new(),
         };
         if format == Format::Csv && lines.next_line()? != Line::End {
-            let header = csv_fields(&lines.line).ok_or("the header is malformed")?;
+            let header = csv_fields(&lines.line, MAX_FIELDS).ok_or("the header is malformed")?;
             let position = |field: &String| lines.names.iter().position(|name| name == field);
             lines.header = header.iter().map(position).collect();
             for (n, name) in lines.names.iter().enumerate() {
@@ -97,12 +103,14 @@ impl<R: BufRead> Lines<R> {
         match self.format {
             Format::Json => {
                 let mut read = serde_json::Deserializer::from_slice(&self.line);
-                let values = Fields(&self.names).deserialize(&mut read).ok()?;
+                let values = Fields(&self.names, self.required.as_ref())
+                    .deserialize(&mut read)
+                    .ok()?;
                 read.end().ok()?;
                 Some(values)
             }
             Format::Csv => {
-                let fields = csv_fields(&self.line)?;
+                let fields = csv_fields(&self.line, self.header.len())?;
                 if fields.len() != self.header.len() {
                     return None;
                 }
@@ -184,11 +192,11 @@ enum Line {
     End,
 }
 
-/// Returns the fields of a line; `None` if it is empty or not one whole record in UTF-8.
-fn csv_fields(line: &[u8]) -> Option<Vec<String>> {
+/// Returns the fields of a line; `None` if it is empty, has more than `most`, or is not one whole record in UTF-8.
+fn csv_fields(line: &[u8], most: usize) -> Option<Vec<String>> {
     let mut reader = csv_core::Reader::new();
     let mut output = vec![0; line.len() + 1];
-    let mut ends = vec![0; line.len() + 2];
+    let mut ends = vec![0; most + 1];
     let (result, read, written, mut fields) = reader.read_record(line, &mut output, &mut ends);
     if line.is_empty() || result != ReadRecordResult::InputEmpty || read != line.len() {
         return None;
@@ -197,7 +205,7 @@ fn csv_fields(line: &[u8]) -> Option<Vec<String>> {
     let open = line.iter().filter(|byte| **byte == b'"').count() % 2 == 1;
     let rest = reader.read_record(&[], &mut output[written..], &mut ends[fields..]);
     fields += rest.3;
-    if open || rest.0 != ReadRecordResult::Record {
+    if open || fields > most || rest.0 != ReadRecordResult::Record {
         return None;
     }
     let text = core::str::from_utf8(&output[..written + rest.2]).ok()?;
@@ -208,8 +216,9 @@ fn csv_fields(line: &[u8]) -> Option<Vec<String>> {
         .collect()
 }
 
-/// Reads the named fields of a JSON object: strings or null. A name that occurs twice is an error.
-struct Fields<'n>(&'n [String]);
+/// Reads the named fields of a JSON object: strings or null. A name that occurs twice is an error, and so is an
+/// object without the second name.
+struct Fields<'n>(&'n [String], Option<&'n String>);
 
 impl<'de> DeserializeSeed<'de> for Fields<'_> {
     type Value = Vec<Option<Cow<'de, str>>>;
@@ -239,7 +248,11 @@ impl<'de> Visitor<'de> for Fields<'_> {
             }
             values[at] = map.next_value::<Option<String>>()?.map(Cow::Owned);
         }
-        Ok(values)
+        let mut absent = self.0.iter().zip(seen).filter(|(_, seen)| !seen);
+        match absent.find(|(name, _)| Some(*name) == self.1) {
+            Some((name, _)) => Err(serde::de::Error::custom(format!("there is no {name}"))),
+            None => Ok(values),
+        }
     }
 }
 
@@ -249,15 +262,15 @@ mod tests {
 
     #[test]
     fn lines_of_csv_are_whole_records() {
-        let fields = |line: &str| csv_fields(line.as_bytes());
+        let fields = |line: &str| csv_fields(line.as_bytes(), 3);
         assert_eq!(fields("a,b").unwrap(), ["a", "b"]);
         assert_eq!(fields("a,\"b,\"\"c\"").unwrap(), ["a", "b,\"c"]);
         assert_eq!(fields("a,,").unwrap(), ["a", "", ""]);
         assert_eq!(fields(","), Some(vec![String::new(), String::new()]));
-        for malformed in ["", "a,\"b", "\""] {
+        for malformed in ["", "a,\"b", "\"", "a,b,c,d", ",,,,,,"] {
             assert_eq!(fields(malformed), None, "{malformed}");
         }
-        assert_eq!(csv_fields(b"a,\xff"), None);
+        assert_eq!(csv_fields(b"a,\xff", 3), None);
     }
 
     #[test]
@@ -265,20 +278,25 @@ mod tests {
         let text =
             b"{\"key\":\"0aFF\",\"id\":\"x\",\"other\":[1]}\n\n{\"key\":\"0\"}\n{\"key\":null}\r\n\
                      {\"key\":\"00\",\"key\":\"00\"}\n{\"key\":7}\n{} {}\n{}";
-        let wanted = Wanted {
-            bytes: vec!["key"],
-            texts: vec!["id"],
-        };
-        let mut malformed = Vec::new();
-        for rows in Lines::new(&text[..], Format::Json, &wanted, 3).unwrap() {
-            let rows = rows.unwrap();
-            assert_eq!(rows.batch.num_rows(), rows.malformed.len());
-            malformed.extend(rows.malformed);
+        for required in [None, Some("key")] {
+            let wanted = Wanted {
+                bytes: vec!["key"],
+                texts: vec!["id"],
+                required,
+            };
+            let mut malformed = Vec::new();
+            for rows in Lines::new(&text[..], Format::Json, &wanted, 3).unwrap() {
+                let rows = rows.unwrap();
+                assert_eq!(rows.batch.num_rows(), rows.malformed.len());
+                malformed.extend(rows.malformed);
+            }
+            // The last object has no name at all.
+            let last = required.is_some();
+            assert_eq!(
+                malformed,
+                [false, true, true, false, true, true, true, last]
+            );
         }
-        assert_eq!(
-            malformed,
-            [false, true, true, false, true, true, true, false]
-        );
     }
 
     #[test]
@@ -289,6 +307,7 @@ mod tests {
         let wanted = Wanted {
             bytes: vec!["key"],
             texts: vec![],
+            required: None,
         };
         let mut lines = Lines::new(&text[..], Format::Csv, &wanted, 9).unwrap();
         assert_eq!(lines.next().unwrap().unwrap().malformed, [true, false]);

@@ -6,6 +6,7 @@ mod reading;
 mod lines;
 mod files;
 mod patterns;
+mod footer;
 mod source;
 mod columns;
 mod output;

@@ -7,6 +7,8 @@ pub(crate) struct Wanted<'a> {
     /// Hex in files of text.
     pub(crate) bytes: Vec<&'a str>,
     pub(crate) texts: Vec<&'a str>,
+    /// The one of which null is a value: an object of JSON that lacks it is malformed.
+    pub(crate) required: Option<&'a str>,
 }
 
 impl<'a> Wanted<'a> {

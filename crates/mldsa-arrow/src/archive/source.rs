@@ -1,7 +1,7 @@
 //! Input files, and the units of work in them: row groups of Parquet, whole files of text.
 
 use core::panic::AssertUnwindSafe;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::BufReader;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 
+use crate::footer;
 use crate::lines::{Format, Lines};
 use crate::reading::{Read, Wanted};
 use crate::{Failure, named};
@@ -43,11 +44,18 @@ enum Kind {
 
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<Read, Failure>> + Send>;
 
-/// Opens a file, whose format its name says: `.csv`, `.json`, `.jsonl` or `.ndjson`, and Parquet otherwise.
+/// Upper bound on the bytes that fixed lengths take in a batch.
+const MAX_FIXED: usize = 1 << 30;
+
+/// Opens a regular file, whose format its name says: `.csv`, `.json`, `.jsonl` or `.ndjson`, and Parquet otherwise.
 pub(crate) fn open(path: &Path) -> Result<Source, Failure> {
     let name = path.display();
-    let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-    let (metadata, file) = opened.map_err(|error| named(name, error))?;
+    let metadata = fs::metadata(path).map_err(|error| named(&name, error))?;
+    // A pipe could not be read again, and opening one may wait forever.
+    if !metadata.is_file() {
+        return Err(named(&name, "it is no regular file"));
+    }
+    let file = File::open(path).map_err(|error| named(&name, error))?;
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     let format = match &*extension.to_ascii_lowercase() {
         "csv" => Some(Format::Csv),
@@ -58,24 +66,21 @@ pub(crate) fn open(path: &Path) -> Result<Source, Failure> {
         return Ok(Source::Text(path.to_owned(), format, metadata.len()));
     }
     let load = || {
-        let stored = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
-        // Views point into the pages: nothing is copied.
-        let fields = stored
-            .schema()
-            .fields()
-            .iter()
-            .map(|field| match field.data_type() {
-                DataType::Binary | DataType::LargeBinary => {
-                    Arc::new(field.as_ref().clone().with_data_type(DataType::BinaryView))
-                }
-                _ => Arc::clone(field),
-            });
+        let options = ArrowReaderOptions::new();
+        let stored = ArrowReaderMetadata::try_new(Arc::new(footer::read(&file)?), options)?;
+        // Views point into the pages: no value is copied, however many rows have it.
+        let fields = stored.schema().fields().iter();
+        let fields = fields.map(|field| match view(field.data_type()) {
+            Some(view) => Arc::new(field.as_ref().clone().with_data_type(view)),
+            None => Arc::clone(field),
+        });
         let schema = Schema::new(fields.collect::<Vec<Arc<Field>>>());
         let schema = schema.with_metadata(stored.schema().metadata().clone());
         let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
-        ArrowReaderMetadata::try_new(Arc::clone(stored.metadata()), options)
+        let metadata = Arc::clone(stored.metadata());
+        Ok(ArrowReaderMetadata::try_new(metadata, options)?)
     };
-    let loaded = guarded(|| Ok(load()?)).map_err(|error| named(path.display(), error))?;
+    let loaded = guarded(load).map_err(|error| named(path.display(), error))?;
     let mut groups = loaded.metadata().row_groups().iter();
     let rows = groups.try_fold(0_u64, |sum, group| {
         sum.checked_add(u64::try_from(group.num_rows()).ok()?)
@@ -85,6 +90,18 @@ pub(crate) fn open(path: &Path) -> Result<Source, Failure> {
         return Err(named(path.display(), error));
     }
     Ok(Source::Parquet(path.to_owned(), loaded))
+}
+
+/// Returns the type of views of a type of bytes or text.
+fn view(of: &DataType) -> Option<DataType> {
+    match of {
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+            Some(DataType::BinaryView)
+        }
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Some(DataType::Utf8View),
+        DataType::Dictionary(_, values) => view(values),
+        _ => None,
+    }
 }
 
 /// Turns a panic of a decoder on damaged bytes into an error.
@@ -145,7 +162,19 @@ impl Unit {
                 Ok(Box::new(lines))
             }
             Kind::RowGroup(metadata, group) => {
-                let mask = ProjectionMask::columns(metadata.parquet_schema(), wanted.names());
+                let schema = metadata.parquet_schema();
+                let all = metadata.metadata().file_metadata().num_rows();
+                let at_once = usize::try_from(all).map_or(rows, |all| all.min(rows));
+                let roots = schema.root_schema().get_fields().iter().enumerate();
+                let roots = roots.filter(|(_, root)| wanted.names().any(|one| one == root.name()));
+                let mask = ProjectionMask::roots(schema, roots.map(|(at, _)| at));
+                for (leaf, column) in schema.columns().iter().enumerate() {
+                    let width = usize::try_from(column.type_length()).unwrap_or(0);
+                    if mask.leaf_included(leaf) && width.saturating_mul(at_once) > MAX_FIXED {
+                        let error = format!("{at_once} rows at once, of {width} bytes each");
+                        return Err(named(column.name(), error));
+                    }
+                }
                 let builder =
                     ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
                         .with_projection(mask)

@@ -22,6 +22,8 @@ const PLAN_BEGUN: &str = "plan.tmp";
 const MAGIC: &str = "mldsa-archive ";
 
 const BUSY: &str = "another process is writing these verdicts";
+#[cfg(unix)]
+const SHARED: &str = "it is no folder that only you can change; choose another --out";
 const FOREIGN: &str =
     "the folder is not empty and has no verdicts of this program; choose another --out";
 
@@ -144,10 +146,13 @@ fn remove(path: &Path) -> io::Result<()> {
 fn claim(folder: &Path, plan: &[u8]) -> Result<File, Failure> {
     // Another run may remove the folder at any time before it is locked.
     for _ in 0..100 {
-        match fs::create_dir(folder) {
+        match create_private(folder) {
             Ok(()) => {}
             // A folder of somebody else is left as it is, without a lock in it.
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => drop(check(folder, plan)?),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                check_private(folder)?;
+                check(folder, plan)?;
+            }
             Err(error) => return Err(error.into()),
         }
         let path = folder.join(LOCK);
@@ -170,6 +175,32 @@ fn claim(folder: &Path, plan: &[u8]) -> Result<File, Failure> {
         return Ok(lock);
     }
     Err(BUSY.into())
+}
+
+/// Creates a folder in which nobody else can write.
+fn create_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Checks that nobody else could have put verdicts into a folder.
+fn check_private(folder: &Path) -> Result<(), Failure> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let found = match fs::symlink_metadata(folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            found => found?,
+        };
+        let is_own = found.uid() == rustix::process::geteuid().as_raw();
+        if !found.is_dir() || !is_own || found.mode() & 0o022 != 0 {
+            return Err(SHARED.into());
+        }
+    }
+    let _ = folder;
+    Ok(())
 }
 
 /// Checks that a folder is of a run with `plan`, or of one that has not begun. Tells whether the plan

@@ -164,7 +164,7 @@ fn wrong_columns_are_named() {
     for (options, error) in [
         (
             ["--key-column", "set"],
-            "column \"set\" has type Utf8, expected Binary",
+            "column \"set\" has type Utf8View, expected Binary",
         ),
         (["--signature-column", "sig"], "there is no column \"sig\""),
         (
@@ -177,6 +177,29 @@ fn wrong_columns_are_named() {
         assert!(errors(&run).contains("data.parquet: "), "{run:?}");
         assert!(errors(&run).contains(error), "{run:?}");
     }
+}
+
+/// A name is that of one column, whole.
+#[test]
+fn names_are_whole_and_unique() {
+    let folder = Folder::new(20, &["--bad", "0"]);
+    let made = folder.read("data.parquet").remove(0);
+    let write = |file: &str, names: [&str; 4]| {
+        let of = |name: &str| Arc::clone(made.column_by_name(name).unwrap());
+        let columns = ["key", "message", "key", "signature"].map(of);
+        folder.write(
+            file,
+            &[RecordBatch::try_from_iter(names.into_iter().zip(columns)).unwrap()],
+        );
+        let options = ["--key-column", "tx.key", "--context", "archive/v1", file];
+        folder.run(&[&["verify"], &options[..]].concat())
+    };
+    let run = write("dot.parquet", ["tx.key", "message", "tx", "signature"]);
+    assert_eq!(count(&run, "valid"), 20, "{run:?}");
+    let run = write("two.parquet", ["tx.key", "message", "message", "signature"]);
+    assert_eq!(run.status.code(), Some(2), "{run:?}");
+    let error = "two.parquet: several columns have the name \"message\"";
+    assert!(errors(&run).contains(error), "{run:?}");
 }
 
 /// Rows that have ids of keys, and a table of keys in Parquet or in JSON lines.

@@ -101,6 +101,60 @@ fn links_folders_and_devices_are_not_replaced() {
     assert_eq!(fs::read_to_string(folder.path("kept")).unwrap(), "kept");
 }
 
+/// What is read from a pipe or a device could not be read again, and has no state.
+#[cfg(unix)]
+#[test]
+fn inputs_are_regular_files() {
+    let folder = Folder::new(20, &["--bad", "0"]);
+    std::os::unix::fs::symlink("/dev/null", folder.path("null.jsonl")).unwrap();
+    for out in [&[][..], &["--out", "out"]] {
+        let run = folder.run(&[&VERIFY[..], out, &["null.jsonl", "data.parquet"]].concat());
+        assert_eq!(run.status.code(), Some(2), "{run:?}");
+        assert!(
+            errors(&run).contains("null.jsonl: it is no regular file"),
+            "{run:?}"
+        );
+        assert_eq!(count(&run, "valid"), 20);
+    }
+}
+
+/// Verdicts that somebody else may have put there are not taken.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_others_can_change_is_not_used() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::new(20, &["--bad", "0"]);
+    interrupted(&folder, "out", &["data.parquet"]);
+    let parts = folder.path("out.parts");
+    let mode = |mode| fs::set_permissions(&parts, PermissionsExt::from_mode(mode)).unwrap();
+    assert_eq!(
+        fs::metadata(&parts).unwrap().permissions().mode() & 0o777,
+        0o700
+    );
+    let refused = || {
+        let run = folder.run(&verify("out", &["data.parquet"]));
+        assert_eq!(run.status.code(), Some(2), "{run:?}");
+        assert!(errors(&run).contains("only you can change"), "{run:?}");
+    };
+    for shared in [0o777, 0o770, 0o702] {
+        mode(shared);
+        refused();
+    }
+    mode(0o755);
+    fs::rename(&parts, folder.path("moved")).unwrap();
+    symlink("moved", &parts).unwrap();
+    refused();
+    fs::remove_file(&parts).unwrap();
+    fs::rename(folder.path("moved"), &parts).unwrap();
+    // The owner can be changed by root only.
+    if std::os::unix::fs::chown(&parts, Some(65534), None).is_ok() {
+        refused();
+        std::os::unix::fs::chown(&parts, Some(0), None).unwrap();
+    }
+    let run = folder.run(&verify("out", &["data.parquet"]));
+    assert_eq!(run.status.code(), Some(0), "{run:?}");
+}
+
 /// Names that are no text are verified, by name and by pattern.
 #[cfg(target_os = "linux")]
 #[test]
@@ -155,6 +209,12 @@ fn a_folder_of_somebody_else_stays() {
     fs::write(folder.path("begun.parts/lock"), "").unwrap();
     fs::write(folder.path("begun.parts/plan.tmp"), "mldsa-ar").unwrap();
     for out in ["empty", "begun"] {
+        #[cfg(unix)]
+        fs::set_permissions(
+            folder.path(&format!("{out}.parts")),
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .unwrap();
         let run = folder.run(&verify(out, &["data.parquet"]));
         assert_eq!(run.status.code(), Some(0), "{run:?}");
         assert!(!folder.path(&format!("{out}.parts")).exists());

@@ -47,6 +47,15 @@ fn columns_are_taken_by_name() {
     let error = verifier.verify_batch(&batch(), Inputs { signature, ..NAMES });
     let error = error.unwrap_err();
     assert_eq!(error.to_string(), "there is no column \"sig\"");
+    // The second column of a name could have other values.
+    let batch = batch();
+    let columns = batch.schema_ref().fields().iter().zip(batch.columns());
+    let columns = columns.map(|(field, array)| (field.name().as_str(), Arc::clone(array)));
+    let twice = columns.chain([("message", binary(|row| row.key.clone()))]);
+    let twice = RecordBatch::try_from_iter(twice).unwrap();
+    let error = verifier.verify_batch(&twice, NAMES).unwrap_err();
+    let text = "several columns have the name \"message\"";
+    assert_eq!(error.to_string(), text);
 }
 
 #[test]
@@ -94,6 +103,10 @@ fn columns_of_nulls_have_reasons() {
     let good = NAMES.of(&batch).unwrap();
     let nulls = NullArray::new(VALID.len());
     let none = encode(&vec![None; VALID.len()], 4, 0, 0);
+    let endless = NullArray::new((1 << 28) + 1);
+    let key = KeyOf::Column(Column::new("nothing", &endless));
+    let error = verifier.verify(&Inputs { key, ..good }).unwrap_err();
+    assert!(matches!(error, ColumnError::TooManyRows { .. }), "{error}");
     for array in [&nulls as &dyn Array, &*none] {
         let column = Column::new("nothing", array);
         let (key, message) = (KeyOf::Column(column), MessageOf::Mu(column));
