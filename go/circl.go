@@ -31,26 +31,33 @@ func NativeKeys() int { return 0 }
 
 // held is a parsed public key of CIRCL, which is always expanded, after the first verification.
 type held struct {
-	key atomic.Pointer[func(message, context, signature []byte) bool]
+	key atomic.Pointer[verifier]
 }
 
 func (h *held) verify(key *PublicKey, in input, signature []byte) bool {
-	h.prepare(key)
-	verify := h.key.Load()
-	return verify != nil && (*verify)(in.message, in.context, signature)
+	verify := h.prepare(key)
+	return verify != nil && verify(in.message, in.context, signature)
 }
 
-func (h *held) prepare(key *PublicKey) {
-	if h.key.Load() == nil {
-		if verify, err := parsed(key.set, []byte(key.encoded)); err == nil {
-			h.key.Store(&verify)
-		}
+// prepare returns the parsed key, which stays usable after a release; nil if CIRCL does not parse it.
+func (h *held) prepare(key *PublicKey) verifier {
+	if verify := h.key.Load(); verify != nil {
+		return *verify
 	}
+	verify, err := parsed(key.set, []byte(key.encoded))
+	if err != nil {
+		return nil
+	}
+	h.key.Store(&verify)
+	return verify
 }
 
 func (h *held) release() { h.key.Store(nil) }
 
-func parsed(set Set, encoded []byte) (func(message, context, signature []byte) bool, error) {
+// verifier verifies signatures under one key.
+type verifier func(message, context, signature []byte) bool
+
+func parsed(set Set, encoded []byte) (verifier, error) {
 	switch set {
 	case MLDSA44:
 		var key mldsa44.PublicKey

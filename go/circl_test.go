@@ -4,6 +4,22 @@ package mldsa
 
 import "testing"
 
+// A verification goes on with the key that it prepared, whoever releases it meanwhile.
+func TestAPreparedKeyOutlivesItsRelease(t *testing.T) {
+	for _, set := range sets {
+		private := seeded(t, set, 1)
+		key, signature := private.PublicKey(), signed(t, private, []byte("m"), nil)
+		native := key.native.Load()
+		for range 2 { // The second key is parsed again.
+			verify := native.prepare(key)
+			native.release()
+			if !verify([]byte("m"), nil, signature) || verify([]byte("n"), nil, signature) {
+				t.Fatal(set)
+			}
+		}
+	}
+}
+
 // A signature that the public key rejects, as after a fault, is not released.
 func TestSelfVerificationRejects(t *testing.T) {
 	for _, set := range sets {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cloudflare/circl/sign/mldsa/mldsa44"
@@ -289,6 +290,39 @@ func TestHedgedSignaturesDiffer(t *testing.T) {
 			t.Fatal(set)
 		}
 	}
+}
+
+// Every verdict is right while others prepare and release the key.
+func TestConcurrentRelease(t *testing.T) {
+	keys := NewKeys(4)
+	private := seeded(t, MLDSA44, 1)
+	signature := signed(t, private, []byte("m"), nil)
+	key, err := keys.Parse(MLDSA44, private.PublicKey().Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var done atomic.Bool
+	var releasing, verifying sync.WaitGroup
+	for worker := range 2 {
+		releasing.Go(func() {
+			for !done.Load() {
+				if worker == 1 {
+					key.Prepare()
+				}
+				key.Release()
+			}
+		})
+		verifying.Go(func() {
+			for range 300 {
+				if !key.Verify([]byte("m"), nil, signature) || key.Verify([]byte("n"), nil, signature) {
+					t.Error("a wrong verdict")
+				}
+			}
+		})
+	}
+	verifying.Wait()
+	done.Store(true)
+	releasing.Wait()
 }
 
 func TestConcurrentUse(t *testing.T) {
