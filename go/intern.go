@@ -73,9 +73,11 @@ func (c *Keys) enter(key *PublicKey) *PublicKey {
 	id := keyID{key.set, key.encoded}
 	element, known := c.keys[id]
 	if !known {
-		// A key that left does not enter again.
 		if key.valid.CompareAndSwap(0, 1) {
 			c.keys[id] = c.order.PushFront(key)
+		} else {
+			// A key that left does not enter again.
+			key.valid.Store(2)
 		}
 		if c.order.Len() > c.max {
 			last := c.order.Remove(c.order.Back()).(*PublicKey)
@@ -86,14 +88,31 @@ func (c *Keys) enter(key *PublicKey) *PublicKey {
 		return nil
 	}
 	cached := element.Value.(*PublicKey)
-	if cached != key {
-		key.native.Store(cached.native.Load())
+	if shared := cached.native.Load(); cached != key {
+		if own := key.native.Swap(shared); own != shared {
+			own.release()
+		}
 		key.valid.Store(2)
 	}
 	if cached.valid.CompareAndSwap(1, 2) {
 		return cached
 	}
 	return nil
+}
+
+// wasReleased makes the next valid signature expand a cached key again, whose expansion was released
+// through one of the values that share it.
+func (c *Keys) wasReleased(key *PublicKey, native *held) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	element, known := c.keys[keyID{key.set, key.encoded}]
+	if !known {
+		return
+	}
+	if cached := element.Value.(*PublicKey); cached.native.Load() == native {
+		cached.valid.CompareAndSwap(2, 1)
+		key.valid.CompareAndSwap(2, 1)
+	}
 }
 
 // Len returns the number of cached keys.

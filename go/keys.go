@@ -89,7 +89,11 @@ func (k *PublicKey) Verify(message, context, signature []byte) bool {
 	if k.Set() == 0 || len(context) > MaxContext || len(signature) != k.set.SignatureSize() {
 		return false
 	}
-	if !k.native.Load().verify(k, input{message: message, context: context}, signature) {
+	return k.verify(input{message: message, context: context}, signature)
+}
+
+func (k *PublicKey) verify(in input, signature []byte) bool {
+	if !k.native.Load().verify(k, in, signature) {
 		return false
 	}
 	if k.cache != nil && k.valid.Load() < 2 {
@@ -111,7 +115,7 @@ func (k *PublicKey) VerifyWithOptions(message, signature []byte, opts *Options) 
 	if len(signature) != k.set.SignatureSize() {
 		return ErrSignature
 	}
-	if !k.native.Load().verify(k, in, signature) {
+	if !k.verify(in, signature) {
 		return ErrInvalid
 	}
 	return nil
@@ -127,10 +131,16 @@ func (k *PublicKey) Prepare() *Prepared {
 }
 
 // Release frees what Prepare made. The key stays usable. A key that is not released keeps it until
-// the garbage collector runs, which does not see how much it is; a cache releases keys that leave it.
+// the garbage collector runs, which does not see how much it is; a cache releases keys that leave it,
+// and expands a released one that it has after the next valid signature.
 func (k *PublicKey) Release() {
-	if k.Set() != 0 {
-		k.native.Load().release()
+	if k.Set() == 0 {
+		return
+	}
+	native := k.native.Load()
+	native.release()
+	if k.cache != nil {
+		k.cache.wasReleased(k, native)
 	}
 }
 

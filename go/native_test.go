@@ -76,6 +76,78 @@ func TestReleaseFreesAnExpandedKey(t *testing.T) {
 	}
 }
 
+// A cached key that its user releases is expanded again, through whichever of its values.
+func TestACachedKeyThatWasReleased(t *testing.T) {
+	before := NativeKeys()
+	keys := NewKeys(1)
+	private, other := seeded(t, MLDSA44, 5), seeded(t, MLDSA44, 6)
+	signature := signed(t, private, nil, nil)
+	parse := func(private *PrivateKey) *PublicKey {
+		key, err := keys.Parse(MLDSA44, private.PublicKey().Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	verify := func(key *PublicKey) {
+		t.Helper()
+		if !key.Verify(nil, nil, signature) {
+			t.Fatal("a valid signature")
+		}
+	}
+	first, second := parse(private), parse(private)
+	verify(first)
+	verify(second)
+	for _, key := range []*PublicKey{first, second, first, second} {
+		checkExpanded(t, before, 1, first, second)
+		key.Release()
+		checkExpanded(t, before, 0, first, second)
+		verify(key)
+	}
+	// Not after it left the cache.
+	second.Release()
+	if !parse(other).Verify(nil, nil, signed(t, other, nil, nil)) {
+		t.Fatal("a valid signature")
+	}
+	for range 3 {
+		verify(first)
+		verify(second)
+	}
+	checkExpanded(t, before, 0, first, second)
+	if parse(private) == first || keys.Len() != 1 {
+		t.Fatal("a key that left")
+	}
+}
+
+// A value that was prepared gives up its expansion for that of the cached value.
+func TestAPreparedValueOfACachedKey(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	before := NativeKeys()
+	keys := NewKeys(4)
+	private := seeded(t, MLDSA44, 8)
+	signature := signed(t, private, nil, nil)
+	var values []*PublicKey
+	var natives []*held
+	for range 2 {
+		key, err := keys.Parse(MLDSA44, private.PublicKey().Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		key.Prepare()
+		values, natives = append(values, key), append(natives, key.native.Load())
+	}
+	checkExpanded(t, before, 2, values...)
+	for _, key := range values {
+		if !key.Verify(nil, nil, signature) {
+			t.Fatal("a valid signature")
+		}
+	}
+	checkExpanded(t, before, 1, values...)
+	if natives[1].expanded != nil {
+		t.Fatal("an expansion that nobody can release")
+	}
+}
+
 // Two values of one key that were parsed before the first signature share one expansion.
 func TestTwoValuesOfAKey(t *testing.T) {
 	before := NativeKeys()

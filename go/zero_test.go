@@ -163,6 +163,23 @@ func TestKeysThatSignedAreCached(t *testing.T) {
 	}
 }
 
+// So does a signature that VerifyWithOptions accepts.
+func TestKeysThatSignedWithOptionsAreCached(t *testing.T) {
+	keys := NewKeys(4)
+	private := seeded(t, MLDSA44, 1)
+	key, err := keys.Parse(MLDSA44, private.PublicKey().Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature := signed(t, private, nil, nil)
+	if err := key.VerifyWithOptions([]byte("m"), signature, nil); err != ErrInvalid || keys.Len() != 0 {
+		t.Fatal(err, keys.Len(), "cached keys")
+	}
+	if err := key.VerifyWithOptions(nil, signature, nil); err != nil || keys.Len() != 1 {
+		t.Fatal(err, keys.Len(), "cached keys")
+	}
+}
+
 // Self-verification changes no signature.
 func TestSelfVerification(t *testing.T) {
 	for _, set := range sets {
