@@ -33,7 +33,10 @@ type publicKeyInfo struct {
 	PublicKey asn1.BitString
 }
 
-// privateKeyInfo is OneAsymmetricKey of RFC 5958.
+// publicKeyTag is the tag of the field PublicKey of a privateKeyInfo.
+const publicKeyTag = 1
+
+// privateKeyInfo is OneAsymmetricKey of RFC 5958 without extensions.
 type privateKeyInfo struct {
 	Version    int
 	Algorithm  pkix.AlgorithmIdentifier
@@ -64,14 +67,53 @@ func setOf(algorithm pkix.AlgorithmIdentifier) (Set, error) {
 // decode reads DER into value, parts of which may share memory with data. Any other encoding of the
 // value is an error.
 func decode[T any](data []byte, value *T) error {
-	if rest, err := asn1.Unmarshal(data, value); err != nil || len(rest) != 0 {
+	if after, err := decodeFields(data, value); err != nil || len(after) != 0 {
 		return ErrEncoding
 	}
-	// The package asn1 ignores elements after the last field.
+	return nil
+}
+
+// decodeFields reads as decode does, and returns the elements after the last field of a SEQUENCE, which
+// the package asn1 ignores.
+func decodeFields[T any](data []byte, value *T) ([]byte, error) {
+	rest, err := asn1.Unmarshal(data, value)
+	if err != nil || len(rest) != 0 {
+		return nil, ErrEncoding
+	}
 	again, err := asn1.Marshal(*value)
 	defer clear(again)
-	if err != nil || !bytes.Equal(again, data) {
+	if err != nil {
+		return nil, ErrEncoding
+	}
+	var found, known asn1.RawValue
+	_, foundErr := asn1.Unmarshal(data, &found)
+	_, knownErr := asn1.Unmarshal(again, &known)
+	after, same := bytes.CutPrefix(found.Bytes, known.Bytes)
+	if foundErr != nil || knownErr != nil || !same {
+		return nil, ErrEncoding
+	}
+	return after, nil
+}
+
+// decodeInfo reads OneAsymmetricKey. Extensions after the fields of RFC 5958 are explicitly tagged
+// elements, and are ignored.
+func decodeInfo(data []byte, info *privateKeyInfo) error {
+	after, err := decodeFields(data, info)
+	if err != nil || info.Attributes.FullBytes != nil && !info.Attributes.IsCompound {
 		return ErrEncoding
+	}
+	for first := true; len(after) > 0; first = false {
+		var extension, content asn1.RawValue
+		if after, err = asn1.Unmarshal(after, &extension); err != nil {
+			return ErrEncoding
+		}
+		malformedKey := first && info.PublicKey.Bytes == nil && extension.Tag == publicKeyTag
+		if malformedKey || extension.Class != asn1.ClassContextSpecific || !extension.IsCompound {
+			return ErrEncoding
+		}
+		if rest, err := asn1.Unmarshal(extension.Bytes, &content); err != nil || len(rest) != 0 {
+			return ErrEncoding
+		}
 	}
 	return nil
 }
@@ -96,7 +138,7 @@ func parsePublicDER(der []byte) (*PublicKey, error) {
 		return nil, err
 	}
 	set, err := setOf(info.Algorithm)
-	if err != nil || info.PublicKey.BitLength != 8*set.PublicKeySize() {
+	if err != nil || info.PublicKey.BitLength%8 != 0 || len(info.PublicKey.Bytes) != set.PublicKeySize() {
 		return nil, ErrEncoding
 	}
 	return ParsePublicKey(set, info.PublicKey.Bytes)
@@ -149,11 +191,11 @@ func parsePrivateDER(data []byte) (*PrivateKey, error) {
 	defer clear(der)
 	var info privateKeyInfo
 	defer func() { clear(info.PrivateKey) }()
-	if err := decode(der, &info); err != nil {
+	if err := decodeInfo(der, &info); err != nil {
 		return nil, err
 	}
 	set, err := setOf(info.Algorithm)
-	public := info.PublicKey.BitLength != 0
+	public := info.PublicKey.Bytes != nil
 	if err != nil || info.Version != 0 && !public || info.Version != 1 && public {
 		return nil, ErrEncoding
 	}

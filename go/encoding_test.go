@@ -128,6 +128,48 @@ func TestPartsOfPrivateKeys(t *testing.T) {
 			t.Fatal(n, err)
 		}
 	}
+	// Bytes after the private key: attributes, public key, extensions.
+	sequence := func(version byte, fields ...[]byte) []byte {
+		content := [][]byte{{2, 1, version}, octets(algorithm), octets(tagged)}
+		return octets(asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true, Bytes: bytes.Join(append(content, fields...), nil)})
+	}
+	empty, extension := []byte{0xa0, 0}, []byte{0xa2, 3, 2, 1, 7}
+	enclosed, err := asn1.MarshalWithParams(public(key), "tag:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, test := range []struct {
+		der   []byte
+		valid bool
+	}{
+		{sequence(0), true},
+		{sequence(0, empty), true},
+		{sequence(1, empty, enclosed), true},
+		{sequence(0, extension), true},
+		{sequence(0, empty, extension, extension), true},
+		{sequence(1, enclosed, extension), true},
+		{sequence(1, enclosed, []byte{0xa1, 2, 5, 0}, []byte{0xa0, 2, 5, 0}), true},
+		{sequence(0, []byte{0xbf, 0x64, 2, 0x30, 0}), true},
+		{sequence(1, extension), false},
+		{sequence(0, extension, enclosed), false},
+		{sequence(0, []byte{0x80, 0}), false},
+		{sequence(0, []byte{0x81, 1, 0}), false},
+		{sequence(1, []byte{0x81, 1, 0}), false},
+		{sequence(0, []byte{0xa1, 2, 5, 0}), false},
+		{sequence(0, []byte{0x82, 2, 5, 0}), false},
+		{sequence(0, []byte{0xa2, 0}), false},
+		{sequence(0, []byte{0xa2, 4, 5, 0, 5, 0}), false},
+		{sequence(0, []byte{0xa2, 2, 5}), false},
+		{sequence(0, []byte{0xa2, 0x81, 2, 5, 0}), false},
+		{sequence(0, []byte{5, 0}), false},
+		{sequence(0, []byte{0xe2, 2, 5, 0}), false},
+		{append(sequence(0, extension), 0), false},
+	} {
+		parsed, err := ParsePKCS8(test.der)
+		if (err == nil) != test.valid || test.valid && !parsed.Equal(key) || !test.valid && !errors.Is(err, ErrEncoding) {
+			t.Errorf("fields %d: %v", n, err)
+		}
+	}
 	unknown, err := ParsePrivateKey(MLDSA44, expanded)
 	if err != nil {
 		t.Fatal(err)
