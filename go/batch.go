@@ -1,6 +1,10 @@
 package mldsa
 
-import "sync"
+import (
+	"bytes"
+	"math"
+	"sync"
+)
 
 // Batch collects signatures of one parameter set and verifies them in one call. Each verdict is the
 // one that the signature alone would have. Not safe for concurrent use; Reset makes it usable again.
@@ -17,17 +21,36 @@ type buffers struct {
 	data  []byte
 	parts []packedItem
 	votes []packedVote
+	// message and messageSize are where the last packed message is in data.
+	message, messageSize uint32
 	// Scratch of the verification.
 	places   []int
 	verdicts []byte
 }
+
+// maxPooled is the most bytes of data that are kept for later batches.
+const maxPooled = 32 << 20
+
+// maxBatchData is the most bytes of a batch: offsets have 32 bits, and a length is an int. Tests
+// change it.
+var maxBatchData uint64 = min(math.MaxUint32, math.MaxInt)
 
 var pooled = sync.Pool{New: func() any { return new(buffers) }}
 
 // reset removes everything, and keeps the memory.
 func (b *buffers) reset() {
 	clear(b.keys)
-	b.keys, b.data, b.parts, b.votes = b.keys[:0], b.data[:0], b.parts[:0], b.votes[:0]
+	b.keys, b.data, b.parts = b.keys[:0], b.data[:0], b.parts[:0]
+	b.votes, b.places = b.votes[:0], b.places[:0]
+	b.message, b.messageSize = 0, 0
+}
+
+// recycle gives b to a later user, unless it is large.
+func (b *buffers) recycle() {
+	b.reset()
+	if cap(b.data) <= maxPooled {
+		pooled.Put(b)
+	}
 }
 
 // room returns a slice of n zero verdicts.
@@ -54,15 +77,28 @@ type packedVote struct {
 	signature, signatureLen uint32
 }
 
-// pack appends the parts of a signature and returns the offset of the first one; false if the data
-// would exceed 4 GiB.
-func (b *buffers) pack(key string, message, signature []byte) (uint32, bool) {
-	start := uint64(len(b.data))
-	if start+uint64(len(key))+uint64(len(message))+uint64(len(signature)) > 1<<32-1 {
-		return 0, false
+// pack appends the parts of a signature, of the message only if it is not the last one again; false
+// if the data would exceed limit.
+func (b *buffers) pack(key string, message, signature []byte, limit uint64) (packedItem, bool) {
+	repeated := bytes.Equal(message, b.data[b.message:][:b.messageSize])
+	size := uint64(len(b.data)) + uint64(len(key)) + uint64(len(signature))
+	if !repeated {
+		size += uint64(len(message))
 	}
-	b.data = append(append(append(b.data, key...), message...), signature...)
-	return uint32(start), true
+	if size > limit {
+		return packedItem{}, false
+	}
+	if !repeated {
+		b.message, b.messageSize = uint32(len(b.data)), uint32(len(message))
+		b.data = append(b.data, message...)
+	}
+	part := packedItem{
+		key: uint32(len(b.data)), keyLen: uint32(len(key)),
+		message: b.message, messageSize: b.messageSize,
+		signature: uint32(len(b.data) + len(key)), signatureLen: uint32(len(signature)),
+	}
+	b.data = append(append(b.data, key...), signature...)
+	return part, true
 }
 
 // NewBatch makes an empty batch of signatures under one context.
@@ -76,7 +112,8 @@ func NewBatch(set Set, context []byte) (*Batch, error) {
 	return &Batch{set: set, context: append([]byte(nil), context...)}, nil
 }
 
-// Add appends a signature. Message and signature are copied.
+// Add appends a signature. The signature is copied, and the message if it is not that of the signature
+// before. The error is ErrTooLarge above 4 GiB of copies, or 2 GiB where an int has 32 bits.
 func (b *Batch) Add(key *PublicKey, message, signature []byte) error {
 	if b == nil || b.set == 0 {
 		return ErrSet
@@ -90,16 +127,10 @@ func (b *Batch) Add(key *PublicKey, message, signature []byte) error {
 	if b.buffers == nil {
 		b.buffers = pooled.Get().(*buffers)
 	}
-	start, ok := b.pack(key.encoded, message, signature)
+	part, ok := b.pack(key.encoded, message, signature, maxBatchData)
 	if !ok {
 		return ErrTooLarge
 	}
-	part := packedItem{
-		key: start, keyLen: uint32(len(key.encoded)),
-		messageSize: uint32(len(message)), signatureLen: uint32(len(signature)),
-	}
-	part.message = part.key + part.keyLen
-	part.signature = part.message + part.messageSize
 	b.parts = append(b.parts, part)
 	b.keys = append(b.keys, key)
 	return nil
@@ -131,8 +162,7 @@ func (b *Batch) Verify() (bool, []bool) {
 // Reset removes all signatures.
 func (b *Batch) Reset() {
 	if b != nil && b.buffers != nil {
-		b.reset()
-		pooled.Put(b.buffers)
+		b.recycle()
 		b.buffers = nil
 	}
 }

@@ -23,9 +23,6 @@ const allForms = false
 // verifiesItself says that a new private key verifies its signatures without being told.
 const verifiesItself = false
 
-// verdictValid is the verdict of a valid vote.
-const verdictValid = 1
-
 // NativeKeys returns how many expanded public keys are outside of Go's memory: none.
 func NativeKeys() int { return 0 }
 
@@ -215,31 +212,15 @@ func verifyBatch(b *Batch, verdicts []bool) {
 	}
 }
 
-// circlVotes verifies the votes of a committee.
-type circlVotes struct {
-	members []Member
-	context []byte
-}
+// circlVotes verifies the votes of a committee one by one.
+type circlVotes struct{}
 
-func newVotesVerifier(c *Committee, context []byte) (votesVerifier, error) {
-	return &circlVotes{c.members, bytes.Clone(context)}, nil
-}
+func newVotesVerifier(*Committee) (votesVerifier, error) { return circlVotes{}, nil }
 
-func (v *circlVotes) successor(next *Committee, _ []Member) (votesVerifier, error) {
-	return newVotesVerifier(next, v.context)
-}
+func (v circlVotes) successor(*Committee, []Member) (votesVerifier, error) { return v, nil }
 
-func (v *circlVotes) verify(data []byte, votes []packedVote, verdicts []byte) bool {
-	all := true
+func (circlVotes) verify(c *Committee, votes []Vote, valid []bool) {
 	for i, vote := range votes {
-		verdicts[i] = 0
-		message := data[vote.message:][:vote.messageSize]
-		signature := data[vote.signature:][:vote.signatureLen]
-		if v.members[vote.member].Key.Verify(message, v.context, signature) {
-			verdicts[i] = verdictValid
-		} else {
-			all = false
-		}
+		valid[i] = c.verifyAlone(vote)
 	}
-	return all
 }

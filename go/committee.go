@@ -1,5 +1,10 @@
 package mldsa
 
+import (
+	"bytes"
+	"slices"
+)
+
 // Member is a public key with its weight.
 type Member struct {
 	Key    *PublicKey
@@ -19,6 +24,7 @@ type Committee struct {
 	set       Set
 	epoch     uint64
 	threshold Threshold
+	context   []byte
 	members   []Member
 	index     map[string]uint32
 	native    votesVerifier
@@ -26,9 +32,8 @@ type Committee struct {
 
 // votesVerifier is what an implementation holds for a committee.
 type votesVerifier interface {
-	// verify writes one verdict for each vote, verdictValid or another byte, and returns whether all
-	// are valid.
-	verify(data []byte, votes []packedVote, verdicts []byte) bool
+	// verify sets valid[i] to whether vote i is valid. All are false before.
+	verify(c *Committee, votes []Vote, valid []bool)
 	successor(next *Committee, changes []Member) (votesVerifier, error)
 }
 
@@ -41,7 +46,9 @@ func NewCommittee(set Set, context []byte, epoch uint64, list []Member) (*Commit
 	if len(context) > MaxContext {
 		return nil, ErrContext
 	}
-	c := &Committee{set: set, epoch: epoch, threshold: TwoThirds, index: map[string]uint32{}}
+	c := &Committee{
+		set: set, epoch: epoch, threshold: TwoThirds, context: bytes.Clone(context), index: map[string]uint32{},
+	}
 	for _, member := range list {
 		if err := c.accepts(member); err != nil {
 			return nil, err
@@ -56,9 +63,11 @@ func NewCommittee(set Set, context []byte, epoch uint64, list []Member) (*Commit
 			return nil, ErrCommittee
 		}
 	}
-	native, err := newVotesVerifier(c, context)
-	c.native = native
-	return c, err
+	var err error
+	if c.native, err = newVotesVerifier(c); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 func (c *Committee) accepts(member Member) error {
@@ -92,7 +101,8 @@ func (c *Committee) Successor(epoch uint64, changes []Member) (*Committee, error
 		weights[id] = change.Weight
 	}
 	next := &Committee{
-		set: c.set, epoch: epoch, threshold: c.threshold, index: make(map[string]uint32, len(c.index)),
+		set: c.set, epoch: epoch, threshold: c.threshold, context: c.context,
+		index: make(map[string]uint32, len(c.index)),
 	}
 	for _, member := range c.members {
 		if weight, named := weights[member.Key.encoded]; named {
@@ -110,9 +120,11 @@ func (c *Committee) Successor(epoch uint64, changes []Member) (*Committee, error
 	if len(next.members) == 0 {
 		return nil, ErrCommittee
 	}
-	native, err := c.native.successor(next, changes)
-	next.native = native
-	return next, err
+	var err error
+	if next.native, err = c.native.successor(next, changes); err != nil {
+		return nil, err
+	}
+	return next, nil
 }
 
 // WithThreshold returns the committee with another threshold. It shares the expanded keys.
@@ -159,32 +171,14 @@ func (c *Committee) Index(key *PublicKey) (uint32, error) {
 // VerifyBatch returns whether there is a vote and all are valid, and one verdict for each.
 func (c *Committee) VerifyBatch(votes []Vote) (bool, []bool) {
 	valid := make([]bool, len(votes))
-	b := pooled.Get().(*buffers)
-	defer pooled.Put(b)
-	defer b.reset()
-	b.places = b.places[:0]
-	for place, vote := range votes {
-		if !c.has(vote.Member) || len(vote.Signature) != c.set.SignatureSize() {
-			continue
-		}
-		start, ok := b.pack("", vote.Message, vote.Signature)
-		if !ok {
-			continue
-		}
-		part := packedVote{
-			member: vote.Member, message: start, messageSize: uint32(len(vote.Message)),
-			signatureLen: uint32(len(vote.Signature)),
-		}
-		part.signature = part.message + part.messageSize
-		b.votes, b.places = append(b.votes, part), append(b.places, place)
-	}
-	if len(b.votes) == 0 {
+	if c.Len() == 0 || len(votes) == 0 {
 		return false, valid
 	}
-	verdicts := b.room(len(b.votes))
-	all := c.native.verify(b.data, b.votes, verdicts)
-	for i, verdict := range verdicts {
-		valid[b.places[i]] = verdict == verdictValid
-	}
-	return all && len(b.votes) == len(votes), valid
+	c.native.verify(c, votes, valid)
+	return !slices.Contains(valid, false), valid
+}
+
+// verifyAlone verifies one vote under the key of its member.
+func (c *Committee) verifyAlone(vote Vote) bool {
+	return c.has(vote.Member) && c.members[vote.Member].Key.Verify(vote.Message, c.context, vote.Signature)
 }

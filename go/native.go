@@ -253,10 +253,10 @@ func ownCommittee(handle unsafe.Pointer, status int32) (votesVerifier, error) {
 	return c, nil
 }
 
-func newVotesVerifier(c *Committee, context []byte) (votesVerifier, error) {
+func newVotesVerifier(c *Committee) (votesVerifier, error) {
 	var handle unsafe.Pointer
 	keys, weights := concatenated(c.members)
-	status := abi.committeeNew(uint32(c.set), context, c.epoch, keys, weights, &handle)
+	status := abi.committeeNew(uint32(c.set), c.context, c.epoch, keys, weights, &handle)
 	return ownCommittee(handle, status)
 }
 
@@ -276,11 +276,46 @@ func concatenated(list []Member) (keys []byte, weights []uint64) {
 	return keys, weights
 }
 
-func (c *committee) verify(data []byte, votes []packedVote, verdicts []byte) bool {
-	status := abi.committeeVerify(c.handle, data, votes, verdicts)
-	runtime.KeepAlive(c)
-	if status != statusOK && status != statusRejected {
-		clear(verdicts)
+// maxVotesData is the most bytes of votes for one call of the library. Tests change it.
+var maxVotesData uint64 = maxPooled / 2
+
+func (c *committee) verify(of *Committee, votes []Vote, valid []bool) {
+	b := pooled.Get().(*buffers)
+	defer b.recycle()
+	for place, vote := range votes {
+		if !of.has(vote.Member) || len(vote.Signature) != of.set.SignatureSize() {
+			continue
+		}
+		if uint64(len(vote.Message))+uint64(len(vote.Signature)) > maxVotesData {
+			// Its hash takes longer than all else.
+			valid[place] = of.verifyAlone(vote)
+			continue
+		}
+		part, ok := b.pack("", vote.Message, vote.Signature, maxVotesData)
+		if !ok {
+			c.verifyPacked(b, valid)
+			part, _ = b.pack("", vote.Message, vote.Signature, maxVotesData)
+		}
+		b.places = append(b.places, place)
+		b.votes = append(b.votes, packedVote{
+			vote.Member, part.message, part.messageSize, part.signature, part.signatureLen,
+		})
 	}
-	return status == statusOK
+	c.verifyPacked(b, valid)
+}
+
+// verifyPacked writes the verdicts of the packed votes and empties b.
+func (c *committee) verifyPacked(b *buffers, valid []bool) {
+	if len(b.votes) == 0 {
+		return
+	}
+	verdicts := b.room(len(b.votes))
+	status := abi.committeeVerify(c.handle, b.data, b.votes, verdicts)
+	runtime.KeepAlive(c)
+	if status == statusOK || status == statusRejected {
+		for i, verdict := range verdicts {
+			valid[b.places[i]] = verdict == verdictValid
+		}
+	}
+	b.reset()
 }

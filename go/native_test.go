@@ -3,7 +3,9 @@
 package mldsa
 
 import (
+	"bytes"
 	"runtime/debug"
+	"slices"
 	"testing"
 )
 
@@ -145,6 +147,43 @@ func TestAPreparedValueOfACachedKey(t *testing.T) {
 	checkExpanded(t, before, 1, values...)
 	if natives[1].expanded != nil {
 		t.Fatal("an expansion that nobody can release")
+	}
+}
+
+// Votes that exceed the memory of one call, together or alone, have the verdicts of their signatures.
+func TestMoreVotesThanOneCallTakes(t *testing.T) {
+	defer func(most uint64) { maxVotesData = most }(maxVotesData)
+	maxVotesData = 64 << 10
+	context := []byte("chain")
+	var list []Member
+	var votes, quorum []Vote
+	var want []bool
+	shared := bytes.Repeat([]byte{7}, 10<<10)
+	for n := range 40 {
+		private := seeded(t, MLDSA44, n)
+		list = append(list, Member{private.PublicKey(), 1})
+		// Every tenth vote exceeds the limit, the others fill it together.
+		message := bytes.Repeat([]byte{byte(n)}, 10<<10+n%10/9*(60<<10))
+		signature := signed(t, private, message, context)
+		signature[0] ^= byte(n % 7 / 6)
+		votes, want = append(votes, Vote{uint32(n), message, signature}), append(want, n%7 != 6)
+		quorum = append(quorum, Vote{uint32(n), nil, signed(t, private, shared, context)})
+	}
+	votes, want = append(votes, Vote{40, nil, nil}), append(want, false)
+	committee, err := NewCommittee(MLDSA44, context, 1, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, verdicts := committee.VerifyBatch(votes); all || !slices.Equal(verdicts, want) {
+		t.Fatal(verdicts)
+	}
+	for _, most := range []uint64{64 << 10, 16 << 10, 4 << 10, 1} {
+		maxVotesData = most
+		for _, rule := range []QuorumRule{Certificate, CertificateWithDuplicates, AnyValid} {
+			if weight, err := committee.VerifyQuorum(rule, shared, quorum); err != nil || weight < 27 {
+				t.Fatal(most, rule, weight, err)
+			}
+		}
 	}
 }
 

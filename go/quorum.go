@@ -66,7 +66,6 @@ func (c *Committee) VerifyQuorum(rule QuorumRule, message []byte, votes []Vote) 
 	}
 	counted := make([]Vote, 0, len(votes))
 	places := make([]int, 0, len(votes))
-	first := make(map[uint32][]byte, len(c.members))
 	for place, vote := range votes {
 		known := c.has(vote.Member)
 		if rule == AnyValid && (!known || len(vote.Signature) != c.set.SignatureSize()) {
@@ -81,6 +80,7 @@ func (c *Committee) VerifyQuorum(rule QuorumRule, message []byte, votes []Vote) 
 	if rule == AnyValid {
 		return c.validWeight(counted)
 	}
+	first := make(map[uint32][]byte, min(len(counted), len(c.members)))
 	distinct := counted[:0]
 	for i, vote := range counted {
 		signature, repeated := first[vote.Member]

@@ -86,7 +86,7 @@ var (
 	ErrSignature   = errors.New("mldsa: signature of the wrong size")
 	ErrInvalid     = errors.New("mldsa: invalid signature")
 	ErrMixedSets   = errors.New("mldsa: key of another parameter set")
-	ErrTooLarge    = errors.New("mldsa: batch larger than 4 GiB")
+	ErrTooLarge    = errors.New("mldsa: batch too large")
 	ErrInternal    = errors.New("mldsa: internal failure")
 	// ErrUnsupported is returned by the implementation with CIRCL for HashML-DSA and message
 	// representatives.
