@@ -127,6 +127,23 @@ func TestSuccessor(t *testing.T) {
 	}
 }
 
+// failing is an implementation that makes no successor.
+type failing struct{ votesVerifier }
+
+func (failing) successor(*Committee, []Member) (votesVerifier, error) { return nil, ErrInternal }
+
+// A committee without a verifier is not returned.
+func TestASuccessorThatFails(t *testing.T) {
+	committee, err := NewCommittee(MLDSA44, nil, 1, []Member{{seeded(t, MLDSA44, 1).PublicKey(), 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	committee.native = failing{}
+	if next, err := committee.Successor(2, nil); next != nil || err != ErrInternal {
+		t.Fatal(next, err)
+	}
+}
+
 func TestQuorum(t *testing.T) {
 	message := []byte("block 7")
 	var list []Member

@@ -131,8 +131,8 @@ func (k *PublicKey) Prepare() *Prepared {
 }
 
 // Release frees what Prepare made. The key stays usable. A key that is not released keeps it until
-// the garbage collector runs, which does not see how much it is; a cache releases keys that leave it,
-// and expands a released one that it has after the next valid signature.
+// the garbage collector runs, which does not see how much it is. A cache releases keys that leave it,
+// and expands a key that was released again after its next valid signature.
 func (k *PublicKey) Release() {
 	if k.Set() == 0 {
 		return
