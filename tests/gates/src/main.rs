@@ -5,7 +5,6 @@ use core::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-mod branches;
 mod counts;
 mod ct;
 mod stack;
@@ -42,13 +41,8 @@ const NOT_RUN: u8 = 77;
 
 type Gate = fn(&[String]) -> Verdict;
 
-const GATES: [(&str, Gate, &str); 6] = [
+const GATES: [(&str, Gate, &str); 5] = [
     ("ct", ct::run, "constant time under Valgrind"),
-    (
-        "branches",
-        branches::run,
-        "conditional jumps in what compilers make [--all] [--print] [TARGET ...]",
-    ),
     (
         "wiping",
         wiping,
@@ -198,17 +192,6 @@ fn installed(target: &str) -> Result<(), String> {
             "no standard library for {target} (tools/install-targets.sh {target})"
         ))
     }
-}
-
-/// Whether a symbol is of function `path`, an instance of it or a closure in it.
-fn is_of(symbol: &str, path: &str) -> bool {
-    let mut places = symbol.match_indices(path);
-    places.any(|(at, _)| is_after_name(&symbol[at + path.len()..]))
-}
-
-/// Whether a name is complete before `rest`.
-fn is_after_name(rest: &str) -> bool {
-    !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// The release of the compiler in use, as `1.95.0`.

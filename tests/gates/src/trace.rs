@@ -2,7 +2,7 @@
 //! the addresses that they load and store are the same for two secrets, which run in lockstep.
 //!
 //! Devices run `mldsa-lowmem` in QEMU with `trace/plugin.c`: key generation, checked import, signing, and the
-//! steps after the challenge alone. AArch64 runs `mldsa-core` in QEMU's user mode with the same plugin. On
+//! steps after the challenge alone. AArch64 and i686 run `mldsa-core` in QEMU's user mode with the same plugin. On
 //! x86-64 `ptrace` goes step by step; a gather fails the gate, because its address is not visible.
 //!
 //! The two secrets agree in everything that `declassify` makes known; a search finds them. Signatures have
@@ -14,8 +14,8 @@
 //! of the program in `target/gates/trace`, after which the two runs continued differently (`branch`), used
 //! two addresses (`address`), or only one of them did (`access`).
 //!
-//! By default the runs have ML-DSA-44, tier `Minimal`, opt-level 3, and on x86-64 the CPU's best backend.
-//! `--all` adds the other sets, backends and operations, every tier and opt-level `s`.
+//! By default the runs have ML-DSA-44, on devices tier `Minimal` at opt-levels `s`, `z` and 3, elsewhere the
+//! best backend at opt-level 3. `--all` adds the other sets, backends, operations and tiers.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,7 +26,6 @@ use std::thread::JoinHandle;
 
 use crate::{Verdict, build, unknown};
 
-mod arm;
 mod compare;
 mod cuts;
 mod device;
@@ -34,12 +33,14 @@ mod device;
 mod host;
 mod program;
 mod record;
+mod user;
 
 use compare::{Trace, compare};
 use cuts::{Cuts, DEVICE, MASK, SEED};
 use device::{DEVICES, Device, folder};
 use program::Program;
 use record::Record;
+use user::{BOUNDARY, USERS, User};
 
 const HOST: &str = "x86_64";
 
@@ -47,12 +48,20 @@ const HOST: &str = "x86_64";
 const LEAST_INSTRUCTIONS: u64 = 100;
 
 /// Leaks as they are written by mistake; on every target all have to be found.
-const PLANTED: [&str; 3] = ["planted-branch", "planted-index", "planted-exit"];
+const PLANTED: [&str; 6] = [
+    "planted-sign",
+    "planted-norm",
+    "planted-zero",
+    "planted-range",
+    "planted-equal",
+    "planted-index",
+];
 
 /// A run on a device: the operation, what the secrets differ in (`s1`, `s2` and
 /// `t0` with the same masks, the masks alone, or all), and what is left out.
-const ON_DEVICE: [(&str, &str, Cuts); 5] = [
+const ON_DEVICE: [(&str, &str, Cuts); 6] = [
     ("import", "both", &[]),
+    ("import-refused", "both", &[]),
     ("keygen", "both", SEED),
     ("rows", "both", &[]),
     ("sign", "secrets", &[]),
@@ -72,10 +81,10 @@ struct Extent {
 
 const SHORT: Extent = Extent {
     backends: 1,
-    on_host: &["keygen", "sign", "sign-batch"],
+    on_host: &["keygen", "import-refused", "sign", "sign-batch"],
     sets: &["ml-dsa-44"],
     tiers: &["minimal"],
-    levels: &["3"],
+    levels: &["s", "z", "3"],
 };
 
 const ALL: Extent = Extent {
@@ -84,20 +93,22 @@ const ALL: Extent = Extent {
         "keygen",
         "keygen-batch",
         "import",
+        "import-refused",
         "sign",
         "sign-prepared",
         "sign-batch",
     ],
     sets: &["ml-dsa-44", "ml-dsa-65", "ml-dsa-87"],
     tiers: &["minimal", "cache-w0", "balanced", "cache-matrix"],
-    levels: &["3", "s"],
+    levels: &["s", "z", "3"],
 };
 
 /// `[--all] [TARGET]`, of which a part of the name is enough.
 pub(crate) fn run(arguments: &[String]) -> Verdict {
     let target = |part: &str| {
         let devices = DEVICES.iter().map(|device| device.triple);
-        let mut triples = devices.chain([HOST, arm::TRIPLE]);
+        let users = USERS.iter().map(|user| user.triple);
+        let mut triples = devices.chain(users).chain([HOST]);
         triples.any(|triple| triple.contains(part))
     };
     if let Some(argument) = unknown(arguments, &["--all"], target) {
@@ -152,10 +163,10 @@ impl Gate {
         if wanted(HOST) {
             self.host(extent)?;
         }
-        if wanted(arm::TRIPLE) {
-            match arm::lacking() {
-                Some(reason) => self.not_run.push(format!("{}: {reason}", arm::TRIPLE)),
-                None => self.arm(extent)?,
+        for user in USERS.iter().filter(|user| wanted(user.triple)) {
+            match user.missing() {
+                Some(reason) => self.not_run.push(format!("{}: {reason}", user.triple)),
+                None => self.user(user, extent)?,
             }
         }
         let mut met = BTreeSet::new();
@@ -298,17 +309,17 @@ impl Gate {
         Ok(())
     }
 
-    fn arm(&mut self, extent: &Extent) -> Result<(), String> {
+    fn user(&mut self, user: &User, extent: &Extent) -> Result<(), String> {
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         host::fix_addresses()?;
         let plugin = device::plugin()?;
-        let path = arm::build()?;
-        let program = Program::load(&path, cuts::ARM)?;
-        let boundary = program.entry(arm::BOUNDARY).ok_or("no boundary")?;
+        let path = user.build()?;
+        let program = Program::load(&path, user.cuts)?;
+        let boundary = program.entry(BOUNDARY).ok_or("no boundary")?;
         for set in extent.sets {
-            for backend in arm::BACKENDS.iter().rev().take(extent.backends) {
+            for backend in user.backends.iter().rev().take(extent.backends) {
                 for operation in extent.on_host.iter().chain(&PLANTED) {
-                    // The host has no such backend; what becomes public does not depend on it.
+                    // The host may have no such backend; what becomes public does not depend on it.
                     let pair = self.pair("both", operation, &format!("{set}/portable"))?;
                     let place = format!("{set}/{backend}");
                     for file in &pair.files {
@@ -316,17 +327,17 @@ impl Gate {
                         let _ = fs::remove_file(file.with_extension("digest"));
                     }
                     let [a, b] = pair.files.each_ref().map(|file| {
-                        arm::start(&plugin, &path, boundary, [operation, &place], file)
+                        user.start(&plugin, &path, boundary, [operation, &place], file)
                     });
                     let ((a, first), (b, other)) = (a?, b?);
                     let name = format!("{operation} {place}");
-                    self.compare(arm::TRIPLE, &name, &program, [a, b]);
-                    self.results(arm::TRIPLE, &name, [first, other], pair)?;
+                    self.compare(user.triple, &name, &program, [a, b]);
+                    self.results(user.triple, &name, [first, other], pair)?;
                 }
             }
         }
-        if extent.backends == arm::BACKENDS.len() {
-            self.all_met(&[cuts::ARM], &program.met());
+        if extent.backends >= user.backends.len() {
+            self.all_met(&[user.cuts], &program.met());
         }
         Ok(())
     }

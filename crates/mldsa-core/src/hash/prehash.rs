@@ -79,8 +79,7 @@ impl PreHash {
         self.strength() >= P::LAMBDA
     }
 
-    /// Searches for a name, which is public. The gate of the jumps knows this function by its name.
-    #[inline(never)]
+    /// Searches for a name, which is public.
     fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hash| hash.name() == name)
     }

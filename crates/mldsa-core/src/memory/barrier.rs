@@ -2,7 +2,7 @@
 //!
 //! From `a >> 31` a compiler concludes that the value is 0 or -1 and may turn what
 //! uses it into a branch; CPUs without conditional instructions (Cortex-M0, RV32)
-//! get one. `cargo run -p mldsa-gates -- branches` reads what it made.
+//! get one. `cargo run -p mldsa-gates -- trace` would show it.
 
 #![allow(unsafe_code)]
 // The register occurs in a comment only.

@@ -9,8 +9,8 @@ use crate::memory::barrier::value_barrier;
 ///
 /// Not on x86-64 with SSE2, where they are made for four or eight coefficients at
 /// once and a barrier in each lane is a detour through general registers: a tenth
-/// of the instructions of signing. The gate `branches` reads what compilers make
-/// there without it, at every level of optimisation.
+/// of the instructions of signing. The gate `ct` shows that no branch on a secret
+/// results.
 const MASKS_PASS_BARRIER: bool = !cfg!(all(target_arch = "x86_64", target_feature = "sse2"));
 
 /// Returns `mask`, or a word from which a mask is made, passed through the value barrier where

@@ -34,24 +34,36 @@ pub enum Operation {
     SignFromSeed,
     /// The steps that follow the challenge of signing, under a given challenge.
     Rows,
-    /// A branch on a secret.
-    PlantedBranch,
+    /// Checked import of a key with a wrong bit, at a place that differs.
+    ImportRefused,
+    /// A reduction by comparison, which counts.
+    PlantedSign,
+    /// A norm check that stops at the first coefficient.
+    PlantedNorm,
+    /// A hint that is compared with zero.
+    PlantedZero,
+    /// A code word that is compared with its limit.
+    PlantedRange,
+    /// Packed secrets that are compared by `==`.
+    PlantedEqual,
     /// A table read at a secret.
     PlantedIndex,
-    /// A comparison that ends at the first difference.
-    PlantedExit,
 }
 
 impl Operation {
-    const ALL: [(&'static str, Self); 8] = [
+    const ALL: [(&'static str, Self); 12] = [
         ("keygen", Self::Keygen),
         ("import", Self::Import),
         ("sign", Self::Sign),
         ("sign-from-seed", Self::SignFromSeed),
         ("rows", Self::Rows),
-        ("planted-branch", Self::PlantedBranch),
+        ("import-refused", Self::ImportRefused),
+        ("planted-sign", Self::PlantedSign),
+        ("planted-norm", Self::PlantedNorm),
+        ("planted-zero", Self::PlantedZero),
+        ("planted-range", Self::PlantedRange),
+        ("planted-equal", Self::PlantedEqual),
         ("planted-index", Self::PlantedIndex),
-        ("planted-exit", Self::PlantedExit),
     ];
 
     /// By its name on the command line.
@@ -103,7 +115,7 @@ pub fn perform<P: ParameterSet, T: Tier<P>>(input: &Input<'_, P>, digest: &mut [
             mldsa_lowmem::SigningKey::<P>::keygen_into(input.xi, &mut pk, &mut sk);
             Shake256::digest(Permutation::PORTABLE, &[sk.as_ref()], digest);
         }
-        Operation::Import => {
+        Operation::Import | Operation::ImportRefused => {
             digest[0] = u8::from(ExpandedSigningKey::<P>::from_expanded_bytes(input.sk).is_ok());
         }
         Operation::Sign => {
@@ -114,29 +126,54 @@ pub fn perform<P: ParameterSet, T: Tier<P>>(input: &Input<'_, P>, digest: &mut [
             sign::<P, T>(&SigningKey::<P>::from_seed(input.xi), &input.mu, digest);
         }
         Operation::Rows => rows(input, digest),
-        Operation::PlantedBranch => {
-            for &byte in input.sk {
-                if black_box(byte) & 1 == 1 {
-                    digest[1] = black_box(digest[1].wrapping_add(byte));
+        Operation::PlantedSign => {
+            for pair in input.sk.windows(2) {
+                if black_box(i32::from(pair[0]) - i32::from(pair[1])) < 0 {
+                    note(digest);
                 }
             }
+        }
+        Operation::PlantedNorm => {
+            digest[1] = u8::from(input.sk.iter().any(|&byte| black_box(byte) == 0x5a));
+        }
+        Operation::PlantedZero => {
+            for byte in input.sk {
+                if black_box(byte) >> 5 != 0 {
+                    note(digest);
+                }
+            }
+        }
+        Operation::PlantedRange => {
+            for byte in input.sk {
+                if black_box(byte) & 15 > 8 {
+                    note(digest);
+                }
+            }
+        }
+        Operation::PlantedEqual => {
+            // Bytes 0x5a become 0x5b, without a branch.
+            let other: [u8; 1024] = core::array::from_fn(|n| {
+                let difference = u16::from(black_box(input.sk[n]) ^ 0x5a);
+                input.sk[n] ^ (difference.wrapping_sub(1) >> 15) as u8
+            });
+            digest[1] = u8::from(black_box(input.sk)[..1024] == black_box(other));
         }
         Operation::PlantedIndex => {
             for &byte in input.sk {
                 digest[2] ^= black_box(&TABLE)[usize::from(byte & 63)];
             }
         }
-        Operation::PlantedExit => {
-            digest[3] = input
-                .sk
-                .iter()
-                .position(|&byte| black_box(byte) == 0x5a)
-                .unwrap_or(0) as u8;
-        }
     }
 }
 
 static TABLE: [u8; 64] = [7; 64];
+
+/// The effect that hangs on a planted branch: a write elsewhere, so that no target can do without
+/// a jump.
+#[inline(never)]
+fn note(digest: &mut [u8; 32]) {
+    digest[1] = digest[1].wrapping_add(black_box(1));
+}
 
 /// With the second hash of w1. Without self-verification, whose input is public
 /// except for rows that [`Operation::Import`] computes too.

@@ -122,7 +122,7 @@ fn core_operation<P: ParameterSet>(
             });
             hash(&[sk.as_ref()], digest);
         }
-        "import" => {
+        "import" | "import-refused" => {
             let mut pk = P::PublicKeyBytes::zeroed();
             watched(&mut || {
                 digest[0] = u8::from(internals::check_expanded::<P>(backend, sk, &mut pk).is_ok());
@@ -284,6 +284,11 @@ mod search {
             let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
             let backend = Backend::PORTABLE;
             internals::keygen_from_rho_p::<P>(backend, &RHO, &rho_p, &k, &mut pk, &mut sk);
+            if operation == "import-refused" {
+                // In t0: at its end, or where the secrets say.
+                let from_end = secrets as usize * 77 % (P::SK_LEN / 2);
+                sk.as_mut()[P::SK_LEN - 1 - from_end] ^= 1;
+            }
             let header = [&[set, tier.unwrap_or(0) as u8, number], &k[..], &[9; 64]].concat();
             [&header, sk.as_ref()].concat()
         };

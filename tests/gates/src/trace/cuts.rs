@@ -82,5 +82,17 @@ pub(super) const ARM: Cuts = &[
     ("mldsa_core::coding::hint::hint_bit_pack_vartime", HINT),
 ];
 
+/// Every operation on a target without a backend of its own.
+pub(super) const PORTABLE: Cuts = &[
+    ("mldsa_core::sample::expand_a", MATRIX),
+    ("mldsa_core::sample::expand_s", REJECTED_HALF_BYTES),
+    (
+        "mldsa_core::sample::Challenge::sample_in_ball_vartime",
+        CHALLENGE,
+    ),
+    ("mldsa_core::sample::Challenge::from_block", CHALLENGE),
+    ("mldsa_core::coding::hint::hint_bit_pack_vartime", HINT),
+];
+
 const MATRIX: &str = "A is public";
 const REJECTED_HALF_BYTES: &str = "which half-bytes ExpandS rejected is public";

@@ -40,7 +40,7 @@ EXPORT int qemu_plugin_version = 1;
 
 static uint64_t words[1 << 15];
 static size_t filled;
-static bool arm, arm64;
+static bool arm, arm64, i386;
 
 static void flush(void)
 {
@@ -76,9 +76,11 @@ static void on_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address
     emit(address | (qemu_plugin_mem_is_store(info) ? 2ull : 1ull) << 62);
 }
 
-/* Whether it leaves its return address in the link register. */
+/* Whether it leaves its return address in the link register, on i386 on the stack. */
 static bool is_call(const uint8_t *code, size_t size)
 {
+    if (i386)
+        return code[0] == 0xe8 || (size > 1 && code[0] == 0xff && (code[1] & 0x38) == 0x10);
     uint16_t first = code[0] | code[1] << 8;
     if (arm) {
         uint16_t second = size == 4 ? code[2] | code[3] << 8 : 0;
@@ -127,6 +129,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
     (void)argv;
     arm = strcmp(info->target_name, "arm") == 0;
     arm64 = strcmp(info->target_name, "aarch64") == 0;
+    i386 = strcmp(info->target_name, "i386") == 0;
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
     return 0;
