@@ -102,6 +102,9 @@ fn weights_follow_the_keys() {
     let sorted = next.successor_ordered(3, [(c, 1), (a, 2)]).unwrap();
     let weight = |key| sorted.weight(sorted.member_of(key).unwrap()).unwrap();
     assert_eq!((weight(a), weight(c), sorted.len()), (2, 1, 2));
+    let swapped = first.successor_ordered(2, [(b, 7), (a, 5)]).unwrap();
+    let weight = |index| swapped.weight(swapped.member(index).unwrap());
+    assert_eq!([0, 1].map(weight), [Some(7), Some(5)]);
     assert_eq!(
         Threshold::TWO_THIRDS.required_weight(sorted.total_weight()),
         3

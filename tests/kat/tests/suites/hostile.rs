@@ -83,7 +83,7 @@ fn every_length(set: &'static Set) {
 }
 
 /// Random bytes, most of them of the right length.
-pub(crate) fn bytes_around(len: usize) -> impl Strategy<Value = Vec<u8>> {
+fn bytes_around(len: usize) -> impl Strategy<Value = Vec<u8>> {
     Union::new_weighted(vec![
         (6, vec(any::<u8>(), len).boxed()),
         (1, vec(any::<u8>(), 0..2 * len).boxed()),

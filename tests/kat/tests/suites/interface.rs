@@ -4,18 +4,17 @@ use mldsa_core::internals::{self, AttemptRejection, Zeroed, sign_mu_observed};
 use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, Context, MessageError, Mu, ParameterSet, PreHash, PreHashed, Randomness, SignError,
-    Signature, SigningKey, VerifyError,
+    SigningKey,
 };
 use mldsa_kat::hash::{HASHES, Source};
-use mldsa_kat::model::{self, Model};
-use mldsa_kat::scheme::{Message, PrivateKey, Reason, Verifier};
+use mldsa_kat::model;
+use mldsa_kat::scheme::{Message, PrivateKey, Reason};
 use mldsa_kat::set::Set;
 use mldsa_kat::tally::{Tally, same};
 use mldsa_kat::vectors::rejection_kats;
 use proptest::prelude::any;
 
 use crate::differential::{flip, random};
-use crate::hostile::bytes_around;
 use crate::peers;
 
 for_each_type!(
