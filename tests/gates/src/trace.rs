@@ -19,7 +19,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
@@ -127,6 +127,9 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
     }
 }
 
+/// The trace of a run as it comes, and its end.
+type Started<T> = (Receiver<Vec<Record>>, JoinHandle<Result<T, String>>);
+
 struct Gate {
     /// The program that finds inputs.
     search: PathBuf,
@@ -199,6 +202,10 @@ impl Gate {
     /// `place` is `SET/TIER` or `SET/BACKEND`.
     fn pair(&self, change: &str, operation: &str, place: &str) -> Result<Pair, String> {
         let files = ["first", "other"].map(|name| folder().join(name));
+        for file in &files {
+            // An older one is no result.
+            let _ = fs::remove_file(file.with_extension("digest"));
+        }
         let output = Command::new(&self.search)
             .args(["search", change, operation, place])
             .args(&files)
@@ -309,35 +316,44 @@ impl Gate {
         Ok(())
     }
 
+    /// The operations of the program for hosts, with each of the backends.
+    fn hosts<T>(
+        &mut self,
+        target: &str,
+        extent: &Extent,
+        backends: &[&str],
+        program: &Program,
+        start: impl Fn([&str; 2], &Path) -> Result<Started<T>, String>,
+    ) -> Result<(), String> {
+        for set in extent.sets {
+            for backend in backends.iter().rev().take(extent.backends) {
+                for operation in extent.on_host.iter().chain(&PLANTED) {
+                    // What becomes public does not depend on the backend, which this CPU may lack.
+                    let pair = self.pair("both", operation, &format!("{set}/portable"))?;
+                    let place = format!("{set}/{backend}");
+                    let runs = pair.files.each_ref();
+                    let [a, b] = runs.map(|file| start([operation, &place], file));
+                    let ((a, first), (b, other)) = (a?, b?);
+                    let name = format!("{operation} {place}");
+                    self.compare(target, &name, program, [a, b]);
+                    self.results(target, &name, [first, other], pair)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn user(&mut self, user: &User, extent: &Extent) -> Result<(), String> {
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         host::fix_addresses()?;
         let plugin = device::plugin()?;
         let path = user.build()?;
-        let program = Program::load(&path, user.cuts)?;
+        let program = Program::load(&path, &user.cuts.concat())?;
         let boundary = program.entry(BOUNDARY).ok_or("no boundary")?;
-        for set in extent.sets {
-            for backend in user.backends.iter().rev().take(extent.backends) {
-                for operation in extent.on_host.iter().chain(&PLANTED) {
-                    // The host may have no such backend; what becomes public does not depend on it.
-                    let pair = self.pair("both", operation, &format!("{set}/portable"))?;
-                    let place = format!("{set}/{backend}");
-                    for file in &pair.files {
-                        // An older one is no result.
-                        let _ = fs::remove_file(file.with_extension("digest"));
-                    }
-                    let [a, b] = pair.files.each_ref().map(|file| {
-                        user.start(&plugin, &path, boundary, [operation, &place], file)
-                    });
-                    let ((a, first), (b, other)) = (a?, b?);
-                    let name = format!("{operation} {place}");
-                    self.compare(user.triple, &name, &program, [a, b]);
-                    self.results(user.triple, &name, [first, other], pair)?;
-                }
-            }
-        }
+        let start = |run: [&str; 2], file: &Path| user.start(&plugin, &path, boundary, run, file);
+        self.hosts(user.triple, extent, user.backends, &program, start)?;
         if extent.backends >= user.backends.len() {
-            self.all_met(&[user.cuts], &program.met());
+            self.all_met(user.cuts, &program.met());
         }
         Ok(())
     }
@@ -358,32 +374,22 @@ impl Gate {
         let path = build("traced", "release", &[])?;
         // As the kernel calls it.
         let path = fs::canonicalize(path).map_err(|e| e.to_string())?;
-        let program = Program::load(&path, cuts::HOST)?;
+        let cuts = [cuts::HOSTS, cuts::X86_64];
+        let program = Program::load(&path, &cuts.concat())?;
         let skipped = program.cut_entries();
-        for set in extent.sets {
-            let backends: Vec<_> = mldsa_core::Backend::available().collect();
-            for backend in backends.iter().rev().take(extent.backends) {
-                for operation in extent.on_host.iter().chain(&PLANTED) {
-                    let place = format!("{set}/{}", backend.name());
-                    let pair = self.pair("both", operation, &place)?;
-                    for file in &pair.files {
-                        // An older one is no result.
-                        let _ = fs::remove_file(file.with_extension("digest"));
-                    }
-                    let traces = pair.files.each_ref().map(|file| {
-                        let file = file.display().to_string();
-                        host::start(&path, &["run", operation, &place, &file], &skipped)
-                    });
-                    let [(a, first), (b, other)] = traces;
-                    let name = format!("{operation} {place}");
-                    self.compare(HOST, &name, &program, [a, b]);
-                    self.results(HOST, &name, [first, other], pair)?;
-                }
-            }
-        }
-        let met = program.met();
-        if extent.backends == 3 && mldsa_core::Backend::available().count() == 3 {
-            self.all_met(&[cuts::HOST], &met);
+        let backends = mldsa_core::Backend::available().map(mldsa_core::Backend::name);
+        let backends: Vec<_> = backends.collect();
+        let start = |[operation, place]: [&str; 2], file: &Path| {
+            let file = file.display().to_string();
+            Ok(host::start(
+                &path,
+                &["run", operation, place, &file],
+                &skipped,
+            ))
+        };
+        self.hosts(HOST, extent, &backends, &program, start)?;
+        if extent.backends == 3 && backends.len() == 3 {
+            self.all_met(&cuts, &program.met());
         }
         Ok(())
     }

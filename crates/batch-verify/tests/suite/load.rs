@@ -298,24 +298,3 @@ fn several_committees_at_once() {
         }
     });
 }
-
-/// A flood of votes that only look like duplicates: none is one.
-#[test]
-fn near_duplicates() {
-    let committee = LOAD.committee(Committee::builder(CONTEXT));
-    let entry = &LOAD.entries[0];
-    let near: Vec<Vec<u8>> = (0..100_u32)
-        .map(|n| {
-            let mut signature = entry.signature.clone();
-            signature[100..104].copy_from_slice(&n.to_le_bytes());
-            signature
-        })
-        .collect();
-    let member = committee.member(entry.signer.unwrap()).unwrap();
-    let votes = near
-        .iter()
-        .map(|signature| Vote::new(member, &entry.message, signature));
-    let report = committee.verifier().verify_batch(votes);
-    assert!(report.duplicates().is_empty());
-    assert!(report.valid_items() <= 1);
-}

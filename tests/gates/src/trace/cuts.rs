@@ -43,12 +43,22 @@ pub(super) const SEED: Cuts = &[
     ),
 ];
 
-/// Every operation on the host.
-pub(super) const HOST: Cuts = &[
+/// Every operation of the program for hosts, on each of its targets.
+pub(super) const HOSTS: Cuts = &[
     ("mldsa_core::sample::expand_a", MATRIX),
+    ("mldsa_core::sample::expand_s", REJECTED_HALF_BYTES),
+    (
+        "mldsa_core::sample::Challenge::sample_in_ball_vartime",
+        CHALLENGE,
+    ),
+    ("mldsa_core::sample::Challenge::from_block", CHALLENGE),
+    ("mldsa_core::coding::hint::hint_bit_pack_vartime", HINT),
+];
+
+/// The backends of x86-64.
+pub(super) const X86_64: Cuts = &[
     ("mldsa_core::backend::avx2::reject::expand_a", MATRIX),
     ("mldsa_core::backend::avx512::verify::expand_a", MATRIX),
-    ("mldsa_core::sample::expand_s", REJECTED_HALF_BYTES),
     (
         "mldsa_core::backend::avx2::streams::accept",
         REJECTED_HALF_BYTES,
@@ -57,41 +67,15 @@ pub(super) const HOST: Cuts = &[
         "mldsa_core::backend::avx512::secret_streams::accept",
         REJECTED_HALF_BYTES,
     ),
-    (
-        "mldsa_core::sample::Challenge::sample_in_ball_vartime",
-        CHALLENGE,
-    ),
-    ("mldsa_core::sample::Challenge::from_block", CHALLENGE),
-    ("mldsa_core::coding::hint::hint_bit_pack_vartime", HINT),
 ];
 
-/// Every operation on emulated AArch64.
+/// The backends of AArch64.
 pub(super) const ARM: Cuts = &[
-    ("mldsa_core::sample::expand_a", MATRIX),
     ("mldsa_core::backend::neon::reject::expand_a", MATRIX),
-    ("mldsa_core::sample::expand_s", REJECTED_HALF_BYTES),
     (
         "mldsa_core::backend::neon::streams::accept",
         REJECTED_HALF_BYTES,
     ),
-    (
-        "mldsa_core::sample::Challenge::sample_in_ball_vartime",
-        CHALLENGE,
-    ),
-    ("mldsa_core::sample::Challenge::from_block", CHALLENGE),
-    ("mldsa_core::coding::hint::hint_bit_pack_vartime", HINT),
-];
-
-/// Every operation on a target without a backend of its own.
-pub(super) const PORTABLE: Cuts = &[
-    ("mldsa_core::sample::expand_a", MATRIX),
-    ("mldsa_core::sample::expand_s", REJECTED_HALF_BYTES),
-    (
-        "mldsa_core::sample::Challenge::sample_in_ball_vartime",
-        CHALLENGE,
-    ),
-    ("mldsa_core::sample::Challenge::from_block", CHALLENGE),
-    ("mldsa_core::coding::hint::hint_bit_pack_vartime", HINT),
 ];
 
 const MATRIX: &str = "A is public";

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::Receiver;
 
-use super::cuts::{ARM, Cuts, PORTABLE};
+use super::cuts::{ARM, Cuts, HOSTS};
 use super::device::{Printed, folder, follow, limited};
 use super::record::Record;
 use crate::{cross, installed, missing, succeed};
@@ -18,7 +18,7 @@ pub(super) struct User {
     compiles: &'static [&'static str],
     /// Backends of the target, the one with the most features last.
     pub(super) backends: &'static [&'static str],
-    pub(super) cuts: Cuts,
+    pub(super) cuts: &'static [Cuts],
 }
 
 pub(super) const USERS: [User; 2] = [
@@ -28,7 +28,7 @@ pub(super) const USERS: [User; 2] = [
         linker: "aarch64-linux-gnu-gcc",
         compiles: &[],
         backends: &["portable", "neon", "neon-sha3"],
-        cuts: ARM,
+        cuts: &[HOSTS, ARM],
     },
     User {
         triple: "i686-unknown-linux-gnu",
@@ -36,7 +36,7 @@ pub(super) const USERS: [User; 2] = [
         linker: "cc",
         compiles: &["-m32"],
         backends: &["portable"],
-        cuts: PORTABLE,
+        cuts: &[HOSTS],
     },
 ];
 
