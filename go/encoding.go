@@ -6,6 +6,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/pem"
+	"slices"
 )
 
 // PKCS8Form is a form of private keys in RFC 9881.
@@ -111,11 +112,23 @@ func decodeInfo(data []byte, info *privateKeyInfo) error {
 		if malformedKey || extension.Class != asn1.ClassContextSpecific || !extension.IsCompound {
 			return ErrEncoding
 		}
-		if rest, err := asn1.Unmarshal(extension.Bytes, &content); err != nil || len(rest) != 0 {
+		rest, err := asn1.Unmarshal(extension.Bytes, &content)
+		if err != nil || len(rest) != 0 || content.Class == asn1.ClassUniversal && !isUniversal(content) {
 			return ErrEncoding
 		}
 	}
 	return nil
+}
+
+// primitives are the tags of the universal primitive types that the Rust library knows.
+var primitives = []int{1, 2, 3, 4, 5, 6, 9, 10, 12, 13, 18, 19, 20, 21, 22, 23, 24, 26, 27, 30}
+
+// isUniversal reports whether an element of the universal class has a known type and its form.
+func isUniversal(element asn1.RawValue) bool {
+	if element.IsCompound {
+		return element.Tag == asn1.TagSequence || element.Tag == asn1.TagSet
+	}
+	return slices.Contains(primitives, element.Tag)
 }
 
 // ParseSPKI makes a public key from SubjectPublicKeyInfo (RFC 9881), in DER or in PEM. The parameter
