@@ -5,6 +5,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyMemoryView;
 
+use crate::errors::bad;
+
 /// Bytes as they are, or a copy of another object with a buffer.
 pub(crate) struct Bytes(PyBackedBytes);
 
@@ -41,6 +43,9 @@ impl FromPyObject<'_, '_> for Column {
         if let Ok(view) = PyMemoryView::from(&object) {
             let shape = view.getattr("shape")?.extract::<(usize, usize)>();
             if let (Ok((rows, width)), 1) = (shape, view.getattr("itemsize")?.extract()?) {
+                if width == 0 && rows > 0 {
+                    return Err(bad("a row of a buffer has no bytes"));
+                }
                 let all = buffer(copy(&view)?);
                 let rows = (0..rows).map(|row| all.slice_with_length(row * width, width));
                 return Ok(Self(rows.collect()));

@@ -134,8 +134,24 @@ impl Verifier {
             },
             signature,
         };
-        let verdicts = py.detach(|| self.0.verify_batch(batch.as_ref(), inputs));
-        let verdicts = verdicts.map_err(bad)?;
+        let names = [
+            Some(key),
+            Some(signature),
+            mu.or(Some(message)),
+            context_column,
+            set_column,
+        ];
+        let verdicts = py.detach(|| {
+            let batch = batch.as_ref();
+            // The library that lends the columns may not have checked what it has read.
+            for name in names.into_iter().flatten() {
+                if let Some(column) = batch.column_by_name(name) {
+                    let checked = column.to_data().validate_full();
+                    checked.map_err(|error| bad(format!("column \"{name}\": {error}")))?;
+                }
+            }
+            self.0.verify_batch(batch, inputs).map_err(bad)
+        })?;
         let columns: [(&str, Arc<dyn Array>, bool); 2] = [
             ("valid", Arc::new(verdicts.valid), false),
             ("reason", Arc::new(verdicts.reason), true),

@@ -4,11 +4,26 @@ use mldsa_arrow::batch_verify::{
     self, CommitteeVerifier, QuorumError, QuorumRule, RejectReason, Threshold, Vote,
 };
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
 use crate::buffers::{Bytes, Column};
 use crate::errors::{bad, no_quorum};
 use crate::inside;
+
+/// The index of a member; none where an integer is no index at all.
+struct Index(Option<u32>);
+
+impl FromPyObject<'_, '_> for Index {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        match object.extract::<u32>() {
+            Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => Ok(Self(None)),
+            index => Ok(Self(Some(index?))),
+        }
+    }
+}
 
 enum Any {
     MlDsa44(CommitteeVerifier<MlDsa44>),
@@ -38,14 +53,14 @@ fn build<P: ParameterSet>(
 
 fn verify<P: ParameterSet>(
     verifier: &CommitteeVerifier<P>,
-    indices: &[u32],
+    indices: &[Index],
     messages: &Column,
     signatures: &Column,
 ) -> Vec<Option<&'static str>> {
     let committee = verifier.committee();
     let votes = indices.iter().zip(messages.iter()).zip(signatures.iter());
     let votes = votes.map(|((index, message), signature)| {
-        Some(Vote::new(committee.member(*index)?, message, signature))
+        Some(Vote::new(committee.member(index.0?)?, message, signature))
     });
     let votes: Vec<Option<Vote<'_>>> = votes.collect();
     let report = verifier.verify_batch(votes.iter().flatten().copied());
@@ -63,14 +78,14 @@ fn verify<P: ParameterSet>(
 fn quorum<P: ParameterSet>(
     verifier: &CommitteeVerifier<P>,
     message: &[u8],
-    indices: &[u32],
+    indices: &[Index],
     signatures: &Column,
     certificate: bool,
 ) -> Result<u128, QuorumError> {
     let committee = verifier.committee();
     let mut votes = Vec::with_capacity(indices.len());
     for (vote, (index, signature)) in indices.iter().zip(signatures.iter()).enumerate() {
-        match committee.member(*index) {
+        match index.0.and_then(|index| committee.member(index)) {
             Some(member) => votes.push((member, signature)),
             None if certificate => return Err(QuorumError::UnknownMember { vote }),
             None => {}
@@ -122,7 +137,7 @@ impl Committee {
     fn verify_many(
         &self,
         py: Python<'_>,
-        indices: Vec<u32>,
+        indices: Vec<Index>,
         messages: Column,
         signatures: Column,
     ) -> PyResult<Vec<Option<&'static str>>> {
@@ -139,7 +154,7 @@ impl Committee {
         &self,
         py: Python<'_>,
         message: &[u8],
-        indices: Vec<u32>,
+        indices: Vec<Index>,
         signatures: Column,
         certificate: bool,
     ) -> PyResult<u128> {

@@ -9,6 +9,7 @@ use mldsa_core::{
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use zeroize::Zeroizing;
 
 use crate::errors::{bad, context, hash, mu};
 use crate::inside;
@@ -193,8 +194,8 @@ impl PrivateKey {
     }
 }
 
-/// 32 fresh bytes of the system's generator, or none.
-struct Rnd(Option<[u8; 32]>);
+/// 32 fresh bytes of the system's generator, or none. They are wiped.
+struct Rnd(Option<Zeroizing<[u8; 32]>>);
 
 impl Rnd {
     fn new(deterministic: bool) -> PyResult<Self> {
@@ -202,8 +203,9 @@ impl Rnd {
         if deterministic {
             return Ok(Self(None));
         }
-        let mut rnd = [0; 32];
-        mldsa_core::SysRng.try_fill_bytes(&mut rnd).map_err(bad)?;
+        let mut rnd = Zeroizing::new([0; 32]);
+        let filled = mldsa_core::SysRng.try_fill_bytes(&mut *rnd);
+        filled.map_err(bad)?;
         Ok(Self(Some(rnd)))
     }
 

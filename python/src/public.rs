@@ -181,13 +181,9 @@ impl PublicKey {
         bytes(&self.0) == bytes(&other.0)
     }
 
-    fn __hash__(&self) -> u64 {
-        let bytes: &[u8] = inside!(Any, &self.0, keys => keys.plain.as_ref());
-        // The first bytes are rho: random in honest keys, and collisions cost time only.
-        bytes
-            .iter()
-            .take(8)
-            .fold(0, |hash, byte| hash << 8 | u64::from(*byte))
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        // The hash of bytes depends on a secret of the process: nobody can make keys that collide.
+        self.__bytes__(py).hash()
     }
 
     fn __repr__(&self) -> String {

@@ -25,6 +25,12 @@ def pair(request):
     return ours, theirs(request.param).from_seed_bytes(SEED)
 
 
+def test_hashes_cannot_be_chosen():
+    """Keys of one prefix, as whoever makes them may choose it, have different hashes."""
+    keys = [PublicKey.from_bytes(bytes(1300) + bytes([n]) * 12) for n in range(9)]
+    assert len({hash(key) for key in keys}) == 9
+
+
 def test_keys_have_the_bytes_of_cryptography(pair):
     ours, other = pair
     public = ours.public_key()

@@ -1,5 +1,7 @@
 """Lists, committees and Arrow have the verdicts of single signatures."""
 
+import ctypes
+import struct
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
@@ -123,6 +125,30 @@ def test_nulls_and_names(rows):
         Verifier().verify_batch(batch, key="n", message="m", signature="s")
 
 
+@pytest.mark.parametrize("offset", [1 << 30, -5, 60])
+def test_offsets_outside_of_the_data_raise(rows, offset):
+    batch = pa.record_batch(dict(zip(["key", "message", "signature"], columns(rows[:4]))))
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, batch.schema) as writer:
+        writer.write_batch(batch)
+    offsets = struct.pack("<5i", 0, 9, 18, 27, 36)
+    data = stream.getvalue().to_pybytes()
+    assert data.count(offsets) == 1
+    data = data.replace(offsets, struct.pack("<5i", 0, offset, 18, 27, 36))
+    # A reader does not look at the values.
+    with pytest.raises(MlDsaError, match='column "message": '):
+        Verifier().verify_batch(pa.ipc.open_stream(data).read_next_batch())
+
+
+def test_positions_outside_of_a_dictionary_raise(rows):
+    keys, messages, signatures = columns([rows[0]] * 2)
+    for indices in [[99, 0], [0, -1], [1, 0]]:
+        key = pa.DictionaryArray.from_arrays(pa.array(indices, pa.int8()), pa.array(keys[:1], pa.binary()), safe=False)
+        batch = pa.record_batch([key, pa.array(messages), pa.array(signatures)], names=["key", "message", "signature"])
+        with pytest.raises(MlDsaError, match='column "key": '):
+            Verifier().verify_batch(batch, context=CONTEXT)
+
+
 def test_contradicting_options_raise(rows):
     keys, messages, signatures = columns(rows[:1])
     batch = pa.record_batch({"key": keys, "message": messages, "signature": signatures, "m": [bytes(64)]})
@@ -159,6 +185,10 @@ def test_committee():
     signatures = [key.sign(b"block", CONTEXT) for key in private]
     found = committee.verify_many([0, 1, 2, 7, 4], [b"block"] * 5, [*signatures[:2], signatures[3], *signatures[3:]])
     assert found == [None, None, "challenge_mismatch", "unknown_member", None]
+    # An index may come from anybody.
+    for stranger in [5, -1, 1 << 32, 1 << 64]:
+        votes = [stranger, 0], [b"block"] * 2, [b"", signatures[0]]
+        assert committee.verify_many(*votes) == ["unknown_member", None]
     for call in [
         lambda: Committee([]),
         lambda: Committee([bytes(private[0].public_key())] * 2),
@@ -178,7 +208,9 @@ def test_quorums():
     assert committee.verify_quorum(b"block", [0], [votes[0]], certificate=True) == 5
     # A forged vote, a duplicate and a stranger do not count, and do not exclude the vote of a member.
     assert committee.verify_quorum(b"block", [0, 1, 9, 1, 0], [votes[1], votes[1], votes[2], votes[1], votes[0]]) == 6
+    assert committee.verify_quorum(b"block", [1 << 32, -1, 0], [b"", b"", votes[0]]) == 5
     for indices, signatures, certificate, reason in [
+        ([0, -1], votes[:2], True, "unknown_member"),
         ([1, 2, 3], votes[1:], False, "insufficient"),
         ([1, 2, 3], votes[1:], True, "insufficient"),
         ([0, 9], votes[:2], True, "unknown_member"),
@@ -220,6 +252,10 @@ def test_buffers():
     padded = [memoryview(bytes(byte for byte in value for _ in range(2)))[::2] for value in signatures]
     assert verifier.verify_many([public] * 8, messages, padded) == expected
     assert verifier.verify_many([], [], memoryview(b"")[:0]) == []
+    # Rows without bytes take no memory, whatever their number.
+    for count in [1, 1 << 40, 1 << 62]:
+        with pytest.raises(MlDsaError, match="has no bytes"):
+            verifier.verify_many(memoryview(((ctypes.c_ubyte * 0) * count)()), [], [])
     for wrong in [memoryview(bytes(8)), b"12345678", "12345678", [1] * 8, 8]:
         with pytest.raises((TypeError, MlDsaError)):
             verifier.verify_many([public] * 8, messages, wrong)

@@ -119,7 +119,7 @@ class Committee:
     ) -> int:
         """Returns the weight of valid votes for a message, as soon as it is enough, or raises NoQuorum.
 
-        Invalid votes, duplicates and unknown members do not count; in a certificate there is none of them.
+        Invalid votes, duplicates and unknown members, of whatever index, do not count; in a certificate there is none of them.
         """
 
 class Verifier:
@@ -153,4 +153,8 @@ class Verifier:
 
         Of ``set`` and ``set_column``, and of ``mu``, ``context`` and ``context_column``, at most one
         is given. Without a context it is empty.
+
+        The columns are not copied. Their memory must not change during the call, as that of a numpy
+        array or a mapped file may. Offsets and positions in them are checked; the size of a buffer is not
+        known here, so that its owner must check data of others (in pyarrow, ``batch.validate(full=True)``).
         """
