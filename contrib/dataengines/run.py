@@ -26,9 +26,11 @@ ENGINES = [*PACKAGES, "datafusion", "ballista"]
 COLUMNS = ["--set-column", "set", "--context-column", "context"]
 ARGUMENTS = "set, key, message, context, signature"
 REASONS = f"SELECT coalesce(mldsa_reason({ARGUMENTS}), 'valid') AS reason, count(*) FROM rows GROUP BY reason"
-WEIGHTS = f"SELECT block, mldsa_weight(key, weight, mldsa_verify({ARGUMENTS})) FROM rows GROUP BY block"
+WEIGHTS = f"mldsa_weight(key, weight, mldsa_verify({ARGUMENTS}), message, context) AS weight"
+WEIGHTS = f"SELECT block, {WEIGHTS} FROM rows GROUP BY block, message"
+WEIGHTS = f"SELECT block, sum(weight) FROM ({WEIGHTS}) GROUP BY block"
 # The same from the column that says what a row is to be.
-PLANNED = "SELECT DISTINCT block, key, weight FROM rows WHERE expected IS NULL"
+PLANNED = "SELECT DISTINCT block, message, key, weight FROM rows WHERE expected IS NULL"
 PLANNED = f"SELECT block, sum(weight) FROM ({PLANNED}) GROUP BY block"
 
 

@@ -5,9 +5,10 @@
 //! - `mldsa_reason` of the same arguments: the name of the reason of a rejection; null for a valid signature.
 //! - `mldsa_mu(key, message)` and `mldsa_mu(key, message, context)`: the 64 bytes of the message
 //!   representative; null where key or message is null, or key or context has a wrong length.
-//! - `mldsa_weight(member, weight, valid)`, an aggregate: the sum, a decimal number, of the weights of the
-//!   members with a valid row in the group, each member once. A member is a key or another id: bytes, text or
-//!   an integer. Rows with a null do not count; two weights of one member are an error.
+//! - `mldsa_weight(member, weight, valid, message)` and `mldsa_weight(member, weight, valid, message, context)`,
+//!   an aggregate: the sum, a decimal number, of the weights of the members with a valid row in the group, each
+//!   member once. A member is a key or an id (bytes, text or an integer); no key may have two ids. Rows with a null do not
+//!   count. Two weights of one member are an error, and so are two messages or contexts of valid rows.
 //!
 //! A null context is the empty one. Where the arguments have wrong types, the query is refused when it is planned.
 

@@ -29,7 +29,7 @@ pub(crate) struct Weight {
 
 impl Weight {
     pub(crate) fn new() -> Self {
-        let signature = Signature::any(3, Volatility::Immutable);
+        let signature = Signature::variadic_any(Volatility::Immutable);
         Self { signature }
     }
 }
@@ -60,9 +60,17 @@ impl AggregateUDFImpl for Weight {
                 Err(refused(NAME, error))
             }
         };
-        let [member, weight, valid] = fields else {
-            return Err(refused(NAME, "it takes 3 arguments"));
+        let [member, weight, valid, signed @ ..] = fields else {
+            return Err(refused(NAME, "it takes 4 or 5 arguments"));
         };
+        if !matches!(signed, [_] | [_, _]) {
+            return Err(refused(NAME, "it takes 4 or 5 arguments"));
+        }
+        for field in signed {
+            let empty = new_empty_array(field.data_type());
+            let bytes = Column::new(field.name(), &empty).bytes().map(drop);
+            bytes.map_err(|error| refused(NAME, error))?;
+        }
         let empty = new_empty_array(member.data_type());
         let ids = Column::new(member.name(), &empty).ids().map(drop);
         ids.map_err(|error| refused(NAME, error))?;
@@ -91,12 +99,26 @@ impl AggregateUDFImpl for Weight {
         Ok(vec![
             list("members", DataType::Binary),
             list("weights", DataType::UInt64),
+            Arc::new(Field::new(
+                format!("{} signed", args.name),
+                DataType::Binary,
+                true,
+            )),
         ])
     }
 }
 
 /// A hash of an id: a group has a row of 2 kB for each key, and many groups are in memory.
 type Member = [u8; 32];
+
+/// A hash of a message and its context.
+type Signed = [u8; 32];
+
+fn signed(message: &[u8], context: &[u8]) -> Signed {
+    let hash = Sha256::new().chain_update((context.len() as u64).to_le_bytes());
+    let hash = hash.chain_update(context).chain_update(message);
+    hash.finalize().into()
+}
 
 fn member(id: Id<'_>) -> Member {
     let hash = match id {
@@ -113,13 +135,31 @@ fn ids(column: &ArrayRef) -> Result<Vec<Option<Id<'_>>>> {
     ids.map_err(|error| refused(NAME, error))
 }
 
+fn bytes(column: &ArrayRef) -> Result<Vec<Option<&[u8]>>> {
+    let bytes = Column::new("argument", column).bytes();
+    bytes.map_err(|error| refused(NAME, error))
+}
+
+fn hash(state: &[u8]) -> Result<[u8; 32]> {
+    let wrong = |_| DataFusionError::Internal(format!("{NAME}: a state of another length"));
+    state.try_into().map_err(wrong)
+}
+
 /// The members with a valid row, and their weights.
 #[derive(Debug, Default)]
-struct Signers(HashMap<Member, u64>);
+struct Signers {
+    weights: HashMap<Member, u64>,
+    /// What all of them have signed.
+    signed: Option<Signed>,
+}
 
 impl Signers {
-    fn add(&mut self, member: Member, weight: u64) -> Result<()> {
-        match self.0.entry(member) {
+    fn add(&mut self, member: Member, weight: u64, signed: Signed) -> Result<()> {
+        if *self.signed.get_or_insert(signed) != signed {
+            let why = format!("{NAME}: a group has votes for two messages or contexts");
+            return Err(DataFusionError::Execution(why));
+        }
+        match self.weights.entry(member) {
             Entry::Occupied(known) if *known.get() != weight => {
                 let known = known.get();
                 let why = format!("{NAME}: a member has the weights {known} and {weight}");
@@ -137,26 +177,34 @@ impl Signers {
 impl Accumulator for Signers {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let rows = ids(&values[0])?.into_iter().zip(ids(&values[1])?);
-        for ((id, weight), valid) in rows.zip(values[2].as_boolean()) {
-            let (Some(id), Some(Id::Integer(weight)), Some(true)) = (id, weight, valid) else {
+        let messages = bytes(&values[3])?;
+        let contexts = values.get(4).map(bytes).transpose()?.unwrap_or_default();
+        for (row, ((id, weight), valid)) in rows.zip(values[2].as_boolean()).enumerate() {
+            let (Some(id), Some(Id::Integer(weight)), Some(true), Some(message)) =
+                (id, weight, valid, messages[row])
+            else {
                 continue;
             };
+            let context = contexts.get(row).copied().flatten().unwrap_or_default();
             let negative =
                 |_| DataFusionError::Execution(format!("{NAME}: the weight {weight} is negative"));
-            self.add(member(id), u64::try_from(weight).map_err(negative)?)?;
+            let weight = u64::try_from(weight).map_err(negative)?;
+            self.add(member(id), weight, signed(message, context))?;
         }
         Ok(())
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
         let (members, weights) = (states[0].as_list::<i32>(), states[1].as_list::<i32>());
-        for (members, weights) in members.iter().flatten().zip(weights.iter().flatten()) {
+        let groups = members.iter().zip(weights.iter()).zip(bytes(&states[2])?);
+        for ((members, weights), signed) in groups {
+            let (Some(members), Some(weights)) = (members, weights) else {
+                continue;
+            };
             let members = members.as_binary::<i32>().iter().flatten();
             let weights = weights.as_primitive::<UInt64Type>().values();
             for (member, weight) in members.zip(weights) {
-                let wrong =
-                    |_| DataFusionError::Internal(format!("{NAME}: a state of another length"));
-                self.add(member.try_into().map_err(wrong)?, *weight)?;
+                self.add(hash(member)?, *weight, hash(signed.unwrap_or_default())?)?;
             }
         }
         Ok(())
@@ -167,22 +215,23 @@ impl Accumulator for Signers {
             let member = ScalarValue::Binary(Some(member.to_vec()));
             (member, ScalarValue::UInt64(Some(*weight)))
         };
-        let (members, weights): (Vec<_>, Vec<_>) = self.0.iter().map(pair).unzip();
+        let (members, weights): (Vec<_>, Vec<_>) = self.weights.iter().map(pair).unzip();
         let list = |values: &[ScalarValue], kind| {
             ScalarValue::List(ScalarValue::new_list_nullable(values, &kind))
         };
         Ok(vec![
             list(&members, DataType::Binary),
             list(&weights, DataType::UInt64),
+            ScalarValue::Binary(self.signed.map(Vec::from)),
         ])
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let sum = self.0.values().copied().map(i128::from).sum();
+        let sum = self.weights.values().copied().map(i128::from).sum();
         Ok(ScalarValue::Decimal128(Some(sum), DIGITS, 0))
     }
 
     fn size(&self) -> usize {
-        size_of::<Self>() + self.0.capacity() * size_of::<(Member, u64)>()
+        size_of::<Self>() + self.weights.capacity() * size_of::<(Member, u64)>()
     }
 }

@@ -139,7 +139,7 @@ async fn verdicts_do_not_depend_on_encodings() {
             "SELECT DISTINCT mldsa_mu({key}, {text}, {of}) = mldsa_mu(key, text, context) FROM votes"
         );
         assert_eq!(answer(&context, &sql).await, ["true"], "{bytes}");
-        let sql = format!("SELECT mldsa_weight({key}, member, true) FROM votes");
+        let sql = format!("SELECT mldsa_weight({key}, member, true, {text}) FROM votes");
         assert_eq!(answer(&context, &sql).await, ["6"], "{bytes}");
     }
     // A constant, and a context that is not the signer's.
@@ -219,22 +219,28 @@ async fn a_wrong_type_is_an_error_that_names_the_column_and_what_is_expected() {
         ("mldsa_mu(name, text)", "votes.name", "Utf8", "BinaryView"),
         ("mldsa_mu(key, member)", "votes.member", "Int64", "Utf8View"),
         (
-            "mldsa_weight(1.5, member, true)",
+            "mldsa_weight(1.5, member, true, text)",
             "Float64(1.5)",
             "Float64",
             "an integer type",
         ),
         (
-            "mldsa_weight(key, name, true)",
+            "mldsa_weight(key, name, true, text)",
             "votes.name",
             "Utf8",
             "an integer type",
         ),
         (
-            "mldsa_weight(key, member, member)",
+            "mldsa_weight(key, member, member, text)",
             "votes.member",
             "Int64",
             "Boolean",
+        ),
+        (
+            "mldsa_weight(key, member, true, member)",
+            "votes.member",
+            "Int64",
+            "Utf8View",
         ),
     ] {
         let error = refusal(&context, &format!("SELECT {call} FROM votes")).await;
@@ -252,6 +258,8 @@ async fn a_wrong_type_is_an_error_that_names_the_column_and_what_is_expected() {
         "mldsa_verify(key, text)",
         "mldsa_mu(key)",
         "mldsa_weight(key)",
+        "mldsa_weight(key, member, true)",
+        "mldsa_weight(key, member, true, text, text, text)",
         "mldsa_reason()",
     ] {
         let error = refusal(&context, &format!("SELECT {call} FROM votes")).await;
@@ -263,8 +271,8 @@ async fn a_wrong_type_is_an_error_that_names_the_column_and_what_is_expected() {
 async fn a_quorum_counts_each_member_once() {
     let context = votes();
     // Each vote and each member is there twice.
-    let weight =
-        "mldsa_weight(votes.key, weight, mldsa_verify(members.key, text, context, signature))";
+    let valid = "mldsa_verify(members.key, text, context, signature)";
+    let weight = format!("mldsa_weight(votes.key, weight, {valid}, text, context)");
     let from = "FROM votes JOIN members ON member = id GROUP BY text";
     for (sql, expected) in [
         (format!("SELECT {weight} {from}"), vec!["8"]),
@@ -283,7 +291,7 @@ async fn weights() {
     let context = votes();
     let of = |rows: &str| {
         format!(
-            "SELECT block, mldsa_weight(member, weight, valid) FROM (VALUES {rows}) AS v(block, member, weight, valid) GROUP BY block"
+            "SELECT block, mldsa_weight(member, weight, valid, 'yes') FROM (VALUES {rows}) AS v(block, member, weight, valid) GROUP BY block"
         )
     };
     for (rows, expected) in [
@@ -328,12 +336,54 @@ async fn weights() {
     }
 }
 
+/// Votes for different texts never add up, in one partition or in several.
+#[tokio::test]
+async fn a_quorum_is_of_one_message_and_context() {
+    let context = votes();
+    let mut keys = (0..2).map(key);
+    let [yes, no] = ["yes", "no"].map(|text| {
+        let (key, of) = (keys.next().unwrap(), Context::new(CONTEXT).unwrap());
+        let signature = key.sign_with_context(text.as_bytes(), of, Randomness::Deterministic);
+        let key = key.verifying_key().as_ref().to_vec();
+        (key, text, signature.unwrap().as_ref().to_vec())
+    });
+    let columns = vec![
+        ("block", Arc::new(Int64Array::from(vec![7, 7])) as ArrayRef),
+        ("key", binary([Some(&yes.0[..]), Some(&no.0)])),
+        ("message", Arc::new(StringArray::from(vec![yes.1, no.1]))),
+        ("signature", binary([Some(&yes.2[..]), Some(&no.2)])),
+    ];
+    add(&context, "split", columns);
+    let weight = "mldsa_weight(key, 1, mldsa_verify(key, message, 'votes', signature), message)";
+    let of = |group: &str| format!("SELECT {group}, {weight} FROM split GROUP BY {group}");
+    let error = refusal(&context, &of("block")).await;
+    assert!(error.contains("two messages or contexts"), "{error}");
+    let rows = answer(&context, &of("block, message")).await;
+    assert_eq!(rows, ["7 no 1", "7 yes 1"]);
+    let of = |rows: &str| {
+        format!(
+            "SELECT mldsa_weight(member, 1, valid, message, context) FROM (VALUES {rows}) AS v(member, valid, message, context)"
+        )
+    };
+    for rows in [
+        "(1, true, 'm', 'a'), (2, true, 'm', 'b')",
+        "(1, true, 'ma', ''), (1, true, 'm', 'a')",
+    ] {
+        let error = refusal(&context, &of(rows)).await;
+        assert!(error.contains("two messages or contexts"), "{error}");
+    }
+    // A null context is the empty one, and an invalid vote decides nothing.
+    let rows =
+        "(1, true, 'm', NULL), (2, true, 'm', ''), (3, false, 'n', 'a'), (4, true, NULL, '')";
+    assert_eq!(answer(&context, &of(rows)).await, ["2"]);
+}
+
 #[tokio::test]
 async fn no_rows_and_a_million_rows() {
     let context = votes();
     let sql = "SELECT mldsa_verify(key, text, signature), mldsa_mu(key, text) FROM votes WHERE member > 9";
     assert!(answer(&context, sql).await.is_empty());
-    let sql = "SELECT mldsa_weight(key, member, mldsa_verify(key, text, signature)) FROM votes WHERE member > 9";
+    let sql = "SELECT mldsa_weight(key, member, mldsa_verify(key, text, signature), text) FROM votes WHERE member > 9";
     assert_eq!(answer(&context, sql).await, ["0"]);
     let sql = "SELECT mldsa_reason(key, text, context, 'no'), count(*) FROM votes CROSS JOIN range(250000) \
                WHERE member < 2 GROUP BY 1"
