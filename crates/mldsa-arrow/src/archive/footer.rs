@@ -33,15 +33,19 @@ enum Shape {
 }
 
 /// Bytes that are left.
-struct Rest<'a>(&'a [u8]);
+pub(crate) struct Rest<'a>(pub(crate) &'a [u8]);
 
 impl Rest<'_> {
     fn byte(&mut self) -> Option<u8> {
         self.0.split_off_first().copied()
     }
 
+    pub(crate) fn skip(&mut self, len: u64) -> Option<()> {
+        self.0.split_off(..usize::try_from(len).ok()?).map(drop)
+    }
+
     /// Reads a number of at most 63 bits.
-    fn number(&mut self) -> Option<u64> {
+    pub(crate) fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..63).step_by(7) {
             let byte = self.byte()?;
@@ -87,8 +91,8 @@ impl Rest<'_> {
                 | (Shape::Decimal, 1 | 2, I32)
                 | (Shape::Geography, 2, I32) => drop(self.number()?),
                 (Shape::SchemaElement, 4, BINARY) | (Shape::Geography, 1, BINARY) => {
-                    let len = usize::try_from(self.number()?).ok()?;
-                    self.0.split_off(..len)?;
+                    let len = self.number()?;
+                    self.skip(len)?;
                 }
                 (Shape::Integer | Shape::Variant, 1, BYTE) => drop(self.byte()?),
                 // The type of a field has its value if it is a bool.

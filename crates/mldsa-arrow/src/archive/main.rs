@@ -7,6 +7,7 @@ mod lines;
 mod files;
 mod patterns;
 mod footer;
+mod pages;
 mod source;
 mod columns;
 mod output;

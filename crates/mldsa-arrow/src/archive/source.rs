@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
-use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
 };
+use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 
 use crate::footer;
 use crate::lines::{Format, Lines};
+use crate::pages::Group;
 use crate::reading::{Read, Wanted};
 use crate::{Failure, named};
 
@@ -164,7 +165,7 @@ impl Unit {
             Kind::RowGroup(metadata, group) => {
                 let schema = metadata.parquet_schema();
                 let all = metadata.metadata().file_metadata().num_rows();
-                let at_once = usize::try_from(all).map_or(rows, |all| all.min(rows));
+                let at_once = usize::try_from(all).map_or(rows, |all| all.clamp(1, rows));
                 let roots = schema.root_schema().get_fields().iter().enumerate();
                 let roots = roots.filter(|(_, root)| wanted.names().any(|one| one == root.name()));
                 let mask = ProjectionMask::roots(schema, roots.map(|(at, _)| at));
@@ -175,12 +176,19 @@ impl Unit {
                         return Err(named(column.name(), error));
                     }
                 }
-                let builder =
-                    ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
-                        .with_projection(mask)
-                        .with_row_groups(vec![*group])
-                        .with_batch_size(rows);
-                let mut reader = guarded(|| Ok(builder.build()?))?;
+                let hint = Some(metadata.schema().fields());
+                let levels = parquet_to_arrow_field_levels(schema, mask, hint)?;
+                let group = Group {
+                    file: Arc::new(file),
+                    metadata: Arc::clone(metadata.metadata()),
+                    at: *group,
+                };
+                let reader = || {
+                    ParquetRecordBatchReader::try_new_with_row_groups(
+                        &levels, &group, at_once, None,
+                    )
+                };
+                let mut reader = guarded(|| Ok(reader()?))?;
                 let next = move || {
                     let batch = guarded(|| Ok(reader.next().transpose()?)).transpose()?;
                     Some(batch.map(|batch| Read {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray, UInt64Array};
+use parquet::basic::Encoding;
+use parquet::file::properties::{WriterProperties, WriterVersion};
 
 use crate::tool::{Folder, VERIFY, count, errors, expect_reasons, hex, read, rows, texts};
 
@@ -65,6 +67,33 @@ fn parquet_has_the_expected_reasons() {
         outputs[0] == outputs[1],
         "the output depends on the threads"
     );
+}
+
+/// The encodings of byte strings, in pages of both versions.
+#[test]
+fn every_encoding_is_read() {
+    let folder = Folder::new(700, &["--bad", "200"]);
+    let made = folder.read("data.parquet");
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for encoding in [
+            Encoding::PLAIN,
+            Encoding::DELTA_LENGTH_BYTE_ARRAY,
+            Encoding::DELTA_BYTE_ARRAY,
+        ] {
+            let properties = WriterProperties::builder().set_writer_version(version);
+            let mut properties = properties.set_data_page_row_count_limit(150);
+            for name in ["set", "key", "message", "context", "signature"] {
+                properties = properties
+                    .set_column_dictionary_enabled(name.into(), false)
+                    .set_column_encoding(name.into(), encoding);
+            }
+            folder.write_with("coded.parquet", &made, properties.build());
+            let options = ["--batch-rows", "99", "--out", "out", "coded.parquet"];
+            let run = folder.run(&[&VERIFY[..], &options].concat());
+            assert_eq!(run.status.code(), Some(2), "{run:?}");
+            expect_reasons(&folder.read("out"), &made);
+        }
+    }
 }
 
 /// JSON lines and CSV of the same rows, with a line of nonsense.

@@ -8,6 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::properties::WriterProperties;
 use tempfile::TempDir;
 
 /// A folder with `data.parquet`: rows of all classes in several row groups.
@@ -51,8 +52,12 @@ impl Folder {
     }
 
     pub(crate) fn write(&self, name: &str, batches: &[RecordBatch]) {
+        self.write_with(name, batches, WriterProperties::default());
+    }
+
+    pub(crate) fn write_with(&self, name: &str, batches: &[RecordBatch], of: WriterProperties) {
         let file = File::create(self.path(name)).unwrap();
-        let mut writer = ArrowWriter::try_new(file, batches[0].schema(), None).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batches[0].schema(), Some(of)).unwrap();
         batches
             .iter()
             .for_each(|batch| writer.write(batch).unwrap());
