@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mladsa_aggregate::{
-    Certificate, Committee, Epoch, MasterSeed, Member, MemberId, OneTimeKeyJournal, Recipient,
-    Session, SessionEvent, SigningTask,
+    Certificate, Committee, Epoch, MasterSeed, Member, MemberId, OneTimeKeyJournal, Session,
+    SessionEvent, SigningTask,
 };
 use mldsa_core::Randomness::Deterministic;
 use tokio::sync::{broadcast, mpsc};
@@ -42,7 +42,7 @@ async fn main() -> Result<()> {
 }
 
 /// A message with its sender and its receiver, which the network of a node authenticates.
-type Packet = (MemberId, Recipient, Vec<u8>);
+type Packet = (MemberId, Option<MemberId>, Vec<u8>);
 
 /// One member: passes messages and the time to its session. It runs on after the task is signed, for
 /// members without the certificate.
@@ -63,7 +63,7 @@ async fn run(
             message = messages.recv() => match message {
                 // The network of this example loses messages.
                 Ok((from, to, message))
-                    if number % 7 > 0 && from != own && [Recipient::All, Recipient::Member(own)].contains(&to) =>
+                    if number % 7 > 0 && from != own && to.is_none_or(|to| to == own) =>
                 {
                     session.receive(&from, &message, now(), &mut journal)
                 }

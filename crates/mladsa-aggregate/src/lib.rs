@@ -40,7 +40,7 @@ pub use crate::round::aggregate::Aggregate;
 pub use crate::round::certificate::Certificate;
 pub use crate::round::definition::Round;
 pub use crate::round::message::Equivocation;
-pub use crate::round::session::{Recipient, Session, SessionEvent};
+pub use crate::round::session::{Session, SessionEvent};
 pub use crate::round::task::SigningTask;
 
 /// Storage of a journal, for applications with their own media.

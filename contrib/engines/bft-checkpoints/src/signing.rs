@@ -9,8 +9,7 @@ use std::{fs, io};
 
 use anyhow::Context as _;
 use mladsa_aggregate::{
-    Committee, Epoch, MasterSeed, Member, OneTimeKeyJournal, Recipient, Session, SessionEvent,
-    SigningTask,
+    Committee, Epoch, MasterSeed, Member, OneTimeKeyJournal, Session, SessionEvent, SigningTask,
 };
 
 use crate::block::name;
@@ -179,8 +178,8 @@ impl Signing {
                             let mut receivers = Vec::new();
                             for other in (0..validators).filter(|other| *other != n) {
                                 let receives = match to {
-                                    Recipient::All => true,
-                                    Recipient::Member(id) => id == name(other)?,
+                                    None => true,
+                                    Some(id) => id == name(other)?,
                                 };
                                 if receives && other % copies == number {
                                     receivers.push(other);

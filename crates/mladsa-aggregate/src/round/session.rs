@@ -23,23 +23,14 @@ use crate::round::task::SigningTask;
 
 use progress::Step;
 
-/// Receiver of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recipient {
-    /// All other members.
-    All,
-    /// This member.
-    Member(MemberId),
-}
-
 /// Output of a session.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SessionEvent {
     /// Send these bytes. They can be lost, repeated and reordered.
     Send {
-        /// The receiver.
-        to: Recipient,
+        /// The receiver; `None` for all other members.
+        to: Option<MemberId>,
         /// The bytes.
         message: Vec<u8>,
     },

@@ -176,7 +176,7 @@ impl Simulation {
         for attempt in 0..committee.epoch().attempts() {
             let opening = self.group.open(n, at(self.task.slot(), attempt));
             let event = SessionEvent::Send {
-                to: Recipient::All,
+                to: None,
                 message: opening.to_bytes(),
             };
             self.handle(n, vec![event]);
@@ -190,7 +190,7 @@ impl Simulation {
         let at = at(self.task.slot(), attempt);
         let kind = MessageKind::CommitmentHash;
         let hashes = [[1; 64], [2; 64]].map(|body| SessionEvent::Send {
-            to: Recipient::All,
+            to: None,
             message: hostile::bytes(&id(n), kind, at, &[0; 64], &body, &committee),
         });
         self.handle(n, hashes.into());
@@ -207,7 +207,7 @@ impl Simulation {
                         false => None,
                     };
                     for receiver in (0..self.n()).filter(|receiver| *receiver != from) {
-                        if matches!(to, Recipient::Member(one) if one != id(receiver)) {
+                        if to.is_some_and(|one| one != id(receiver)) {
                             continue;
                         }
                         let link = (from, receiver);

@@ -195,7 +195,7 @@ fn every_member_is_asked_in_an_attempt_of_64_ticks() {
     for tick in 0..64 {
         for event in session.tick(tick * 100, &mut group.journals[0]).unwrap() {
             if let SessionEvent::Send { to, message } = event
-                && let Recipient::Member(id) = to
+                && let Some(id) = to
                 && message[8] == 6
             {
                 asked.insert(id);
@@ -267,7 +267,7 @@ fn responses_replace_the_certificate_only_if_all_are_valid() {
     for (mut session, set) in [(other, 0x14), (own, 0x1c)] {
         let request = message(3, MessageKind::Request, &[5, set]);
         let events = session.receive(&id(3), &request, 9_999, journal).unwrap();
-        let to = Recipient::Member(id(3));
+        let to = Some(id(3));
         let message = certificate.clone();
         assert_eq!(events, [SessionEvent::Send { to, message }]);
     }
@@ -294,7 +294,7 @@ fn changed_copy_of_an_opening_does_not_silence_its_sender() {
     let [SessionEvent::Send { to, .. }] = &events[..] else {
         panic!("{events:?}");
     };
-    assert_eq!(*to, Recipient::Member(id(1)));
+    assert_eq!(*to, Some(id(1)));
 }
 
 /// Members that are alone use up no keys. Of members that open their keys and then do nothing all

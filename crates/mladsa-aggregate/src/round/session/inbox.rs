@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::{Call, Recipient, Session, SessionEvent};
+use super::{Call, Session, SessionEvent};
 use crate::committee::epoch::AttemptId;
 use crate::error::RoundError;
 use crate::member_id::MemberId;
@@ -21,7 +21,7 @@ impl Session {
     /// Sends a message of this member to all, and stores it like those of the others.
     pub(super) fn send(&mut self, message: Message, call: &mut Call<'_>) {
         call.events.push(SessionEvent::Send {
-            to: Recipient::All,
+            to: None,
             message: message.to_bytes(),
         });
         let key = (self.attempt, message.kind(), *message.id());
@@ -134,7 +134,7 @@ impl Session {
         }
         if self.faulty.insert(*evidence.id()) {
             call.events.push(SessionEvent::Send {
-                to: Recipient::All,
+                to: None,
                 message: evidence.to_bytes(),
             });
             call.events

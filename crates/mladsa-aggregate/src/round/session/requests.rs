@@ -5,7 +5,7 @@ use core::slice;
 
 use super::inbox::MAX_MESSAGE_LEN;
 use super::progress::Step;
-use super::{Call, Recipient, Session, SessionEvent};
+use super::{Call, Session, SessionEvent};
 use crate::error::RoundError;
 use crate::member_id::MemberId;
 use crate::round::message::{Message, MessageKind, Unverified};
@@ -153,7 +153,7 @@ impl Session {
     /// Sends an answer, and counts its bytes.
     fn reply(&mut self, id: &MemberId, message: Vec<u8>, call: &mut Call<'_>) {
         *self.answer_lens.entry(*id).or_default() += message.len();
-        let to = Recipient::Member(*id);
+        let to = Some(*id);
         call.events.push(SessionEvent::Send { to, message });
     }
 
@@ -228,7 +228,7 @@ impl Session {
 /// Makes the event that sends a message to one member.
 fn to(id: MemberId, message: &Message) -> SessionEvent {
     SessionEvent::Send {
-        to: Recipient::Member(id),
+        to: Some(id),
         message: message.to_bytes(),
     }
 }
