@@ -8,6 +8,7 @@ use arrow_array::{Array, BinaryViewArray, RecordBatch};
 use mldsa_arrow::batch_verify::{ThreadPool, Threads};
 use mldsa_arrow::{ContextOf, Inputs, KeyOf, MessageOf, Options, Set, SetOf, Verdicts};
 use pyo3::prelude::*;
+use pyo3::types::IntoPyDict;
 use pyo3_arrow::PyRecordBatch;
 
 use crate::buffers::Column;
@@ -15,6 +16,16 @@ use crate::errors::{bad, context};
 
 #[pyclass(frozen, module = "mldsa_batch")]
 pub(crate) struct Verifier(mldsa_arrow::Verifier);
+
+/// Imports a batch. The interface has no sizes of buffers; pyarrow knows them, and checks its own batches.
+fn import(batch: &Bound<'_, PyAny>) -> PyResult<PyRecordBatch> {
+    if batch.get_type().module()?.to_cow()?.starts_with("pyarrow") {
+        let full = [("full", true)].into_py_dict(batch.py())?;
+        let checked = batch.call_method("validate", (), Some(&full));
+        checked.map_err(bad)?;
+    }
+    batch.extract()
+}
 
 /// Returns the set of all rows, or the one of the key.
 fn set_of<C>(set: Option<&str>) -> PyResult<SetOf<C>> {
@@ -104,7 +115,7 @@ impl Verifier {
     fn verify_batch(
         &self,
         py: Python<'_>,
-        batch: PyRecordBatch,
+        batch: &Bound<'_, PyAny>,
         key: &str,
         message: &str,
         signature: &str,
@@ -134,6 +145,7 @@ impl Verifier {
             },
             signature,
         };
+        let batch = import(batch)?;
         let names = [
             Some(key),
             Some(signature),

@@ -155,6 +155,6 @@ class Verifier:
         is given. Without a context it is empty.
 
         The columns are not copied. Their memory must not change during the call, as that of a numpy
-        array or a mapped file may. Offsets and positions in them are checked; the size of a buffer is not
-        known here, so that its owner must check data of others (in pyarrow, ``batch.validate(full=True)``).
+        array or a mapped file may. Offsets and positions in them are checked. The size of a buffer is known
+        to its owner only: pyarrow is asked to validate its batches, and other libraries must validate data of others.
         """
