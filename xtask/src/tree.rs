@@ -10,7 +10,7 @@ use crate::root;
 /// Limits of the tree without `contrib`. A change that needs more removes something first.
 const MOST_TRACKED_FILES: usize = 950;
 /// 9,000 of them are the interfaces for GPUs, Arrow, Python and JavaScript.
-const MOST_LINES_OF_RUST: usize = 82_000;
+const MOST_LINES_OF_RUST: usize = 80_000;
 const MOST_PAGES: usize = 18;
 const MOST_WORDS: usize = 25_000;
 const MOST_WORDS_OF_A_PAGE: usize = 2_500;

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 /// Arm cores on which a state in scalar registers costs little in parallel with two in
 /// vectors, by the part number in MIDR_EL1: they have more scalar units than vector
 /// units, and the instructions for SHA-3, if at all, on one of these. The first four rest
-/// on LLVM's models (`tools/arm-cycles.py`), V3 on the dispatch of AWS-LC.
+/// on LLVM's models (`contrib/peers/arm-cycles.py`), V3 on the dispatch of AWS-LC.
 const SCALAR_IN_PARALLEL: [u64; 5] = [
     0xd0c, // Neoverse N1
     0xd40, // Neoverse V1
