@@ -5,6 +5,7 @@ mod config;
 mod error;
 mod handle;
 mod queue;
+mod queued_quorum;
 mod quorum;
 mod reply;
 mod state;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use mldsa_core::ParameterSet;
 
+use super::queued_quorum::{OpenCount, QueuedQuorum};
 use super::state::{BATCH_MESSAGE_BYTES, ServiceState};
 use super::stats::Origin;
 use super::sync::AtomicBool;
@@ -124,37 +125,6 @@ impl<P: ParameterSet> VerificationService<P> {
                 Err(error)
             }
         }
-    }
-}
-
-/// A quorum that waits for its next slice, or for the end of its memory.
-pub(super) struct QueuedQuorum<P: ParameterSet> {
-    pub(super) committee: Committee<P>,
-    pub(super) message: Arc<[u8]>,
-    pub(super) votes: Vec<(MemberId, Box<[u8]>)>,
-    pub(super) source: Source,
-    /// Bytes that it takes in the queue, for limits and budgets.
-    pub(super) bytes: usize,
-    pub(super) cancelled: Arc<AtomicBool>,
-    /// `None` once it has ended: then its votes are freed, and nobody waits for it.
-    pub(super) open: Option<OpenCount>,
-    pub(super) generation: u64,
-}
-
-pub(super) struct OpenCount {
-    pub(super) count: Box<dyn Count>,
-    pub(super) reply: oneshot::Sender<Result<QuorumReport, QuorumError>>,
-}
-
-impl<P: ParameterSet> QueuedQuorum<P> {
-    /// Returns whether it waits for an answer.
-    pub(super) fn is_open(&self) -> bool {
-        self.open.is_some()
-    }
-
-    pub(super) fn vote(&self, vote: usize) -> Vote<'_> {
-        let (member, signature) = &self.votes[vote];
-        Vote::new(*member, &*self.message, signature)
     }
 }
 

@@ -9,7 +9,7 @@ use lru::LruCache;
 use mldsa_core::{ParameterSet, PreHash};
 
 use super::queue::{FairQueue, Peer, Push};
-use super::quorum::QueuedQuorum;
+use super::queued_quorum::QueuedQuorum;
 use super::sync::AtomicBool;
 use super::{ServiceError, ServiceStats, Source};
 use crate::batch::LANES;

@@ -10,7 +10,7 @@ use mldsa_core::ParameterSet;
 
 use super::cache::VerdictCache;
 use super::queue::Peer;
-use super::quorum::QueuedQuorum;
+use super::queued_quorum::QueuedQuorum;
 use super::state::{QueuedVote, ServiceState};
 use super::stats::{Origin, Rejections};
 use super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, RwLock};
