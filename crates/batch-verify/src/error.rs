@@ -53,7 +53,7 @@ impl fmt::Display for BuildError {
             Self::Epoch { current } => {
                 write!(f, "the epoch of a successor must be later than {current}")
             }
-            Self::ThreadPool => f.write_str("the threads could not be started"),
+            Self::ThreadPool => f.write_str("zero threads, or they could not be started"),
         }
     }
 }

@@ -12,8 +12,8 @@ macro_rules! reasons {
         /// Reason of a rejection, for logs and peer accounting. Consensus decisions should
         /// depend on valid or not valid only.
         ///
-        /// An item that is wrong in several ways reports the first of these, in the order
-        /// of the variants.
+        /// `Display` prints the name, as logs have it. An item that is wrong in several ways
+        /// reports the first of these, in the order of the variants.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         #[repr(u8)]

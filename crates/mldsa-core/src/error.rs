@@ -33,7 +33,7 @@ errors! {
         /// A coefficient of z is at least gamma1 - beta.
         ResponseNorm => "response z is out of range",
         /// The recomputed commitment hash differs from `c_tilde`.
-        ChallengeMismatch => "signature does not match key and message",
+        ChallengeMismatch => "signature is for another message, context or key, or is damaged",
     }
 
     /// Reason why signing failed. No part of a signature is released with an error: the
@@ -55,7 +55,7 @@ errors! {
     /// Reason why a key was rejected or could not be generated.
     KeyError {
         /// Not exactly the length of this encoding in this parameter set.
-        Length => "key has the wrong length",
+        Length => "key has the wrong length for its parameter set",
         /// A coefficient of s1 or s2 is outside [-eta, eta].
         SecretRange => "secret coefficient out of range",
         /// t0 or `tr` differ from what s1, s2 and `rho` give.

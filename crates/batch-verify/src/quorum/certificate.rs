@@ -18,14 +18,16 @@ use crate::{Committee, CommitteeVerifier, MemberId, Message};
 /// A value is well formed, and nothing more is known about it before [`verify`](Self::verify).
 ///
 /// ```
-/// use batch_verify::{Certificate, Committee, Context, MlDsa44, SigningKey};
+/// use batch_verify::{Certificate, Committee, Context, MlDsa44, Randomness, SigningKey};
 ///
 /// let keys: Vec<_> = (0..4).map(|i| SigningKey::<MlDsa44>::from_seed(&[i; 32])).collect();
 /// let context = Context::new(b"mychain/v1/vote")?;
 /// let members = keys.iter().map(|key| (key.verifying_key(), 1));
 /// let committee = Committee::<MlDsa44>::builder(context).epoch(7).build(members)?;
-/// let signatures: Result<Vec<_>, _> =
-///     keys.iter().map(|key| key.sign_hedged(b"block 9", context)).collect();
+/// let sign = |key: &SigningKey<_>| {
+///     key.sign_with_context(b"block 9", context, Randomness::Deterministic)
+/// };
+/// let signatures: Result<Vec<_>, _> = keys.iter().map(sign).collect();
 ///
 /// let votes = committee.members().zip(signatures?).take(3);
 /// let bytes = Certificate::new(&committee, votes)?.to_bytes();

@@ -68,7 +68,7 @@ impl fmt::Display for QuorumError {
                 verified,
             } => write!(
                 f,
-                "a weight of {needed} is needed, {claimed} has votes, {verified} was verified"
+                "a weight of {needed} is needed: members of {claimed} have voted, {verified} is verified"
             ),
             Self::Rejected { vote, reason } => write!(f, "vote {vote} is rejected: {reason}"),
             Self::Abandoned => f.write_str("the quorum was abandoned"),

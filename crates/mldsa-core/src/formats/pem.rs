@@ -14,6 +14,7 @@ use ::pkcs8::{DecodePrivateKey, DecodePublicKey};
 use base64ct::{Base64, Encoding};
 use zeroize::Zeroizing;
 
+use crate::formats::spki::set_of;
 use crate::keys::{SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
 
@@ -92,6 +93,12 @@ impl fmt::Display for PemError {
                 )
             }
             Self::Padding => f.write_str("PEM whose base64 is cut off or has wrong padding"),
+            Self::Content(::pkcs8::Error::PublicKey(::pkcs8::spki::Error::OidUnknown { oid })) => {
+                match set_of(oid) {
+                    Some(name) => write!(f, "PEM of a key of {name}, which is another set"),
+                    None => write!(f, "PEM of a key of another algorithm, {oid}"),
+                }
+            }
             Self::Content(error) => error.fmt(f),
         }
     }

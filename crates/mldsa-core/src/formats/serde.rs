@@ -63,9 +63,10 @@ impl<'de> Visitor<'de> for Bytes<'_> {
                 .strip_prefix(part)
                 .ok_or_else(|| E::custom(format_args!("does not begin with {}", part)))?;
         }
+        let most = 2 * self.out.len();
         base16ct::mixed::decode(text, self.out)
             .map(<[u8]>::len)
-            .map_err(|_| E::custom("not hex, or too long"))
+            .map_err(|_| E::custom(format_args!("not at most {most} hexadecimal digits")))
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<usize, E> {

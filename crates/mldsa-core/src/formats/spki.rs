@@ -10,14 +10,36 @@ use ::spki::{
 use crate::keys::{SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
 
-/// Returns the object identifier of pure ML-DSA with the set `P`:
-/// 2.16.840.1.101.3.4.3.17, .18 or .19.
+/// The sets of pure ML-DSA.
+const SETS: [(ObjectIdentifier, &str); 3] = [
+    (
+        ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.3.17"),
+        "ML-DSA-44",
+    ),
+    (
+        ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.3.18"),
+        "ML-DSA-65",
+    ),
+    (
+        ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.3.19"),
+        "ML-DSA-87",
+    ),
+];
+
+/// Returns the object identifier of pure ML-DSA with the set `P`.
 const fn object_identifier<P: ParameterSet>() -> ObjectIdentifier {
     match P::CATEGORY {
-        2 => ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.3.17"),
-        3 => ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.3.18"),
-        _ => ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.3.19"),
+        2 => SETS[0].0,
+        3 => SETS[1].0,
+        _ => SETS[2].0,
     }
+}
+
+/// Returns the name of the set whose object identifier this is.
+#[cfg(feature = "pem")]
+pub(crate) fn set_of(oid: &ObjectIdentifier) -> Option<&'static str> {
+    let set = SETS.iter().find(|(known, _)| known == oid);
+    set.map(|(_, name)| *name)
 }
 
 /// Returns the algorithm identifier of keys and signatures: parameters are absent.

@@ -1,5 +1,6 @@
 //! PEM: the table of texts that all interfaces share, and every damage of a text.
 
+use base64ct::{Base64, Encoding};
 use mldsa_core::{MlDsa44, PemError, SigningKey, VerifyingKey};
 
 use crate::key;
@@ -88,4 +89,16 @@ fn errors_name_the_fault() {
     );
     let bad = error(&text("PRIVATE KEY", "MDQC*QAw"));
     assert_eq!(bad, "PEM with a bad base64 character in line 2, column 5");
+    // The structure of RFC 9881 with an algorithm and nothing else, as far as it is read.
+    let of_set = |last| {
+        let oid = [0x60, 0x86, 0x48, 1, 0x65, 3, 4, 3, last];
+        let algorithm = [&[0x30, 11, 6, 9][..], &oid].concat();
+        let der = [&[0x30, 18, 2, 1, 0][..], &algorithm, &[4, 0]].concat();
+        error(&text("PRIVATE KEY", &Base64::encode_string(&der)))
+    };
+    assert_eq!(
+        of_set(18),
+        "PEM of a key of ML-DSA-65, which is another set"
+    );
+    assert!(of_set(20).starts_with("PEM of a key of another algorithm, 2.16"));
 }
