@@ -39,8 +39,8 @@ fn name_of<P: ParameterSet>(_: &VerifyingKey<P>) -> &'static str {
     P::NAME
 }
 
-/// A public key of any set: what the encoding of a key that has arrived is before the program knows
-/// its set. At most 2.7 kB by value. SubjectPublicKeyInfo and PEM are read in each set.
+/// A public key of any set, for encoded keys whose set the program does not know. At most 2.7 kB by
+/// value. It does not read SubjectPublicKeyInfo or PEM: [`VerifyingKey`] of each set does.
 ///
 /// ```
 /// use mldsa_core::{AnyVerifyingKey, Context, MlDsa65, SigningKey};

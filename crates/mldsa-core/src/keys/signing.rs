@@ -278,7 +278,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// public key, so that a fault releases neither a wrong signature nor one made of a mask of
     /// zeros. Keys prepared afterwards take the setting over.
     ///
-    /// It costs one verification with the A that is there, and the masks of one attempt.
+    /// It costs one verification without the expansion of A, and the masks of one attempt.
     pub fn set_self_verification(&mut self, on: bool) {
         self.self_verification = on;
     }

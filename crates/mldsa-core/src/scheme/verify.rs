@@ -38,8 +38,8 @@ pub(crate) fn verify_one<P: ParameterSet>(
 /// Verifies a new signature under the key, if there is one, and wipes it if it fails. `a_hat` has the
 /// k l entries of A, if they are known.
 ///
-/// A fault in `a_hat` is found although the signature was made with it, because t1 belongs to the
-/// right A.
+/// Signing may have used the same `a_hat`. A fault in it is found all the same, because t1 belongs
+/// to the correct A.
 ///
 /// # Errors
 /// [`SignError::SelfVerification`].
