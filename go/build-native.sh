@@ -10,4 +10,8 @@ x86_64-*-linux-*) platform=linux_amd64 ;;
 aarch64-*-linux-*) platform=linux_arm64 ;;
 *) echo "no Go platform for $target" >&2; exit 2 ;;
 esac
-exec ../crates/mldsa-c/install.sh "native/$platform" "$target"
+../crates/mldsa-c/install.sh "../target/go-native/$platform" "$target" | grep -v '^ \|^A program\|^$'
+# In the folder of a Go package, which `go mod vendor` copies.
+for file in include/mldsa.h lib/libmldsa_c.a lib/libmldsa_c.so.1; do
+    [ ! -e "../target/go-native/$platform/$file" ] || install -m 644 -t "native/$platform" "../target/go-native/$platform/$file"
+done

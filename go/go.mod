@@ -1,4 +1,4 @@
-// The path is a placeholder until the repository has an address (docs/publishing.md).
+// The path is a placeholder until the repository has an address (RELEASING.md).
 module mldsa.example/go
 
 go 1.26

@@ -16,13 +16,17 @@ const mark = "CODE OF THE PLANTED LIBRARY"
 
 // goTool runs the go command in this folder.
 func goTool(environment []string, arguments ...string) (string, error) {
+	return goToolIn("", environment, arguments...)
+}
+
+func goToolIn(folder string, environment []string, arguments ...string) (string, error) {
 	// The tool takes the result of a test from its cache unless a file that the test named has changed.
 	sources, _ := filepath.Glob("*.go")
 	for _, source := range sources {
 		os.Stat(source)
 	}
 	command := exec.Command("go", arguments...)
-	command.Env = append(os.Environ(), environment...)
+	command.Dir, command.Env = folder, append(os.Environ(), environment...)
 	output, err := command.CombinedOutput()
 	return string(output), err
 }
@@ -44,7 +48,7 @@ func planted(t *testing.T) (folder, library string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	platform := filepath.Join("native", runtime.GOOS+"_"+runtime.GOARCH, "lib")
+	platform := filepath.Join("native", runtime.GOOS+"_"+runtime.GOARCH)
 	for _, place := range []string{".", "lib", platform, filepath.Join("mldsa.example/go", platform)} {
 		for _, name := range []string{"libmldsa_c.so", "libmldsa_c.so.1"} {
 			path := filepath.Join(folder, place, name)
@@ -98,5 +102,59 @@ func TestTheTagForCgoNeedsCgo(t *testing.T) {
 	output, err := goTool([]string{"CGO_ENABLED=0"}, "build", "-tags", "mldsa_cgo", ".")
 	if err == nil || !strings.Contains(output, "the_tag_mldsa_cgo_needs_CGO_ENABLED_1_and_a_C_compiler") {
 		t.Fatalf("%v: %s", err, output)
+	}
+}
+
+// The tag mldsa_purego gives a reason on systems without a loader.
+func TestTheTagForPuregoNeedsALoader(t *testing.T) {
+	output, err := goTool([]string{"CGO_ENABLED=0", "GOOS=windows", "GOARCH=amd64"}, "build", "-tags", "mldsa_purego", ".")
+	if err == nil || !strings.Contains(output, "the_tag_mldsa_purego_needs_dlopen_of_Linux_macOS_FreeBSD_or_NetBSD") {
+		t.Fatalf("%v: %s", err, output)
+	}
+}
+
+// `go mod vendor` copies what the tag mldsa_cgo needs: header and archive, here empty files.
+func TestVendoredModulesHaveTheLibrary(t *testing.T) {
+	folder := t.TempDir()
+	module, program := filepath.Join(folder, "module"), filepath.Join(folder, "program")
+	if err := os.CopyFS(module, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile("go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	requirements, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, required, _ := strings.Cut(string(requirements), "mldsa.example/go\n")
+	platforms := []string{"linux_amd64", "linux_arm64"}
+	files := map[string]string{
+		"program/main.go": "package main\n\nimport _ \"mldsa.example/go\"\n\nfunc main() {}\n",
+		"program/go.mod":  "module program\n" + required + "require mldsa.example/go v0.0.0\n\nreplace mldsa.example/go => ../module\n",
+		"program/go.sum":  string(sums),
+	}
+	for _, platform := range platforms {
+		files["module/native/"+platform+"/mldsa.h"], files["module/native/"+platform+"/libmldsa_c.a"] = "", ""
+	}
+	for name, content := range files {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if output, err := goToolIn(program, []string{"GOFLAGS=-mod=mod", "GOPROXY=off"}, "mod", "vendor"); err != nil {
+		t.Fatal(output)
+	}
+	for _, platform := range platforms {
+		for _, name := range []string{"mldsa.h", "libmldsa_c.a"} {
+			if _, err := os.Stat(filepath.Join(program, "vendor", "mldsa.example", "go", "native", platform, name)); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }

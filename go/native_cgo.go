@@ -3,10 +3,10 @@
 package mldsa
 
 /*
-#cgo linux,amd64 CFLAGS: -I${SRCDIR}/native/linux_amd64/include
-#cgo linux,arm64 CFLAGS: -I${SRCDIR}/native/linux_arm64/include
-#cgo linux,amd64 LDFLAGS: ${SRCDIR}/native/linux_amd64/lib/libmldsa_c.a -lm -ldl -lpthread
-#cgo linux,arm64 LDFLAGS: ${SRCDIR}/native/linux_arm64/lib/libmldsa_c.a -lm -ldl -lpthread
+#cgo linux,amd64 CFLAGS: -I${SRCDIR}/native/linux_amd64
+#cgo linux,arm64 CFLAGS: -I${SRCDIR}/native/linux_arm64
+#cgo linux,amd64 LDFLAGS: ${SRCDIR}/native/linux_amd64/libmldsa_c.a -lm -ldl -lpthread
+#cgo linux,arm64 LDFLAGS: ${SRCDIR}/native/linux_arm64/libmldsa_c.a -lm -ldl -lpthread
 #cgo noescape mldsa_verify
 #cgo nocallback mldsa_verify
 #cgo noescape mldsa_sign
@@ -30,7 +30,12 @@ package mldsa
 */
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
+
+	_ "mldsa.example/go/native/linux_amd64"
+	_ "mldsa.example/go/native/linux_arm64"
+)
 
 // Implementation is the name of the implementation in use.
 const Implementation = "mldsa_cgo"

@@ -1,4 +1,4 @@
-//go:build mldsa_purego
+//go:build mldsa_purego && !android && (darwin || freebsd || linux || netbsd)
 
 package mldsa
 
