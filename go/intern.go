@@ -8,7 +8,7 @@ import (
 // Keys is a bounded cache of public keys by their bytes, for programs that parse the same keys again
 // and again. A key enters after its first valid signature; from then on Parse returns this value,
 // which is expanded after its second. The least recently used key leaves first, and its expansion is
-// freed at once; a key that left stays usable. The zero value caches nothing.
+// freed when the verifications under it have ended; a key that left stays usable. The zero value caches nothing.
 type Keys struct {
 	mutex sync.Mutex
 	max   int

@@ -45,19 +45,21 @@ func NativeKeys() int { return int(expandedKeys.Load()) }
 
 var expandedKeys atomic.Int64
 
-// held is an expanded public key of the library, if there is one. The lock is its reference count:
-// verifications read it, whoever makes or frees it writes.
+// held is an expanded public key of the library, if there is one. Nobody waits for a verification:
+// what was released is freed after its last one.
 type held struct {
-	lock     sync.RWMutex
-	expanded *expandedKey
-	cleanup  runtime.Cleanup
+	making  sync.Mutex
+	current atomic.Pointer[expandedKey]
 }
 
-// expandedKey is a handle of the library.
+// expandedKey is a handle of the library, freed when nobody refers to it.
 type expandedKey struct {
 	handle unsafe.Pointer
+	// references counts the verifications under the key, and held.current.
+	references atomic.Int64
+	cleanup    runtime.Cleanup
 	// The runtime searches the cleanups of a span one by one: a larger object has fewer neighbours.
-	_ [31]uint64
+	_ [28]uint64
 }
 
 func freeExpanded(handle unsafe.Pointer) {
@@ -65,14 +67,34 @@ func freeExpanded(handle unsafe.Pointer) {
 	expandedKeys.Add(-1)
 }
 
+// acquire returns the expanded key with one more reference, or nil.
+func (h *held) acquire() *expandedKey {
+	for {
+		key := h.current.Load()
+		if key == nil {
+			return nil
+		}
+		// A key without references is being freed, and no longer the current one.
+		if n := key.references.Load(); n > 0 && key.references.CompareAndSwap(n, n+1) {
+			return key
+		}
+	}
+}
+
+// drop removes one reference.
+func (e *expandedKey) drop() {
+	if e.references.Add(-1) == 0 {
+		e.cleanup.Stop()
+		freeExpanded(e.handle)
+	}
+}
+
 // verify uses the expanded key or a handle of its own.
 func (h *held) verify(key *PublicKey, in input, signature []byte) bool {
-	h.lock.RLock()
-	if h.expanded != nil {
-		defer h.lock.RUnlock()
-		return verifyWith(h.expanded.handle, in, signature)
+	if expanded := h.acquire(); expanded != nil {
+		defer expanded.drop()
+		return verifyWith(expanded.handle, in, signature)
 	}
-	h.lock.RUnlock()
 	handle := newHandle(key)
 	if handle == nil {
 		return false
@@ -99,9 +121,9 @@ func verifyWith(handle unsafe.Pointer, in input, signature []byte) bool {
 }
 
 func (h *held) prepare(key *PublicKey) {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	if h.expanded != nil {
+	h.making.Lock()
+	defer h.making.Unlock()
+	if h.current.Load() != nil {
 		return
 	}
 	handle := newHandle(key)
@@ -110,20 +132,17 @@ func (h *held) prepare(key *PublicKey) {
 	}
 	abi.publicKeyPrepare(handle)
 	expandedKeys.Add(1)
-	h.expanded = &expandedKey{handle: handle}
+	expanded := &expandedKey{handle: handle}
+	expanded.references.Store(1)
 	// For keys that nobody releases.
-	h.cleanup = runtime.AddCleanup(h.expanded, freeExpanded, handle)
+	expanded.cleanup = runtime.AddCleanup(expanded, freeExpanded, handle)
+	h.current.Store(expanded)
 }
 
 func (h *held) release() {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	if h.expanded == nil {
-		return
+	if expanded := h.current.Swap(nil); expanded != nil {
+		expanded.drop()
 	}
-	h.cleanup.Stop()
-	freeExpanded(h.expanded.handle)
-	h.expanded = nil
 }
 
 // privateKey is a handle of the library, wiped and freed after the last use.

@@ -15,7 +15,7 @@ func checkExpanded(t *testing.T, before, want int, keys ...*PublicKey) {
 	t.Helper()
 	expanded := map[*held]bool{}
 	for _, key := range keys {
-		if native := key.native.Load(); native.expanded != nil {
+		if native := key.native.Load(); native.current.Load() != nil {
 			expanded[native] = true
 		}
 	}
@@ -76,6 +76,60 @@ func TestReleaseFreesAnExpandedKey(t *testing.T) {
 			t.Fatal("a released key")
 		}
 	}
+}
+
+// A verification keeps an expanded key that leaves its cache, and nobody waits for the verification:
+// here it ends after everything else.
+func TestNobodyWaitsForAVerificationUnderAKeyThatLeft(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	before := NativeKeys()
+	keys := NewKeys(1)
+	private, other := seeded(t, MLDSA44, 5), seeded(t, MLDSA44, 6)
+	signature := signed(t, private, nil, nil)
+	parse := func(private *PrivateKey) *PublicKey {
+		key, err := keys.Parse(MLDSA44, private.PublicKey().Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	first, second := parse(private), parse(private)
+	for _, key := range []*PublicKey{first, second} {
+		if !key.Verify(nil, nil, signature) {
+			t.Fatal("a valid signature")
+		}
+	}
+	running := first.native.Load().acquire()
+	if running == nil {
+		t.Fatal("the key is not expanded")
+	}
+	if !parse(other).Verify(nil, nil, signed(t, other, nil, nil)) || keys.Len() != 1 || parse(private) == first {
+		t.Fatal("the key did not leave")
+	}
+	first.Release()
+	second.Prepare().Release()
+	if first.native.Load().current.Load() != nil || running.references.Load() != 1 || NativeKeys() < 1 {
+		t.Fatal("an expansion in use was freed")
+	}
+	if !verifyWith(running.handle, input{}, signature) || !first.Verify(nil, nil, signature) {
+		t.Fatal("a valid signature")
+	}
+	running.drop()
+	if all := NativeKeys(); all > before {
+		t.Fatal(all, "expanded keys, before", before)
+	}
+	// Nor when a second value of a key gives up its own expansion.
+	value := parse(private)
+	running = func() *expandedKey { value.Prepare(); return value.native.Load().acquire() }()
+	for _, key := range []*PublicKey{parse(private), value} {
+		if !key.Verify(nil, nil, signature) {
+			t.Fatal("a valid signature")
+		}
+	}
+	if value.native.Load().current.Load() == running || running.references.Load() != 1 {
+		t.Fatal("a value with an expansion of its own")
+	}
+	running.drop()
 }
 
 // A cached key that its user releases is expanded again, through whichever of its values.
@@ -145,7 +199,7 @@ func TestAPreparedValueOfACachedKey(t *testing.T) {
 		}
 	}
 	checkExpanded(t, before, 1, values...)
-	if natives[1].expanded != nil {
+	if natives[1].current.Load() != nil {
 		t.Fatal("an expansion that nobody can release")
 	}
 }
