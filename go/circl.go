@@ -74,8 +74,8 @@ func parsed(set Set, encoded []byte) (verifier, error) {
 // circlSigner is a private key of CIRCL.
 type circlSigner struct {
 	set    Set
-	secret []byte
-	packed []byte
+	secret secret
+	packed secret
 	public []byte
 	signTo func(message, context []byte, randomized bool, signature []byte) error
 	// verifyWith is the key that verifies signatures before their release; nil if none does.
@@ -84,7 +84,7 @@ type circlSigner struct {
 
 func signerFromSeed(set Set, seed []byte) (signer, error) {
 	xi := [SeedSize]byte(seed)
-	s := &circlSigner{set: set, secret: bytes.Clone(seed)}
+	s := &circlSigner{set: set, secret: keep(bytes.Clone(seed))}
 	switch set {
 	case MLDSA44:
 		pk, sk := mldsa44.NewKeyFromSeed(&xi)
@@ -158,17 +158,17 @@ func inRange(set Set, expanded []byte) bool {
 }
 
 func (s *circlSigner) use44(sk *mldsa44.PrivateKey, pk *mldsa44.PublicKey) {
-	s.packed, s.public = sk.Bytes(), pk.Bytes()
+	s.packed, s.public = keep(sk.Bytes()), pk.Bytes()
 	s.signTo = func(m, c []byte, r bool, out []byte) error { return mldsa44.SignTo(sk, m, c, r, out) }
 }
 
 func (s *circlSigner) use65(sk *mldsa65.PrivateKey, pk *mldsa65.PublicKey) {
-	s.packed, s.public = sk.Bytes(), pk.Bytes()
+	s.packed, s.public = keep(sk.Bytes()), pk.Bytes()
 	s.signTo = func(m, c []byte, r bool, out []byte) error { return mldsa65.SignTo(sk, m, c, r, out) }
 }
 
 func (s *circlSigner) use87(sk *mldsa87.PrivateKey, pk *mldsa87.PublicKey) {
-	s.packed, s.public = sk.Bytes(), pk.Bytes()
+	s.packed, s.public = keep(sk.Bytes()), pk.Bytes()
 	s.signTo = func(m, c []byte, r bool, out []byte) error { return mldsa87.SignTo(sk, m, c, r, out) }
 }
 
@@ -197,10 +197,10 @@ func (s *circlSigner) seed() ([]byte, error) {
 	if s.secret == nil {
 		return nil, ErrNoSeed
 	}
-	return bytes.Clone(s.secret), nil
+	return bytes.Clone(s.secret()), nil
 }
 
-func (s *circlSigner) expanded() ([]byte, error)  { return bytes.Clone(s.packed), nil }
+func (s *circlSigner) expanded() ([]byte, error)  { return bytes.Clone(s.packed()), nil }
 func (s *circlSigner) publicKey() ([]byte, error) { return s.public, nil }
 
 // verifyBatch verifies one by one: CIRCL has no batches.

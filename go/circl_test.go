@@ -6,7 +6,7 @@ import "testing"
 
 // A verification goes on with the key that it prepared, whoever releases it meanwhile.
 func TestAPreparedKeyOutlivesItsRelease(t *testing.T) {
-	for _, set := range sets {
+	for _, set := range allSets {
 		private := seeded(t, set, 1)
 		key, signature := private.PublicKey(), signed(t, private, []byte("m"), nil)
 		native := key.native.Load()
@@ -22,7 +22,7 @@ func TestAPreparedKeyOutlivesItsRelease(t *testing.T) {
 
 // A signature that the public key rejects, as after a fault, is not released.
 func TestSelfVerificationRejects(t *testing.T) {
-	for _, set := range sets {
+	for _, set := range allSets {
 		key, other := seeded(t, set, 1), seeded(t, set, 2)
 		key.native.(*circlSigner).verifyWith = other.PublicKey()
 		if signature, err := key.Sign(nil, []byte("m"), nil); err != ErrInternal || signature != nil {

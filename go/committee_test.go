@@ -9,7 +9,7 @@ import (
 
 func TestCommittee(t *testing.T) {
 	context := []byte("chain/vote")
-	for _, set := range sets {
+	for _, set := range allSets {
 		var keys []*PrivateKey
 		var list []Member
 		for n := range 4 {
@@ -71,7 +71,7 @@ func TestCommittee(t *testing.T) {
 
 func TestSuccessor(t *testing.T) {
 	message := []byte("block 7")
-	for i, set := range sets {
+	for i, set := range allSets {
 		var keys []*PublicKey
 		var votes [][]byte
 		for n := range 6 {
@@ -79,7 +79,7 @@ func TestSuccessor(t *testing.T) {
 			keys = append(keys, key.PublicKey())
 			votes = append(votes, signed(t, key, message, nil))
 		}
-		other := seeded(t, sets[(i+1)%3], 1).PublicKey()
+		other := seeded(t, allSets[(i+1)%3], 1).PublicKey()
 		committee, err := NewCommittee(set, nil, 1, []Member{{keys[0], 1}, {keys[1], 1}, {keys[2], 1}, {keys[3], 1}})
 		if err != nil {
 			t.Fatal(err)

@@ -57,7 +57,7 @@ func (s Set) algorithm() pkix.AlgorithmIdentifier {
 
 // setOf returns the parameter set of an identifier without parameters.
 func setOf(algorithm pkix.AlgorithmIdentifier) (Set, error) {
-	for _, set := range []Set{MLDSA44, MLDSA65, MLDSA87} {
+	for _, set := range allSets {
 		if algorithm.Algorithm.Equal(set.algorithm().Algorithm) && len(algorithm.Parameters.FullBytes) == 0 {
 			return set, nil
 		}
@@ -174,6 +174,10 @@ func (k *PublicKey) MarshalText() ([]byte, error) {
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: publicKeyLabel, Bytes: der}), nil
 }
+
+// UnmarshalText makes a key of the zero value from SubjectPublicKeyInfo, as ParseSPKI. Another value is
+// ErrInUse. It implements encoding.TextUnmarshaler.
+func (k *PublicKey) UnmarshalText(text []byte) error { return k.read(ParseSPKI(text)) }
 
 // ParsePKCS8 makes a private key from PKCS#8 (RFC 9881: seed, expanded key or both), in DER or in PEM.
 // The parameter set is in it. Every part is checked, an enclosed public key too.

@@ -12,7 +12,7 @@ import (
 var _ encoding.TextMarshaler = (*PublicKey)(nil)
 
 func TestEncodingsOfPublicKeys(t *testing.T) {
-	for _, set := range sets {
+	for _, set := range allSets {
 		key := seeded(t, set, 1).PublicKey()
 		der, err := key.MarshalSPKI()
 		if err != nil || len(der) != set.PublicKeySize()+22 {
@@ -42,7 +42,7 @@ func TestEncodingsOfPublicKeys(t *testing.T) {
 }
 
 func TestEncodingsOfPrivateKeys(t *testing.T) {
-	for _, set := range sets {
+	for _, set := range allSets {
 		key := seeded(t, set, 1)
 		signature := signed(t, key, []byte("m"), nil)
 		for form, size := range map[PKCS8Form]int{

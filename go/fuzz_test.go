@@ -6,12 +6,12 @@ import (
 )
 
 func FuzzVerify(f *testing.F) {
-	for i, set := range sets {
+	for i, set := range allSets {
 		key := seeded(f, set, 1)
 		f.Add(byte(i), key.PublicKey().Bytes(), []byte("m"), []byte{}, signed(f, key, []byte("m"), nil))
 	}
 	f.Fuzz(func(t *testing.T, which byte, encoded, message, context, signature []byte) {
-		set := sets[int(which)%3]
+		set := allSets[int(which)%3]
 		key, err := ParsePublicKey(set, encoded)
 		if err != nil {
 			if len(encoded) == set.PublicKeySize() {
@@ -38,7 +38,7 @@ func FuzzOptions(f *testing.F) {
 	f.Add(byte(1), uint32(SHA2_512), false, make([]byte, 64), []byte("c"), []byte{})
 	f.Add(byte(2), uint32(0), true, make([]byte, 64), []byte{}, []byte{})
 	var keys []*PrivateKey
-	for _, set := range sets {
+	for _, set := range allSets {
 		keys = append(keys, seeded(f, set, 1))
 	}
 	f.Fuzz(func(t *testing.T, which byte, hash uint32, mu bool, message, context, signature []byte) {
@@ -61,7 +61,7 @@ func FuzzOptions(f *testing.F) {
 }
 
 func FuzzKeys(f *testing.F) {
-	for _, set := range sets {
+	for _, set := range allSets {
 		key := seeded(f, set, 1)
 		spki, _ := key.PublicKey().MarshalSPKI()
 		f.Add(spki)

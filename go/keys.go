@@ -34,9 +34,15 @@ func ParsePublicKey(set Set, encoded []byte) (*PublicKey, error) {
 	if isJoinedPrivateKey(encoded) {
 		return nil, ErrKey
 	}
-	key := &PublicKey{set: set, encoded: string(encoded)}
-	key.native.Store(&held{})
+	key := new(PublicKey)
+	key.become(set, string(encoded))
 	return key, nil
+}
+
+// become makes a key of the zero value.
+func (k *PublicKey) become(set Set, encoded string) {
+	k.set, k.encoded = set, encoded
+	k.native.Store(&held{})
 }
 
 // isJoinedPrivateKey reports whether bytes are a seed of ML-DSA-44 and the expanded key that it
@@ -76,6 +82,30 @@ func (k *PublicKey) MarshalBinary() ([]byte, error) {
 		return nil, ErrKey
 	}
 	return k.Bytes(), nil
+}
+
+// UnmarshalBinary makes a key of the zero value from its encoding, whose size tells the parameter set.
+// Another value is ErrInUse, because committees and caches share it. It implements
+// encoding.BinaryUnmarshaler.
+func (k *PublicKey) UnmarshalBinary(encoded []byte) error {
+	for _, set := range allSets {
+		if len(encoded) == set.PublicKeySize() {
+			return k.read(ParsePublicKey(set, encoded))
+		}
+	}
+	return ErrKeySize
+}
+
+// read makes a copy of a parsed key of the zero value.
+func (k *PublicKey) read(parsed *PublicKey, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case k == nil || k.set != 0:
+		return ErrInUse
+	}
+	k.become(parsed.set, parsed.encoded)
+	return nil
 }
 
 // Equal reports whether other is a *PublicKey of the same set and bytes.
@@ -130,9 +160,9 @@ func (k *PublicKey) Prepare() *Prepared {
 	return &Prepared{k}
 }
 
-// Release frees what Prepare made. The key stays usable. A key that is not released keeps it until
-// the garbage collector runs, which does not see how much it is. A cache releases keys that leave it,
-// and expands a key that was released again after its next valid signature.
+// Release frees what Prepare made, after the verifications that use it. The key stays usable. A key
+// that is not released keeps it until the garbage collector runs, which does not see how much it is. A
+// cache releases keys that leave it, and expands a released key again after its next valid signature.
 func (k *PublicKey) Release() {
 	if k.Set() == 0 {
 		return
@@ -148,7 +178,8 @@ func (k *PublicKey) Release() {
 type Prepared struct{ *PublicKey }
 
 // PrivateKey is a private key. It implements crypto.Signer. Each signature is verified before it is
-// released, against faults of the machine. The zero value signs nothing.
+// released, against faults of the machine. No verb of fmt prints a part of it, and packages that encode
+// values (JSON, text, binary, gob) get ErrSecret. The zero value signs nothing.
 type PrivateKey struct {
 	public *PublicKey
 	native signer
@@ -282,9 +313,6 @@ func (k *PrivateKey) Expanded() ([]byte, error) {
 	}
 	return k.native.expanded()
 }
-
-// MarshalBinary returns the expanded encoding. It implements encoding.BinaryMarshaler.
-func (k *PrivateKey) MarshalBinary() ([]byte, error) { return k.Expanded() }
 
 // Equal reports whether other is a *PrivateKey with the same expanded encoding, in constant time.
 func (k *PrivateKey) Equal(other crypto.PrivateKey) bool {

@@ -32,7 +32,7 @@ func muOf(t *testing.T, key *PublicKey, context []byte, pieces ...[]byte) []byte
 
 func TestMessageRepresentatives(t *testing.T) {
 	message, context := bytes.Repeat([]byte("piece"), 1000), []byte("context")
-	for _, set := range sets {
+	for _, set := range allSets {
 		key := seeded(t, set, 1)
 		mu := muOf(t, key.PublicKey(), context, message[:7], nil, message[7:])
 		signature, err := key.Sign(nil, mu, &Options{Mu: true, Deterministic: true})
@@ -61,7 +61,7 @@ func TestMessageRepresentatives(t *testing.T) {
 func TestPreHashes(t *testing.T) {
 	message, context := []byte("message"), []byte("context")
 	digest := sha512.Sum512(message)
-	for _, set := range sets {
+	for _, set := range allSets {
 		key := seeded(t, set, 1)
 		options := &Options{PreHash: SHA2_512, Context: context, Deterministic: true}
 		signature, err := key.Sign(nil, digest[:], options)
@@ -102,7 +102,7 @@ func TestPreHashes(t *testing.T) {
 
 func TestOptionsThatDoNotFit(t *testing.T) {
 	weakest := map[Set]int{MLDSA44: 32, MLDSA65: 48, MLDSA87: 64}
-	for _, set := range sets {
+	for _, set := range allSets {
 		key := seeded(t, set, 1)
 		for hash := range PreHash(20) {
 			want := ErrOptions

@@ -26,6 +26,8 @@ const (
 	MLDSA87 Set = 87
 )
 
+var allSets = []Set{MLDSA44, MLDSA65, MLDSA87}
+
 // Sizes in bytes.
 const (
 	// SeedSize is the size of a private key seed.
@@ -78,6 +80,8 @@ var (
 	ErrKey         = errors.New("mldsa: malformed key")
 	ErrRandomness  = errors.New("mldsa: the generator returned zeros")
 	ErrEncoding    = errors.New("mldsa: no key of ML-DSA in this DER or PEM")
+	ErrSecret      = errors.New("mldsa: private keys have no text, JSON, binary or gob form")
+	ErrInUse       = errors.New("mldsa: only the zero value of a key is decoded into")
 	ErrNoSeed      = errors.New("mldsa: the seed of this key is not known")
 	ErrContext     = errors.New("mldsa: context longer than 255 bytes")
 	ErrOptions     = errors.New("mldsa: options that do not fit together")

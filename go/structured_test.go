@@ -305,7 +305,7 @@ func TestVerdictsEqualThoseOfCIRCL(t *testing.T) {
 		}
 	}
 	total := make([][2]int, len(mutations))
-	for _, set := range sets {
+	for _, set := range allSets {
 		c := newComparison(t, set)
 		r := rand.New(rand.NewPCG(uint64(set), 1))
 		for n := range (inputs + 2) / 3 {

@@ -29,6 +29,15 @@ func TestZeroValues(t *testing.T) {
 		value := reflect.ValueOf(pointer)
 		for i := range value.NumMethod() {
 			name := value.Type().Method(i).Name
+			if name == "Format" {
+				continue // Only fmt calls it, with a state.
+			}
+			if value.Type() == reflect.TypeFor[*PrivateKey]() && value.IsNil() {
+				// Printing and encoding take the value, for values inside of others; a nil pointer has none.
+				if _, ok := value.Type().Elem().MethodByName(name); ok {
+					continue
+				}
+			}
 			method := value.Method(i)
 			for _, filled := range []bool{false, true} {
 				arguments := make([]reflect.Value, method.Type().NumIn())
@@ -102,12 +111,12 @@ func quorumError(c *Committee, rule QuorumRule, votes ...Vote) (*QuorumError, bo
 
 // A seed and the expanded key of ML-DSA-44 have the size of a public key of ML-DSA-87.
 func TestAJoinedPrivateKeyIsNoPublicKey(t *testing.T) {
-	for _, set := range sets {
+	for _, set := range allSets {
 		key := seeded(t, set, 7)
 		seed, _ := key.Seed()
 		expanded, _ := key.Expanded()
 		joined := append(seed, expanded...)
-		for _, other := range sets {
+		for _, other := range allSets {
 			if _, err := ParsePublicKey(other, joined); err == nil {
 				t.Fatal(set, other)
 			}
@@ -182,7 +191,7 @@ func TestKeysThatSignedWithOptionsAreCached(t *testing.T) {
 
 // Self-verification changes no signature.
 func TestSelfVerification(t *testing.T) {
-	for _, set := range sets {
+	for _, set := range allSets {
 		key := seeded(t, set, 3)
 		want := signed(t, key, []byte("m"), nil)
 		for _, on := range []bool{false, true, true, false} {

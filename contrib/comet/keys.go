@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/cometbft/cometbft/crypto"
 	"github.com/cometbft/cometbft/crypto/tmhash"
@@ -178,7 +179,16 @@ func (k PrivKey) Type() string {
 	return KeyType(k.key.Set())
 }
 
-// MarshalJSON writes the expanded encoding as base64 text.
+// String returns the names of the type and of the parameter set: nothing of the key.
+func (k PrivKey) String() string { return fmt.Sprintf("PrivKey(%s)", k.Type()) }
+
+// Format writes what String returns, for every verb. It implements fmt.Formatter.
+func (k PrivKey) Format(state fmt.State, _ rune) { fmt.Fprint(state, k.String()) }
+
+// LogValue returns what String returns. It implements slog.LogValuer.
+func (k PrivKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
+// MarshalJSON writes the expanded encoding as base64 text, for the key files of CometBFT.
 func (k PrivKey) MarshalJSON() ([]byte, error) { return json.Marshal(k.Bytes()) }
 
 // UnmarshalJSON reads a key, whose size tells its parameter set.

@@ -2,8 +2,11 @@ package comet
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/cometbft/cometbft/crypto"
@@ -24,6 +27,33 @@ func pair(t *testing.T, n int) (PrivKey, mldsa65.PrivKey) {
 		t.Fatal(err)
 	}
 	return ours, theirs
+}
+
+func TestLogsHaveNoPrivateKey(t *testing.T) {
+	key, _ := pair(t, 7)
+	var out bytes.Buffer
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("m", "key", key, "pointer", &key)
+	slog.New(slog.NewTextHandler(&out, nil)).Info("m", "key", key, "pointer", &key)
+	values := []any{key, &key, []PrivKey{key}, struct{ Key PrivKey }{key}, struct{ key *PrivKey }{&key}}
+	for verb := 'A'; verb <= 'z'; verb++ {
+		for _, flag := range []string{"", "+", "#"} {
+			for _, value := range values {
+				fmt.Fprintf(&out, "%"+flag+string(verb)+"\n", value)
+			}
+		}
+	}
+	secret := key.Bytes()[32:40] // K follows rho.
+	for _, text := range []string{
+		string(secret), fmt.Sprintf("%x", secret), fmt.Sprintf("%X", secret), strings.Trim(fmt.Sprint(secret), "[]"),
+		strings.Trim(fmt.Sprintf("%#v", secret), "[]byte{}"), base64.StdEncoding.EncodeToString(key.Bytes())[:64],
+	} {
+		if strings.Contains(out.String(), text) {
+			t.Fatalf("a log has %q", text)
+		}
+	}
+	if fmt.Sprint(key) != "PrivKey(ml_dsa_65)" {
+		t.Fatal(fmt.Sprint(key))
+	}
 }
 
 func TestKeysAreThoseOfCometBFT(t *testing.T) {
