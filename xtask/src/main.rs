@@ -11,7 +11,7 @@ const TASKS: [(&str, Task, &str); 2] = [
     (
         "api",
         api,
-        "public items per library crate, compared with docs/api [--bless]",
+        "public items of each interface, compared with docs/api [--bless]",
     ),
     (
         "tree",

@@ -12,9 +12,10 @@ const MOST_TRACKED_FILES: usize = 950;
 /// 9,000 of them are the interfaces for GPUs, Arrow, Python and JavaScript.
 const MOST_LINES_OF_RUST: usize = 80_000;
 const MOST_PAGES: usize = 18;
-const MOST_WORDS: usize = 25_000;
+const MOST_WORDS: usize = 25_500;
+/// The pages about the experiment ML-ADSA take at most this part of them.
+const MOST_WORDS_OF_AGGREGATE: usize = 5_000;
 const MOST_WORDS_OF_A_PAGE: usize = 2_500;
-/// Files that are longer are listed.
 const MOST_LINES_OF_A_FILE: usize = 500;
 
 /// Prints a table of each part of the tree, and its sums. `contrib` has no limits.
@@ -26,6 +27,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let mut complaints = Vec::new();
     code(&files, &mut complaints);
     pages(&files, &mut complaints);
+    mentions(&files, &mut complaints);
+    mutants(&mut complaints);
     steps(&mut complaints);
     features(&files, &mut complaints);
     let main = files.iter().filter(|file| !is_contrib(file)).count();
@@ -77,8 +80,7 @@ fn text(file: &Path) -> String {
 
 /// Lines of Rust that are neither blank nor a comment alone.
 fn code(files: &[PathBuf], complaints: &mut Vec<String>) {
-    let mut parts = BTreeMap::<String, [usize; 3]>::new();
-    let mut long = Vec::new();
+    let mut parts = BTreeMap::<String, [usize; 4]>::new();
     for file in files.iter().filter(|file| has_extension(file, "rs")) {
         let text = text(file);
         let of_tests = ["tests", "benches", "examples", "fuzz"];
@@ -88,19 +90,25 @@ fn code(files: &[PathBuf], complaints: &mut Vec<String>) {
         let part = parts.entry(part_of(file)).or_default();
         part[usize::from(is_test)] += lines_of_code(&text);
         part[2] += 1;
-        let lines = text.lines().count();
-        if lines > MOST_LINES_OF_A_FILE {
-            long.push(format!("{} ({lines} lines)", file.display()));
-        }
+        part[3] += uses_of_unsafe(&text);
+        let what = format!("lines of {}", file.display());
+        limit(
+            &what,
+            text.lines().count(),
+            MOST_LINES_OF_A_FILE,
+            complaints,
+        );
     }
-    println!("| part | code | tests, benchmarks, examples | files |\n|---|--:|--:|--:|");
-    for (part, [code, tests, files]) in &parts {
-        println!("| {part} | {code} | {tests} | {files} |");
+    println!(
+        "| part | code | tests, benchmarks, examples | files | unsafe |\n|---|--:|--:|--:|--:|"
+    );
+    for (part, [code, tests, files, uses]) in &parts {
+        println!("| {part} | {code} | {tests} | {files} | {uses} |");
     }
     let lines = |contrib| -> usize {
         let parts = parts.iter();
         let parts = parts.filter(|(part, _)| part.starts_with("contrib") == contrib);
-        parts.map(|(_, [code, tests, _])| code + tests).sum()
+        parts.map(|(_, [code, tests, ..])| code + tests).sum()
     };
     println!("\nlines of Rust: {}, contrib {}", lines(false), lines(true));
     limit(
@@ -121,6 +129,23 @@ fn part_of(file: &Path) -> String {
     names.join("/")
 }
 
+/// Blocks, functions, implementations and attributes with the word `unsafe`, outside of comments.
+fn uses_of_unsafe(text: &str) -> usize {
+    const FORMS: [&str; 6] = [
+        "unsafe {",
+        "unsafe fn ",
+        "unsafe impl",
+        "unsafe trait ",
+        "unsafe extern ",
+        "#[unsafe(",
+    ];
+    let lines = text.lines().map(str::trim_start);
+    lines
+        .filter(|line| !line.starts_with("//"))
+        .map(|line| FORMS.iter().filter(|form| line.contains(**form)).count())
+        .sum()
+}
+
 fn lines_of_code(text: &str) -> usize {
     let lines = text.lines().map(str::trim_start);
     lines
@@ -135,7 +160,7 @@ fn pages(files: &[PathBuf], complaints: &mut Vec<String>) {
         .iter()
         .filter(|file| has_extension(file, "md"))
         .collect();
-    let (mut pages, mut words) = (0, 0);
+    let (mut pages, mut words, mut aggregate) = (0, 0, 0);
     println!("\n| page | words |\n|---|--:|");
     for file in &all {
         let text = text(file);
@@ -150,8 +175,14 @@ fn pages(files: &[PathBuf], complaints: &mut Vec<String>) {
         let is_page = file.starts_with("docs") || file.iter().count() == 1;
         pages += usize::from(is_page);
         words += count;
+        let name = file.to_string_lossy();
+        if name.contains("ml-adsa") || name.contains("mladsa") {
+            aggregate += count;
+        }
     }
-    println!("\npages: {pages}, words: {words}");
+    println!("\npages: {pages}, words: {words}, of them about ML-ADSA: {aggregate}");
+    let what = "words about ML-ADSA";
+    limit(what, aggregate, MOST_WORDS_OF_AGGREGATE, complaints);
     limit("pages", pages, MOST_PAGES, complaints);
     limit("words", words, MOST_WORDS, complaints);
 }
@@ -176,6 +207,46 @@ fn dead_links(file: &Path, text: &str, complaints: &mut Vec<String>) {
             complaints.push(format!("{}: dead link {link}", file.display()));
         }
     }
+}
+
+/// Pages that other files name, in comments, manifests and scripts, exist.
+fn mentions(files: &[PathBuf], complaints: &mut Vec<String>) {
+    let others = files.iter().filter(|file| !has_extension(file, "md"));
+    for file in others.filter(|file| !file.starts_with("xtask")) {
+        for page in pages_named(&text(file)) {
+            // Paths of programs are relative to the folder of their package.
+            let in_root = page.trim_start_matches("../");
+            let beside = normalised(&file.with_file_name("").join(page));
+            if !root().join(in_root).is_file() && !root().join(beside).is_file() {
+                complaints.push(format!("{}: no page {page}", file.display()));
+            }
+        }
+    }
+}
+
+/// The paths of pages in a text, relative to the root or to the file.
+fn pages_named(text: &str) -> impl Iterator<Item = &str> {
+    let is_of_path = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    let words = text.split(move |c| !is_of_path(c));
+    words.filter(|word| {
+        let (folder, name) = word.rsplit_once('/').unwrap_or_default();
+        name.ends_with(".md") && !folder.is_empty() && !folder.starts_with('/')
+    })
+}
+
+/// The configuration of `cargo mutants` names test targets that exist.
+fn mutants(complaints: &mut Vec<String>) {
+    for name in test_targets(&text(Path::new(".cargo/mutants.toml"))) {
+        let tests = root().join("crates/mldsa-core/tests").join(name);
+        if !tests.with_extension("rs").is_file() && !tests.is_dir() {
+            complaints.push(format!(".cargo/mutants.toml: no test target {name}"));
+        }
+    }
+}
+
+fn test_targets(settings: &str) -> impl Iterator<Item = &str> {
+    let arguments = settings.split('"');
+    arguments.filter_map(|argument| argument.strip_prefix("--test="))
 }
 
 fn links(text: &str) -> impl Iterator<Item = &str> {
@@ -275,6 +346,40 @@ mod tests {
     #[test]
     fn comments_and_blank_lines_are_no_code() {
         assert_eq!(super::lines_of_code("//! a\n\n  // b\nfn c() {} // d\n"), 1);
+    }
+
+    #[test]
+    fn uses_of_unsafe_are_counted() {
+        let text = "// unsafe {\nunsafe fn a() {}\nlet b = unsafe { c() };\nlet not_unsafe = 1;\n";
+        assert_eq!(super::uses_of_unsafe(text), 2);
+    }
+
+    #[test]
+    fn pages_and_test_targets_that_files_name() {
+        let named: Vec<_> =
+            super::pages_named("// docs/a.md, b.md (/c/d.md) [x]: ../e.md#f").collect();
+        assert_eq!(named, ["docs/a.md", "../e.md"]);
+        let settings = r#"["--lib", "--test=api", "--test=scheme"]"#;
+        let targets: Vec<_> = super::test_targets(settings).collect();
+        assert_eq!(targets, ["api", "scheme"]);
+    }
+
+    #[test]
+    fn a_long_file_is_a_complaint() {
+        let mut complaints = Vec::new();
+        super::limit(
+            "lines of a.rs",
+            501,
+            super::MOST_LINES_OF_A_FILE,
+            &mut complaints,
+        );
+        super::limit(
+            "lines of b.rs",
+            500,
+            super::MOST_LINES_OF_A_FILE,
+            &mut complaints,
+        );
+        assert_eq!(complaints, ["lines of a.rs: 501, more than 500"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Lists the public items of the library crates, all features on, and compares them with
-//! `docs/api`. Started by `cargo xtask api`; `--bless` writes the lists again.
+//! Lists the public items of the library crates, all features on, and the declarations of the
+//! interfaces for other languages, and compares them with `docs/api`. Started by
+//! `cargo xtask api`; `--bless` writes the lists again.
 
 use std::collections::HashSet;
 use std::fs;
@@ -9,14 +10,31 @@ use std::process::{Command, ExitCode};
 use public_api::tokens::Token;
 use public_api::{PublicApi, PublicItem};
 
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "batch-verify",
     "mladsa-aggregate",
+    "mldsa-arrow",
     "mldsa-core",
     "mldsa-evm-precompile",
     "mldsa-gpu",
     "mldsa-lowmem",
 ];
+
+/// Interfaces for other languages: the name of the list, and a command or files that declare it.
+const OTHERS: [(&str, Source); 4] = [
+    ("mldsa-c", Source::Files("crates/mldsa-c/include", ".h")),
+    ("python", Source::Files("python/python/mldsa_batch", ".pyi")),
+    ("js", Source::Files("js/src", ".d.ts")),
+    ("go", Source::GoDoc("go")),
+];
+
+/// Where the declarations of an interface are.
+enum Source {
+    /// The files of a folder whose names have this ending.
+    Files(&'static str, &'static str),
+    /// What `go doc` prints of the package in a folder.
+    GoDoc(&'static str),
+}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -47,19 +65,15 @@ fn run(bless: bool) -> Result<(), String> {
         println!("| {name} | {items} | {methods} |");
         sum = [sum[0] + items, sum[1] + methods];
         let listed: Vec<String> = api.items().map(ToString::to_string).collect();
-        let path = root.join("docs/api").join(name).with_extension("txt");
-        let text = listed.join("\n") + "\n";
-        if bless {
-            fs::write(&path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
-            continue;
-        }
-        let known = fs::read_to_string(&path).unwrap_or_default();
-        let (known, now): (Vec<&str>, Vec<&str>) =
-            (known.lines().collect(), text.lines().collect());
-        let gone = known.iter().filter(|line| !now.contains(line));
-        let new = now.iter().filter(|line| !known.contains(line));
-        changed.extend(gone.map(|line| format!("- {line}")));
-        changed.extend(new.map(|line| format!("+ {line}")));
+        compare(root, name, &listed, bless, &mut changed)?;
+    }
+    for (name, source) in OTHERS {
+        let listed = match source {
+            Source::Files(folder, ending) => declared_in_files(&root.join(folder), ending)?,
+            Source::GoDoc(folder) => declared_in_go(&root.join(folder))?,
+        };
+        println!("| {name} | {} lines | |", listed.len());
+        compare(root, name, &listed, bless, &mut changed)?;
     }
     println!("| sum | {} | {} |", sum[0], sum[1]);
     if changed.is_empty() {
@@ -72,6 +86,99 @@ fn run(bless: bool) -> Result<(), String> {
     }
 }
 
+/// Compares a list with the file of its name in `docs/api`, or writes that file.
+fn compare(
+    root: &Path,
+    name: &str,
+    listed: &[String],
+    bless: bool,
+    changed: &mut Vec<String>,
+) -> Result<(), String> {
+    let path = root.join("docs/api").join(name).with_extension("txt");
+    if bless {
+        return fs::write(&path, listed.join("\n") + "\n")
+            .map_err(|error| format!("{}: {error}", path.display()));
+    }
+    let known = fs::read_to_string(&path).unwrap_or_default();
+    let known: Vec<&str> = known.lines().collect();
+    let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
+    if known != listed {
+        let gone = known.iter().filter(|line| !listed.contains(line));
+        changed.extend(gone.map(|line| format!("- {name}: {line}")));
+        let new = listed.iter().filter(|line| !known.contains(line));
+        changed.extend(new.map(|line| format!("+ {name}: {line}")));
+        changed.push(format!("{name}: the list differs"));
+    }
+    Ok(())
+}
+
+/// The lines of declarations, without comments and blank lines.
+fn declared_in_files(folder: &Path, ending: &str) -> Result<Vec<String>, String> {
+    let name = |error| format!("{}: {error}", folder.display());
+    let entries = fs::read_dir(folder).map_err(name)?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(name)?.path();
+        if path.to_string_lossy().ends_with(ending) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let mut declared = Vec::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).map_err(name)?;
+        declared.extend(path.file_name().map(|name| format!("[{}]", name.display())));
+        declared.extend(without_comments(&text));
+    }
+    match declared.is_empty() {
+        true => Err(format!("{}: no file *{ending}", folder.display())),
+        false => Ok(declared),
+    }
+}
+
+/// The lines of a text of C, TypeScript or Python that are neither blank nor of a comment alone.
+fn without_comments(text: &str) -> Vec<String> {
+    let mut end = None;
+    let mut kept = Vec::new();
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if let Some(mark) = end {
+            end = (!trimmed.contains(mark)).then_some(mark);
+            continue;
+        }
+        let opened = ["/*", "\"\"\""]
+            .into_iter()
+            .find(|mark| trimmed.starts_with(mark));
+        if let Some(mark) = opened {
+            let close = if mark == "/*" { "*/" } else { mark };
+            end = (!trimmed[mark.len()..].contains(close)).then_some(close);
+            continue;
+        }
+        let is_comment = trimmed.starts_with("//") || trimmed.starts_with("# ");
+        if !trimmed.is_empty() && !is_comment {
+            kept.push(line.trim_end().to_owned());
+        }
+    }
+    kept
+}
+
+/// The declarations that `go doc -all` prints. Its documentation is indented by spaces.
+fn declared_in_go(folder: &Path) -> Result<Vec<String>, String> {
+    let output = Command::new("go")
+        .args(["doc", "-all"])
+        .current_dir(folder)
+        .output()
+        .map_err(|error| format!("go: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("go doc: {}", output.status));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let declared = without_comments(&text).into_iter();
+    let starts =
+        declared.skip_while(|line| line != "CONSTANTS" && line != "FUNCTIONS" && line != "TYPES");
+    Ok(starts.filter(|line| !line.starts_with("    ")).collect())
+}
+
 /// The compiler whose rustdoc writes the JSON that the library reads.
 fn nightly(root: &Path) -> Result<String, String> {
     let manifest = fs::read_to_string(root.join("Cargo.toml")).map_err(|e| e.to_string())?;
@@ -79,7 +186,16 @@ fn nightly(root: &Path) -> Result<String, String> {
         .lines()
         .find_map(|line| line.strip_prefix("nightly = \""));
     let value = value.ok_or("Cargo.toml names no nightly compiler")?;
-    Ok(value.trim_end_matches('"').into())
+    let value = value.trim_end_matches('"');
+    let version = Command::new("cargo")
+        .args([&format!("+{value}"), "--version"])
+        .output();
+    match version.is_ok_and(|output| output.status.success()) {
+        true => Ok(value.into()),
+        false => Err(format!(
+            "rustdoc of a nightly compiler is needed: rustup toolchain install {value}"
+        )),
+    }
 }
 
 /// The public items, without implementations of derived, blanket and automatic traits.
@@ -144,4 +260,16 @@ fn kind(item: &PublicItem) -> Option<&str> {
         Token::Kind(kind) => Some(&**kind),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn comments_are_no_declarations() {
+        let text = "/** a\n b */\nint c(void); // d\n\n# e\n\"\"\"f\"\"\"\n    \"\"\"g\n    h\"\"\"\n#define i\n";
+        assert_eq!(
+            super::without_comments(text),
+            ["int c(void); // d", "#define i"]
+        );
+    }
 }
