@@ -6,7 +6,7 @@ import * as ours from "./src/index.js";
 
 const ROUNDS = 25;
 const MESSAGES = Array.from({ length: 16 }, (_, n) => new Uint8Array(100).fill(n));
-const plain = ours.fromModule(await ours.load("plain"));
+const plain = await ours.load("plain");
 console.log(`Node ${process.version}, module ${ours.module}, microseconds of CPU time a call`);
 
 for (const set of ["44", "65", "87"]) {
@@ -25,9 +25,9 @@ for (const set of ["44", "65", "87"]) {
     "sign": each((message) => a.sign(message, secretKey, options)),
     "sign, prepared": each((message) => prepared.sign.sign(message, options)),
     "verify, noble": each((message, signature) => b.verify(signature, message, publicKey)),
-    "verify, plain": each((message, signature) => p.verify(signature, message, publicKey)),
-    "verify": each((message, signature) => a.verify(signature, message, publicKey)),
-    "verify, prepared": each((message, signature) => prepared.verify.verify(signature, message)),
+    "verify, plain": each((message, signature) => p.verify(message, signature, publicKey)),
+    "verify": each((message, signature) => a.verify(message, signature, publicKey)),
+    "verify, prepared": each((message, signature) => prepared.verify.verify(message, signature)),
     "verify, committee": () => committee.verifyBatch(votes),
   };
   const algorithm = { name: `ML-DSA-${set}` };

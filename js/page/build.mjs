@@ -7,7 +7,8 @@ const read = (name) => readFileSync(fileURLToPath(new URL(name, import.meta.url)
 
 /** In an order in which each comes after those that it imports. */
 const FILES = [
-  "../src/errors.js", "../dist/verify.js", "../src/engine.js", "../src/verifier.js", "../src/verify.js", "votes.js",
+  "../src/errors.js", "../dist/verify.js", "../src/inflate.js", "../src/engine.js", "../src/verifier.js", "../src/verify-load.js",
+  "../src/verify.js", "votes.js",
   "worker.js", "view.js",
 ];
 

@@ -2,11 +2,11 @@
 import { MldsaError } from "../src/errors.js";
 import { ml_dsa44, ml_dsa65, ml_dsa87 } from "../src/verify.js";
 
-/** Sizes in bytes of the parts of a public key and of a signature (FIPS 204 section 7.2). */
+/** Bytes of the shortest digest that is strong enough, and of the parts of keys and signatures (FIPS 204 section 7.2). */
 const SETS = {
-  "ML-DSA-44": { verifier: ml_dsa44, key: { rho: 32, t1: 1280 }, signature: { "c~": 32, z: 2304, hints: 84 } },
-  "ML-DSA-65": { verifier: ml_dsa65, key: { rho: 32, t1: 1920 }, signature: { "c~": 48, z: 3200, hints: 61 } },
-  "ML-DSA-87": { verifier: ml_dsa87, key: { rho: 32, t1: 2560 }, signature: { "c~": 64, z: 4480, hints: 83 } },
+  "ML-DSA-44": { verifier: ml_dsa44, digest: 32, key: { rho: 32, t1: 1280 }, signature: { "c~": 32, z: 2304, hints: 84 } },
+  "ML-DSA-65": { verifier: ml_dsa65, digest: 48, key: { rho: 32, t1: 1920 }, signature: { "c~": 48, z: 3200, hints: 61 } },
+  "ML-DSA-87": { verifier: ml_dsa87, digest: 64, key: { rho: 32, t1: 2560 }, signature: { "c~": 64, z: 4480, hints: 83 } },
 };
 
 /** Hash functions of FIPS 204 section 5.4: last number of the object identifier, and bytes of a digest. */
@@ -18,8 +18,10 @@ const DIGESTS = {
 
 const FIELDS = ["line", "id", "set", "pk", "sig", "msg", "mu", "prehash", "digest", "ctx"];
 
-/** Characters of the longest line that is read. */
+/** Bytes of the longest line that is read. */
 export const LONGEST_LINE = 1 << 20;
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** What makes a line unusable. */
 class LineError extends Error {}
@@ -28,11 +30,22 @@ const need = (condition, what) => {
   if (!condition) throw new LineError(what);
 };
 
-/** The fields of a line: an object of strings without escapes, each name once. */
-function fieldsOf(line) {
-  const object = /^\s*\{(.*)\}\s*$/s.exec(line);
+/** The text of a line in UTF-8. */
+function textOf(line) {
+  need(line.length <= LONGEST_LINE, "the line is too long");
+  try {
+    return UTF8.decode(line);
+  } catch {
+    throw new LineError("no UTF-8");
+  }
+}
+
+/** The values of a line: an object of strings without escapes, each name once. White space is that of JSON. */
+function valuesOf(line) {
+  need(/[^ \t\r\n]/.test(line), "the line is empty");
+  const object = /^[ \t\r\n]*\{(.*)\}[ \t\r\n]*$/s.exec(line);
   need(object, "no JSON object");
-  const field = /\s*"([^"\\\p{Cc}]*)"\s*:\s*(?:"([^"\\\p{Cc}]*)"|(\d{1,20}))\s*(,|$)/uy;
+  const field = /[ \t\r\n]*"([^"\\\0-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*(?:"([^"\\\0-\x1f]*)"|(0|[1-9]\d{0,19}))[ \t\r\n]*(,|$)/uy;
   const fields = new Map();
   for (let more = true; more; ) {
     const found = field.exec(object[1]);
@@ -57,7 +70,7 @@ function bytesOf(fields, name) {
 }
 
 /** The verifier and the message of a line. */
-function messageOf(fields, verifier) {
+function messageOf(fields, { verifier, digest: least }) {
   const forms = ["msg", "mu", "prehash"].filter((name) => fields.has(name));
   need(forms.length === 1, 'one of "msg", "mu" and "prehash" is needed');
   const [form] = forms;
@@ -75,6 +88,7 @@ function messageOf(fields, verifier) {
   const digest = bytesOf(fields, "digest");
   need(digest.length === length, `field "digest" has not the ${length} bytes of ${name}`);
   const oid = Uint8Array.of(6, 9, 96, 134, 72, 1, 101, 3, 4, 2, number);
+  need(length >= least, `${name} is too weak for the set`);
   return [verifier.prehash(Object.assign((bytes) => bytes, { oid })), digest];
 }
 
@@ -83,9 +97,9 @@ function judge(verifier, key, message, signature, context) {
   if (context.length > 255) return "context_too_long";
   if (key.length !== verifier.lengths.publicKey) return "public_key_length";
   try {
-    return verifier.explain(signature, message, key, { context })?.replaceAll("-", "_") ?? null;
+    return verifier.explain(message, signature, key, { context });
   } catch (error) {
-    if (error instanceof MldsaError && error.code !== "internal") throw new LineError(error.code);
+    if (error instanceof MldsaError && error.code !== "internal") throw new LineError(error.message);
     throw error;
   }
 }
@@ -104,20 +118,18 @@ function partsOf(set, key, signature) {
   });
 }
 
-/** The verdict on a line: `valid`, `rejected` with its reason, or `unusable` with what is wrong. */
+/** The verdict on the bytes of a line: `valid`, `rejected` with its reason, or `unusable` with what is wrong. */
 export function verdictOf(line) {
   let set = "";
   let id = "";
   try {
-    need(line.length <= LONGEST_LINE, "the line is too long");
-    need(line.trim() !== "", "the line is empty");
-    const fields = fieldsOf(line);
+    const fields = valuesOf(textOf(line));
     id = fields.get("id") ?? "";
     need(Object.hasOwn(SETS, fields.get("set") ?? ""), "unknown set");
     set = fields.get("set");
     const [key, signature] = [bytesOf(fields, "pk"), bytesOf(fields, "sig")];
     const context = fields.has("ctx") ? bytesOf(fields, "ctx") : new Uint8Array(0);
-    const reason = judge(...first(messageOf(fields, SETS[set].verifier), key), signature, context);
+    const reason = judge(...first(messageOf(fields, SETS[set]), key), signature, context);
     return { id, set, verdict: reason === null ? "valid" : "rejected", reason: reason ?? "", parts: () => partsOf(set, key, signature) };
   } catch (error) {
     if (!(error instanceof LineError)) throw error;
@@ -135,28 +147,32 @@ export function verdictOn(key, message, signature, context) {
   return { set, verdict: reason === null ? "valid" : "rejected", reason: reason ?? "", parts: partsOf(set, key, signature) };
 }
 
-/** Calls `take` with each line of a file. Of a line that is too long only so much is kept as shows it. */
+/** Calls `take` with the bytes of each line of a file. Of a line that is too long only so much is kept as shows it. */
 export async function eachLine(file, take) {
   const reader = file.stream().getReader();
-  const decoder = new TextDecoder();
-  let read = 0;
-  let rest = "";
-  let open = false;
+  const rest = new Uint8Array(LONGEST_LINE + 1);
+  let [read, kept, open, first] = [0, 0, false, true];
+  const keep = (piece) => {
+    rest.set(piece.subarray(0, rest.length - kept), kept);
+    kept = Math.min(rest.length, kept + piece.length);
+    open ||= piece.length > 0;
+  };
+  const end = async () => {
+    // A mark of the byte order is no part of the first line.
+    const mark = first && kept >= 3 && rest[0] === 0xef && rest[1] === 0xbb && rest[2] === 0xbf;
+    await take(rest.slice(mark ? 3 : 0, kept), read);
+    [kept, open, first] = [0, false, false];
+  };
   for (;;) {
     const { done, value } = await reader.read();
-    read += value?.length ?? 0;
-    const pieces = decoder.decode(value, { stream: !done }).split("\n");
-    for (const [n, piece] of pieces.entries()) {
-      rest += piece.slice(0, LONGEST_LINE + 1 - rest.length);
-      open ||= piece !== "";
-      if (n === pieces.length - 1) break;
-      await take(rest, read);
-      rest = "";
-      open = false;
+    if (done) break;
+    read += value.length;
+    let at = 0;
+    for (let next; (next = value.indexOf(10, at)) >= 0; at = next + 1) {
+      keep(value.subarray(at, next));
+      await end();
     }
-    if (done) {
-      if (open) await take(rest, read);
-      return;
-    }
+    keep(value.subarray(at));
   }
+  if (open) await end();
 }

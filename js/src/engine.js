@@ -1,4 +1,5 @@
 import { bytes, checked, MldsaError } from "./errors.js";
+import { inflate } from "./inflate.js";
 
 /** Bytes of each of the module's two windows. */
 const WINDOW = 65536;
@@ -10,17 +11,22 @@ const PROBE = Uint8Array.of(
 );
 
 /** Whether this host has WebAssembly's vectors. */
-export const hasSimd = () => WebAssembly.validate(PROBE);
+export const hasSimd = () => globalThis.WebAssembly?.validate(PROBE) === true;
 
-/** Decodes the bytes of a module from base64. Nothing is fetched. */
-export async function inflate(text) {
-  const deflated = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const stream = new Blob([deflated]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Response(stream).arrayBuffer();
+/** The bytes of a module, which the package has deflated and in base64. Nothing is fetched. */
+export function unpack({ size, text }) {
+  const deflated = atob(text);
+  return inflate(new Uint8Array(deflated.length).map((_, n) => deflated.charCodeAt(n)), size);
 }
 
-/** Compiles a module from base64. */
-export const compile = async (text) => WebAssembly.compile(await inflate(text));
+/** Compiles a module. A policy of the page may forbid it. */
+export async function compile(packed) {
+  try {
+    return await WebAssembly.compile(unpack(packed));
+  } catch (error) {
+    throw new MldsaError("no_webassembly", undefined, error);
+  }
+}
 
 /** One instance of the module, and its windows. */
 export class Engine {
@@ -69,7 +75,7 @@ export class Engine {
         throw error;
       }
       this.#restart();
-      throw new MldsaError("internal", "the module was restarted", error);
+      throw new MldsaError("internal", "the module failed and was restarted", error);
     }
     this.#running = false;
     return result;
@@ -118,7 +124,7 @@ export class Engine {
   message(slot, member, { hash, text }, context) {
     const window = () => this.#windows().message;
     if (hash === "mu") {
-      if (context.length > 0) throw new MldsaError("context-length", "mu contains a context already");
+      if (context.length > 0) throw new MldsaError("context_length", "mu contains a context already");
       window().set(text);
       checked(this.call("message_mu"));
       window().fill(0, 0, text.length);
@@ -164,11 +170,10 @@ export class Engine {
   }
 }
 
-/** A copy of the context of an options object, at most 255 bytes. */
+/** A copy of the context among options, at most 255 bytes. One that is named has a value. */
 export function contextOf(options) {
-  const context = options?.context;
-  if (context === undefined) return EMPTY;
-  const view = bytes(context, "context");
-  if (view.length > 255) throw new MldsaError("context-length");
+  if (!("context" in options)) return EMPTY;
+  const view = bytes(options.context, "context");
+  if (view.length > 255) throw new MldsaError("context_length");
   return view.slice();
 }

@@ -1,18 +1,42 @@
-/** Codes of the module's statuses (`wasm/src/status.rs`), by their number. */
-const CODES = [
-  "", "signature-length", "hint-encoding", "response-norm", "challenge-mismatch", "key-length", "secret-range",
-  "inconsistent-key", "context-length", "digest-length", "weak-hash", "unknown-hash", "signing-failed", "unknown-set",
-  "freed", "unknown-member", "length", "order", "memory", "internal",
-];
+/** What is wrong, by code. The first ones are those of the module's statuses, in the order of `wasm/src/status.rs`. */
+const TEXTS = {
+  "": "",
+  signature_length: "the signature has a wrong length",
+  hint_encoding: "the hints are not encoded canonically",
+  response_norm: "a coefficient of z is out of range",
+  challenge_mismatch: "the signature is for another message, context or key, or damaged",
+  key_length: "the key has a wrong length",
+  secret_range: "a coefficient of the private key is out of range",
+  inconsistent_key: "the parts of the private key do not fit each other",
+  context_length: "the context has more than 255 bytes",
+  digest_length: "the digest has not the length of its hash",
+  weak_prehash: "the hash is too weak for the parameter set",
+  unknown_hash: "a hash function of FIPS 204 with its identifier `oid` is needed",
+  signing_failed: "no signature could be made",
+  unknown_set: "there is no such parameter set",
+  freed: "the key was freed, or lost when the module was restarted",
+  unknown_member: "the committee has no such member",
+  length: "a length is wrong",
+  order: "the module was called in a wrong order",
+  memory: "there is no memory",
+  internal: "the module failed",
+  key_encoding: "the key is no PEM or DER of a key of ML-DSA",
+  other_set: "the key is of another parameter set",
+  type: "an argument has a wrong type",
+  detached: "the memory of an argument was transferred away or has become too short",
+  randomness: "the host's generator returned zeros",
+  no_webassembly: "the host compiles no WebAssembly; a Content-Security-Policy has to allow script-src 'wasm-unsafe-eval'",
+};
+const CODES = Object.keys(TEXTS);
 
 /** Number of the last reason for which a signature is rejected, all others being errors of the caller. */
-const LAST_REASON = 4;
+const LAST_REASON = CODES.indexOf("challenge_mismatch");
 
 /** An error with a `code` that names the reason. */
 export class MldsaError extends Error {
-  /** @param {string} code @param {string} [what] @param {unknown} [cause] */
-  constructor(code, what, cause) {
-    super(what ? `${what}: ${code}` : code, cause === undefined ? undefined : { cause });
+  /** @param {string} code @param {string} [text] @param {unknown} [cause] */
+  constructor(code, text = TEXTS[code], cause = undefined) {
+    super(text, cause === undefined ? undefined : { cause });
     this.name = "MldsaError";
     this.code = code;
   }
@@ -49,7 +73,7 @@ export function bytes(value, what, length) {
     keys.call(value);
     view = new Uint8Array(bufferOf.call(value), offsetOf.call(value), lengthOf.call(value));
   } catch {
-    throw new MldsaError("detached", what);
+    throw new MldsaError("detached", `${what}: its memory was transferred away or has become too short`);
   }
   if (length !== undefined && view.length !== length) {
     throw new MldsaError("length", `${what} has ${view.length} bytes, not ${length}`);
@@ -57,13 +81,41 @@ export function bytes(value, what, length) {
   return view;
 }
 
-/** Takes what is needed of each item of a caller's list, whose iterator and getters are code of the caller. */
+/** Whether a value is a plain object, of this realm or another. */
+function isPlain(value) {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, "isPrototypeOf"));
+}
+
+/**
+ * The fields of a plain object of the caller, each of which is read once. A name that is not allowed is an
+ * error: a misspelt context would be the empty one.
+ */
+export function fieldsOf(object, what, ...allowed) {
+  if (!isPlain(object)) throw new MldsaError("type", `${what}: no plain object`);
+  const fields = Object.create(null);
+  for (const name of Reflect.ownKeys(object)) {
+    if (!allowed.includes(name)) {
+      throw new MldsaError("type", `${what}: unknown name "${String(name)}"; allowed: ${allowed.join(", ")}`);
+    }
+    fields[name] = object[name];
+  }
+  return fields;
+}
+
+/** The options of a call, of which it has those that are allowed. */
+export const optionsOf = (options, ...allowed) => fieldsOf(options === undefined ? {} : options, "options", ...allowed);
+
+/** Throws if a call has more arguments than it takes: they may be options that it does not have. */
+export function none(more) {
+  if (more.some((value) => value !== undefined)) throw new MldsaError("type", "more arguments than this method has");
+}
+
+/** The items of a caller's list, whose iterator is code of the caller. */
 export function listOf(list, what, take) {
   if (typeof list?.[Symbol.iterator] !== "function") throw new MldsaError("type", `${what} are not iterable`);
   const taken = [];
-  for (const item of list) {
-    if (typeof item !== "object" || item === null) throw new MldsaError("type", `one of ${what} is no object`);
-    taken.push(take(item));
-  }
+  for (const item of list) taken.push(take(item));
   return taken;
 }

@@ -1,4 +1,4 @@
-import { bytes, checked, listOf, MldsaError, verdict } from "./errors.js";
+import { bytes, checked, fieldsOf, listOf, MldsaError, none, optionsOf, verdict } from "./errors.js";
 import { contextOf } from "./engine.js";
 import { Verifier } from "./verifier.js";
 
@@ -6,13 +6,19 @@ import { Verifier } from "./verifier.js";
 const VOTES = 8;
 const PLACE = 8192;
 
-const random = (length) => crypto.getRandomValues(new Uint8Array(length));
+/** 32 bytes of the host's generator. One that returns zeros is broken. */
+function random() {
+  const drawn = crypto.getRandomValues(new Uint8Array(32));
+  if (drawn.every((byte) => byte === 0)) throw new MldsaError("randomness");
+  return drawn;
+}
 
 /** Keys, signing and verification of one parameter set, as in noble-post-quantum. */
 export class Mldsa extends Verifier {
   /** Makes a key pair of a seed of 32 bytes, or of a new one. */
-  keygen(seed) {
-    const secret = seed === undefined ? random(32) : bytes(seed, "seed", 32);
+  keygen(seed, ...more) {
+    none(more);
+    const secret = seed === undefined ? random() : bytes(seed, "seed", 32);
     try {
       return this.#with(secret, true, (slot) => ({ publicKey: this.#part(slot, 0), secretKey: this.#part(slot, 1) }));
     } finally {
@@ -21,25 +27,29 @@ export class Mldsa extends Verifier {
   }
 
   /** Computes the public key of a private one. */
-  getPublicKey(secretKey) {
+  getPublicKey(secretKey, ...more) {
+    none(more);
     return this.#with(bytes(secretKey, "secret key", this.lengths.secretKey), false, (slot) => this.#part(slot, 0));
   }
 
   /** Signs with new randomness, or with `extraEntropy`; `false` makes the signature deterministic. */
-  sign(message, secretKey, options) {
+  sign(message, secretKey, options, ...more) {
+    none(more);
     const job = this.#job(message, options);
     const secret = bytes(secretKey, "secret key", this.lengths.secretKey);
     return this.#hedged(job, () => this.#with(secret, false, (slot) => this.#sign(slot, job)));
   }
 
   /** Expands a public key once, for many signatures. */
-  prepareVerifying(publicKey) {
+  prepareVerifying(publicKey, ...more) {
+    none(more);
     const key = bytes(publicKey, "public key", this.lengths.publicKey);
     return this.engine.run(() => new PreparedVerifyingKey(this, this.openPublic(key, true)));
   }
 
   /** Expands a private key once, given as 32 bytes of a seed or in expanded form. */
-  prepareSigning(secretKey) {
+  prepareSigning(secretKey, ...more) {
+    none(more);
     const secret = bytes(secretKey, "secret key");
     const seed = secret.length === 32;
     if (!seed) bytes(secretKey, "secret key", this.lengths.secretKey);
@@ -52,8 +62,9 @@ export class Mldsa extends Verifier {
   }
 
   /** Expands the keys of a committee, for many votes under one context. */
-  committee(publicKeys, options) {
-    const context = contextOf(options);
+  committee(publicKeys, options, ...more) {
+    none(more);
+    const context = contextOf(optionsOf(options, "context"));
     const keys = listOf(publicKeys, "public keys", (key) => bytes(key, "public key", this.lengths.publicKey).slice());
     return this.engine.run(() => new Committee(this, keys, context));
   }
@@ -62,11 +73,13 @@ export class Mldsa extends Verifier {
    * Verifies many signatures, each `{ publicKey, message, signature }`, under one context. Returns `null`
    * or a reason for each. A key that comes more than once is expanded once.
    */
-  verifyBatch(items, options) {
-    const fixed = { context: contextOf(options) };
+  verifyBatch(items, options, ...more) {
+    none(more);
+    const fixed = { context: contextOf(optionsOf(options, "context")) };
     const numbers = new Map();
     const keys = [];
-    const votes = listOf(items, "items", ({ publicKey, message, signature }) => {
+    const votes = listOf(items, "items", (item) => {
+      const { publicKey, message, signature } = fieldsOf(item, "item", "publicKey", "message", "signature");
       const key = bytes(publicKey, "public key", this.lengths.publicKey).slice();
       const name = String.fromCharCode(...key);
       if (!numbers.has(name)) numbers.set(name, keys.push(key) - 1);
@@ -74,7 +87,7 @@ export class Mldsa extends Verifier {
     });
     // Expanding pays from the second signature of a key on.
     if (keys.length === votes.length) {
-      return votes.map(({ member, message, signature }) => this.explain(signature, message, keys[member], fixed));
+      return votes.map(({ member, message, signature }) => this.explain(message, signature, keys[member], fixed));
     }
     const committee = this.committee(keys, fixed);
     try {
@@ -99,11 +112,10 @@ export class Mldsa extends Verifier {
 
   /** What is to be signed. Getters and the hash function, which are code of the caller, run here. */
   #job(message, options) {
-    const entropy = options?.extraEntropy;
-    const context = contextOf(options);
+    const given = optionsOf(options, "context", "extraEntropy");
+    const [context, own, entropy] = [contextOf(given), !("extraEntropy" in given), given.extraEntropy];
     const text = this.hashed(bytes(message, "message"));
     const hedged = entropy !== false;
-    const own = entropy === undefined;
     const randomness = hedged && !own && bytes(entropy, "extraEntropy", 32);
     return { context, text, hedged, own, randomness };
   }
@@ -111,7 +123,7 @@ export class Mldsa extends Verifier {
   /** Runs a step that signs. Randomness that the caller does not give is drawn for it, and wiped. */
   #hedged(job, step) {
     if (!job.own) return step();
-    job.randomness = random(32);
+    job.randomness = random();
     try {
       return step();
     } finally {
@@ -142,13 +154,14 @@ class Owner {
 if (Symbol.dispose) Owner.prototype[Symbol.dispose] = Owner.prototype.free;
 
 class PreparedVerifyingKey extends Owner {
-  explain(signature, message, options) {
-    const job = this.set.job(signature, message, options);
+  explain(message, signature, options, ...more) {
+    none(more);
+    const job = this.set.job(message, signature, options);
     return this.set.engine.run(() => this.set.verdict(this.owned.use(), job));
   }
 
-  verify(signature, message, options) {
-    return this.explain(signature, message, options) === null;
+  verify(message, signature, options, ...more) {
+    return this.explain(message, signature, options, ...more) === null;
   }
 }
 
@@ -161,7 +174,8 @@ class PreparedSigningKey extends Owner {
     this.publicKey = steps.publicKey(slot);
   }
 
-  sign(message, options) {
+  sign(message, options, ...more) {
+    none(more);
     const job = this.#steps.job(message, options);
     return this.#steps.sign(job, this.owned.use);
   }
@@ -189,10 +203,12 @@ class Committee extends Owner {
   }
 
   /** Verifies votes, each `{ member, message, signature }`. Returns `null` or a reason for each. */
-  verifyBatch(votes) {
+  verifyBatch(votes, ...more) {
+    none(more);
     // Getters and the hash function are code of the caller: all of it runs before the module's calls.
-    const raw = listOf(votes, "votes", ({ member, message, signature }) => {
-      if (!Number.isInteger(member) || member < 0 || member >= this.length) throw new MldsaError("unknown-member");
+    const raw = listOf(votes, "votes", (vote) => {
+      const { member, message, signature } = fieldsOf(vote, "vote", "member", "message", "signature");
+      if (!Number.isInteger(member) || member < 0 || member >= this.length) throw new MldsaError("unknown_member");
       return { member, message, signature };
     });
     const texts = raw.map(({ message }) => this.set.hashed(bytes(message, "message")));

@@ -1,4 +1,4 @@
-import { bytes, checked, isBytes, MldsaError, verdict } from "./errors.js";
+import { bytes, checked, isBytes, MldsaError, none, optionsOf, verdict } from "./errors.js";
 import { contextOf } from "./engine.js";
 
 const LENGTHS = {
@@ -17,7 +17,7 @@ function digestOf(hash) {
   const given = typeof hash === "function" ? hash.oid : undefined;
   const oid = isBytes(given) ? bytes(given, "oid") : [];
   if (oid.length !== 11 || !HASHES.every((number, n) => oid[n] === number)) {
-    throw new MldsaError("unknown-hash", "a hash function with `oid` is needed");
+    throw new MldsaError("unknown_hash");
   }
   const number = oid[10];
   // SHAKE has the length that FIPS 204 gives it.
@@ -25,7 +25,7 @@ function digestOf(hash) {
   return (message) => {
     // The function may use the memory of its result again.
     const digest = bytes(hash(message, options), "digest");
-    if (digest.length > 64) throw new MldsaError("digest-length");
+    if (digest.length > 64) throw new MldsaError("digest_length");
     return { hash: number, text: digest.slice() };
   };
 }
@@ -41,24 +41,27 @@ export class Verifier {
   }
 
   /** Verifies one signature. Returns `null`, or the reason for which it is rejected. */
-  explain(signature, message, publicKey, options) {
-    const job = this.job(signature, message, options);
+  explain(message, signature, publicKey, options, ...more) {
+    none(more);
+    const job = this.job(message, signature, options);
     const key = bytes(publicKey, "public key", this.lengths.publicKey);
     return this.engine.run(() => this.engine.using(this.openPublic(key, false), (slot) => this.verdict(slot, job)));
   }
 
   /** Verifies one signature. */
-  verify(signature, message, publicKey, options) {
-    return this.explain(signature, message, publicKey, options) === null;
+  verify(message, signature, publicKey, options, ...more) {
+    return this.explain(message, signature, publicKey, options, ...more) === null;
   }
 
   /** HashML-DSA with a hash function that has `oid`. */
-  prehash(hash) {
+  prehash(hash, ...more) {
+    none(more);
     return new this.constructor(this.engine, this.set, digestOf(hash));
   }
 
   /** The same, with `mu` in the place of a message. */
-  externalMu() {
+  externalMu(...more) {
+    none(more);
     return new this.constructor(this.engine, this.set, EXTERNAL_MU);
   }
 
@@ -68,16 +71,16 @@ export class Verifier {
   }
 
   /** What is to be verified. Getters and the hash function, which are code of the caller, run here. */
-  job(signature, message, options) {
+  job(message, signature, options) {
     const view = bytes(signature, "signature");
-    const context = contextOf(options);
+    const context = contextOf(optionsOf(options, "context"));
     return { context, text: this.hashed(bytes(message, "message")), signature: view };
   }
 
   verdict(slot, { context, text, signature }) {
     const { engine } = this;
     engine.message(slot, 0, text, context);
-    if (signature.length !== this.lengths.signature) return "signature-length";
+    if (signature.length !== this.lengths.signature) return "signature_length";
     return verdict(engine.call("verify", slot, engine.put(signature)));
   }
 }

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { sha512 } from "@noble/hashes/sha2.js";
-import { fromModule, load, MldsaError } from "../src/index.js";
+import { fromModule, MldsaError, moduleBytes } from "../src/index.js";
 
-const module = await load("plain");
+const module = new WebAssembly.Module(moduleBytes("plain"));
 const text = Uint8Array.of(1, 2, 3);
 
 /** Sets of a module whose exports call `hook(name, call)`, and the memories of its instances. */
@@ -43,9 +43,10 @@ function operations(set) {
   const signing = { extraEntropy: new Uint8Array(32).fill(7) };
   const signature = set.sign(text, one.secretKey, signing);
   const hashedSignature = hashed.sign(text, one.secretKey, signing);
-  const good = { publicKey: one.publicKey, message: text, signature };
+  const good = { message: text, signature };
   // Of the first member, as a vote of the second on another message.
-  const forged = { publicKey: two.publicKey, message: Uint8Array.of(9), signature };
+  const forged = { message: Uint8Array.of(9), signature };
+  const items = [good, forged, good].map((vote, n) => ({ publicKey: [one, two, one][n].publicKey, ...vote }));
   const owning = (open, use) => () => {
     const owner = open();
     try {
@@ -55,7 +56,7 @@ function operations(set) {
     }
   };
   const votes = [{ ...good, member: 0 }, { ...forged, member: 1 }, { ...good, member: 0 }];
-  const bad = "challenge-mismatch";
+  const bad = "challenge_mismatch";
   const committee = () => set.committee([one.publicKey, two.publicKey]);
   return {
     keygen: [() => set.keygen(new Uint8Array(32).fill(1)), one],
@@ -63,11 +64,11 @@ function operations(set) {
     sign: [() => set.sign(text, one.secretKey, signing), signature],
     "sign prehashed": [() => hashed.sign(text, one.secretKey, signing), hashedSignature],
     "sign prepared": [owning(() => set.prepareSigning(one.secretKey), (key) => key.sign(text, signing)), signature],
-    verify: [() => set.explain(signature, text, one.publicKey), null],
-    "verify wrong": [() => set.explain(signature, text, two.publicKey), bad],
-    "verify prehashed": [() => hashed.explain(hashedSignature, text, one.publicKey), null],
-    "verify prepared": [owning(() => set.prepareVerifying(one.publicKey), (key) => key.explain(signature, text)), null],
-    batch: [() => set.verifyBatch([good, forged, good]), [null, bad, null]],
+    verify: [() => set.explain(text, signature, one.publicKey), null],
+    "verify wrong": [() => set.explain(text, signature, two.publicKey), bad],
+    "verify prehashed": [() => hashed.explain(text, hashedSignature, one.publicKey), null],
+    "verify prepared": [owning(() => set.prepareVerifying(one.publicKey), (key) => key.explain(text, signature)), null],
+    batch: [() => set.verifyBatch(items), [null, bad, null]],
     committee: [owning(committee, (keys) => keys.verifyBatch(votes)), [null, bad, null]],
     "forged alone": [owning(committee, (keys) => keys.verifyBatch(votes.slice(1, 2))), [bad]],
     "forged first": [owning(committee, (keys) => keys.verifyBatch([votes[1], votes[0]])), [bad, null]],
@@ -138,7 +139,7 @@ test("an exception at every call of every operation", (context) => {
         }
         // At the latest now, where the first attempt to wipe the memory failed.
         assert(empty(memories[instances - 1]), `${name} ${at}: memory of the old instance`);
-        assert.throws(() => held.explain(new Uint8Array(2420), text), { code: "freed" });
+        assert.throws(() => held.explain(text, new Uint8Array(2420)), { code: "freed" });
         held.free();
         left = -1;
       }

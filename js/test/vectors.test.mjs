@@ -8,11 +8,11 @@ import { gunzipSync } from "node:zlib";
 import * as sha2 from "@noble/hashes/sha2.js";
 import * as sha3 from "@noble/hashes/sha3.js";
 import * as verifier from "../src/verify.js";
-import { fromModule, load, MldsaError } from "../src/index.js";
+import { load, MldsaError } from "../src/index.js";
 
 const folder = process.env.MLDSA_VECTORS;
 const skip = folder ? false : "MLDSA_VECTORS is not set";
-const modules = { plain: fromModule(await load("plain")), simd: fromModule(await load("simd")) };
+const modules = { plain: await load("plain"), simd: await load("simd") };
 const hex = (text) => Uint8Array.from(Buffer.from(text, "hex"));
 const same = (a, b) => Buffer.compare(a, b) === 0;
 const of = (sets, name) => sets[`ml_dsa${name.slice(-2)}`];
@@ -67,7 +67,7 @@ for (const [kind, sets] of Object.entries(modules)) {
           const options = { context: hex(item.context), extraEntropy: group.deterministic ? false : hex(item.rnd) };
           const sign = () => set.sign(hex(item.message), secret, options);
           if (isWeak(group, item)) {
-            assert.throws(sign, { code: "weak-hash" });
+            assert.throws(sign, { code: "weak_prehash" });
             weak += 1;
           } else {
             assert(same(sign(), expected.get(item.tcId)), `${item.tcId}`);
@@ -87,9 +87,9 @@ for (const [kind, sets] of Object.entries(modules)) {
       for (const item of group.tests) {
         for (const library of [sets, verifier]) {
           const set = form(of(library, group.parameterSet), group, item);
-          const arguments_ = [hex(item.signature), hex(item.message), hex(item.pk), { context: hex(item.context) }];
+          const arguments_ = [hex(item.message), hex(item.signature), hex(item.pk), { context: hex(item.context) }];
           if (isWeak(group, item)) {
-            assert.throws(() => set.verify(...arguments_), { code: "weak-hash" });
+            assert.throws(() => set.verify(...arguments_), { code: "weak_prehash" });
           } else {
             assert.equal(set.verify(...arguments_), item.testPassed, `${item.tcId}`);
           }
@@ -107,7 +107,7 @@ for (const [kind, sets] of Object.entries(modules)) {
       const accepts = (group, item) => {
         try {
           const context = hex(item.ctx ?? "");
-          if (group.type === "MlDsaVerify") return set.verify(hex(item.sig), hex(item.msg), hex(group.publicKey), { context });
+          if (group.type === "MlDsaVerify") return set.verify(hex(item.msg), hex(item.sig), hex(group.publicKey), { context });
           const secret = group.privateKey ?? group.privateSeed;
           const key = set.prepareSigning(hex(secret));
           const signature = key.sign(hex(item.msg), { context, extraEntropy: item.rnd ? hex(item.rnd) : false });

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { eachLine, LONGEST_LINE, verdictOf, verdictOn } from "../page/votes.js";
+import { eachLine, LONGEST_LINE, verdictOf as verdict, verdictOn } from "../page/votes.js";
 import { work } from "../page/worker.js";
 
+const verdictOf = (line) => verdict(new TextEncoder().encode(line));
 const data = (name) => readFileSync(new URL(`../../examples/data/${name}`, import.meta.url), "utf8");
 const lines = (name) => data(name).trimEnd().split("\n");
 
@@ -53,7 +54,7 @@ test("three files", () => {
 test("lines of a file in pieces, and one that is endless", async () => {
   const texts = async (parts) => {
     const found = [];
-    await eachLine(new Blob(parts), (text) => { found.push(text); });
+    await eachLine(new Blob(parts), (line) => { found.push(new TextDecoder().decode(line)); });
     return found;
   };
   assert.deepEqual(await texts([]), []);

@@ -1,0 +1,5 @@
+export { fromModule, load, MldsaError, module, moduleBytes } from "./index.js";
+export type {
+  Bytes, Code, Committee, Item, Mldsa, NamedHash, Owner, PreparedSigningKey, PreparedVerifyingKey, Reason, Sets, SignOptions, Verifier,
+  VerifyOptions, Vote,
+} from "./index.js";
