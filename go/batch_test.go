@@ -26,7 +26,7 @@ func TestASharedMessageIsCopiedOnce(t *testing.T) {
 		list = append(list, Member{private.PublicKey(), 1})
 		votes = append(votes, Vote{uint32(n), message, signed(t, private, message, nil)})
 	}
-	committee, err := NewCommittee(MLDSA44, nil, 1, list)
+	committee, err := NewCommittee(CommitteeOptions{Set: MLDSA44, Epoch: 1}, list)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func votesOf(b *testing.B, set Set, n int) (*Committee, []Vote) {
 		list = append(list, Member{key.PublicKey(), 1})
 		votes = append(votes, Vote{uint32(i), message, signed(b, key, message, nil)})
 	}
-	committee, err := NewCommittee(set, nil, 1, list)
+	committee, err := NewCommittee(CommitteeOptions{Set: set, Epoch: 1}, list)
 	if err != nil {
 		b.Fatal(err)
 	}

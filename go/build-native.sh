@@ -12,6 +12,6 @@ aarch64-*-linux-*) platform=linux_arm64 ;;
 esac
 ../crates/mldsa-c/install.sh "../target/go-native/$platform" "$target" | grep -v '^ \|^A program\|^$'
 # In the folder of a Go package, which `go mod vendor` copies.
-for file in include/mldsa.h lib/libmldsa_c.a lib/libmldsa_c.so.1; do
+for file in include/mldsa.h lib/libmldsa_c.a lib/libmldsa_c.so.2; do
     [ ! -e "../target/go-native/$platform/$file" ] || install -m 644 -t "native/$platform" "../target/go-native/$platform/$file"
 done

@@ -19,6 +19,16 @@ type Vote struct {
 	Signature []byte
 }
 
+// CommitteeOptions are what a committee has besides its members.
+type CommitteeOptions struct {
+	Set Set
+	// Context of all votes, at most 255 bytes.
+	Context []byte
+	Epoch   uint64
+	// Threshold of a quorum; the zero value is TwoThirds.
+	Threshold Threshold
+}
+
 // Committee is the immutable list of the validators of an epoch, with weights, threshold and context.
 type Committee struct {
 	set       Set
@@ -34,20 +44,30 @@ type Committee struct {
 type votesVerifier interface {
 	// verify sets valid[i] to whether vote i is valid. All are false before.
 	verify(c *Committee, votes []Vote, valid []bool)
+	// quorum verifies one of the rules.
+	quorum(c *Committee, rule QuorumRule, message []byte, votes []Vote) (uint64, error)
 	successor(next *Committee, changes []Member) (votesVerifier, error)
 }
 
 // NewCommittee makes a committee of at least one member, each with a weight above 0, without
-// duplicate keys. All votes are under context. The threshold is TwoThirds.
-func NewCommittee(set Set, context []byte, epoch uint64, list []Member) (*Committee, error) {
-	if set.PublicKeySize() == 0 {
+// duplicate keys.
+func NewCommittee(options CommitteeOptions, list []Member) (*Committee, error) {
+	if options.Set.PublicKeySize() == 0 {
 		return nil, ErrSet
 	}
-	if len(context) > MaxContext {
+	if len(options.Context) > MaxContext {
 		return nil, ErrContext
 	}
+	threshold := options.Threshold
+	if threshold == (Threshold{}) {
+		threshold = TwoThirds
+	}
+	if threshold.Numerator == 0 || threshold.Numerator >= threshold.Denominator {
+		return nil, ErrCommittee
+	}
 	c := &Committee{
-		set: set, epoch: epoch, threshold: TwoThirds, context: bytes.Clone(context), index: map[string]uint32{},
+		set: options.Set, epoch: options.Epoch, threshold: threshold, context: bytes.Clone(options.Context),
+		index: map[string]uint32{},
 	}
 	for _, member := range list {
 		if err := c.accepts(member); err != nil {
@@ -125,16 +145,6 @@ func (c *Committee) Successor(epoch uint64, changes []Member) (*Committee, error
 		return nil, err
 	}
 	return next, nil
-}
-
-// WithThreshold returns the committee with another threshold. It shares the expanded keys.
-func (c *Committee) WithThreshold(threshold Threshold) (*Committee, error) {
-	if c.Len() == 0 || threshold.Numerator == 0 || threshold.Numerator >= threshold.Denominator {
-		return nil, ErrCommittee
-	}
-	other := *c
-	other.threshold = threshold
-	return &other, nil
 }
 
 // Len returns the number of members; 0 for the zero value.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -16,7 +17,7 @@ func TestCommittee(t *testing.T) {
 			keys = append(keys, seeded(t, set, n))
 			list = append(list, Member{keys[n].PublicKey(), 1})
 		}
-		committee, err := NewCommittee(set, context, 1, list)
+		committee, err := NewCommittee(CommitteeOptions{Set: set, Context: context, Epoch: 1}, list)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +63,7 @@ func TestCommittee(t *testing.T) {
 			t.Fatal(set, verdicts)
 		}
 		for _, list := range [][]Member{nil, {{nil, 1}}, {list[0], list[0]}, {{list[0].Key, 0}}} {
-			if _, err := NewCommittee(set, context, 1, list); err == nil {
+			if _, err := NewCommittee(CommitteeOptions{Set: set, Context: context, Epoch: 1}, list); err == nil {
 				t.Fatal(set, list)
 			}
 		}
@@ -80,7 +81,7 @@ func TestSuccessor(t *testing.T) {
 			votes = append(votes, signed(t, key, message, nil))
 		}
 		other := seeded(t, allSets[(i+1)%3], 1).PublicKey()
-		committee, err := NewCommittee(set, nil, 1, []Member{{keys[0], 1}, {keys[1], 1}, {keys[2], 1}, {keys[3], 1}})
+		committee, err := NewCommittee(CommitteeOptions{Set: set, Epoch: 1}, []Member{{keys[0], 1}, {keys[1], 1}, {keys[2], 1}, {keys[3], 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +135,7 @@ func (failing) successor(*Committee, []Member) (votesVerifier, error) { return n
 
 // A committee without a verifier is not returned.
 func TestASuccessorThatFails(t *testing.T) {
-	committee, err := NewCommittee(MLDSA44, nil, 1, []Member{{seeded(t, MLDSA44, 1).PublicKey(), 1}})
+	committee, err := NewCommittee(CommitteeOptions{Set: MLDSA44, Epoch: 1}, []Member{{seeded(t, MLDSA44, 1).PublicKey(), 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,11 +154,11 @@ func TestQuorum(t *testing.T) {
 		list = append(list, Member{key.PublicKey(), 1 << n})
 		votes = append(votes, Vote{uint32(n), nil, signed(t, key, message, nil)})
 	}
-	committee, err := NewCommittee(MLDSA44, nil, 1, list)
+	committee, err := NewCommittee(CommitteeOptions{Set: MLDSA44, Epoch: 1}, list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	third, err := committee.WithThreshold(Threshold{1, 3})
+	third, err := NewCommittee(CommitteeOptions{Set: MLDSA44, Threshold: Threshold{1, 3}}, list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,8 +214,8 @@ func TestQuorum(t *testing.T) {
 	if _, err := committee.VerifyQuorum(7, message, all); err != ErrOptions {
 		t.Fatal(err)
 	}
-	for _, threshold := range []Threshold{{}, {0, 1}, {0, 3}, {0, math.MaxUint32}, {1, 1}, {4, 3}, {1, 0}} {
-		if _, err := committee.WithThreshold(threshold); err != ErrCommittee {
+	for _, threshold := range []Threshold{{0, 1}, {0, 3}, {0, math.MaxUint32}, {1, 1}, {4, 3}, {1, 0}} {
+		if _, err := NewCommittee(CommitteeOptions{Set: MLDSA44, Threshold: threshold}, list); err != ErrCommittee {
 			t.Fatal(threshold, err)
 		}
 	}
@@ -222,7 +223,7 @@ func TestQuorum(t *testing.T) {
 	for n := range list {
 		list[n].Weight = math.MaxUint64
 	}
-	heavy, err := NewCommittee(MLDSA44, nil, 1, list)
+	heavy, err := NewCommittee(CommitteeOptions{Set: MLDSA44, Epoch: 1}, list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,6 +233,13 @@ func TestQuorum(t *testing.T) {
 	if _, err := heavy.VerifyQuorum(AnyValid, message, all[:2]); !errors.Is(err, ErrInsufficientWeight) {
 		t.Fatal(err)
 	}
+	// A successor keeps the threshold.
+	if third, err = third.Successor(1, nil); err != nil {
+		t.Fatal(err)
+	}
+	if weight, err := third.VerifyQuorum(Certificate, message, []Vote{votes[2], votes[1]}); err != nil || weight != 6 {
+		t.Fatal(weight, err)
+	}
 	// More forged votes than are verified at once.
 	var many []Vote
 	for range 300 {
@@ -240,5 +248,100 @@ func TestQuorum(t *testing.T) {
 	many = append(many, votes[3], votes[2], votes[1], votes[0])
 	if weight, err := committee.VerifyQuorum(AnyValid, message, many); err != nil || weight != 12 {
 		t.Fatal(weight, err)
+	}
+}
+
+// modelled is the answer of a rule, spelled out: the weight, or the vote and the reason.
+func modelled(rule QuorumRule, weights []uint64, required uint64, valid []bool, votes []Vote) (uint64, int, error) {
+	counted, claimed, order := map[uint32]int{}, uint64(0), []int(nil)
+	for n, vote := range votes {
+		if rule != AnyValid && int(vote.Member) >= len(weights) {
+			return 0, n, ErrMember
+		}
+	}
+	for n, vote := range votes {
+		if rule == AnyValid {
+			if _, repeated := counted[vote.Member]; valid[n] && !repeated && claimed < required {
+				counted[vote.Member] = n
+				claimed += weights[vote.Member]
+			}
+			continue
+		}
+		first, repeated := counted[vote.Member]
+		switch {
+		case repeated && string(votes[first].Signature) != string(vote.Signature):
+			return 0, n, ErrConflictingVotes
+		case repeated && rule == Certificate:
+			return 0, n, ErrDuplicateVote
+		case !repeated:
+			counted[vote.Member], order = n, append(order, n)
+			claimed += weights[vote.Member]
+		}
+	}
+	if claimed < required {
+		return 0, -1, ErrInsufficientWeight
+	}
+	for _, n := range order {
+		if !valid[n] {
+			return 0, n, ErrInvalid
+		}
+	}
+	return claimed, 0, nil
+}
+
+// Each implementation has the answers of the model, so that all of them have the same.
+func TestQuorumsAreThoseOfTheModel(t *testing.T) {
+	message := []byte("block 7")
+	r := rand.New(rand.NewPCG(9, 9))
+	weights := []uint64{1, 2, 4, 8, 3}
+	var list []Member
+	signatures := [][]byte{nil, {1}}
+	for n, weight := range weights {
+		key := seeded(t, MLDSA44, n)
+		list = append(list, Member{key.PublicKey(), weight})
+		signatures = append(signatures, signed(t, key, message, nil))
+	}
+	answers := map[string]int{}
+	for round := range 600 {
+		threshold := Threshold{1 + uint32(r.IntN(3)), 4}
+		committee, err := NewCommittee(CommitteeOptions{Set: MLDSA44, Threshold: threshold}, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var votes []Vote
+		var valid []bool
+		orderly := r.IntN(3) > 0
+		for n, member := range r.Perm(5)[:r.IntN(6)] {
+			vote := Vote{Member: uint32(member), Message: []byte("not read")}
+			which := member + 2
+			if !orderly {
+				switch r.IntN(8) {
+				case 0:
+					which = r.IntN(len(signatures))
+				case 1:
+					vote.Member = uint32(r.IntN(7))
+				}
+			}
+			vote.Signature = signatures[which]
+			votes, valid = append(votes, vote), append(valid, int(vote.Member)+2 == which)
+			for !orderly && r.IntN(4) == 0 {
+				again := r.IntN(n + 1)
+				votes, valid = append(votes, votes[again]), append(valid, valid[again])
+			}
+		}
+		required := 18*uint64(threshold.Numerator)/4 + 1
+		for _, rule := range []QuorumRule{Certificate, CertificateWithDuplicates, AnyValid} {
+			weight, place, reason := modelled(rule, weights, required, valid, votes)
+			found, err := committee.VerifyQuorum(rule, message, votes)
+			var why *QuorumError
+			if found != weight || (err == nil) != (reason == nil) ||
+				err != nil && (!errors.As(err, &why) || why.Vote != place || why.Reason != reason) {
+				t.Fatal(round, rule, "found", found, err, "model", weight, place, reason)
+			}
+			answers[fmt.Sprint(rule, reason)]++
+		}
+	}
+	if len(answers) < 12 {
+		t.Fatal("few answers:", answers)
 	}
 }

@@ -102,7 +102,7 @@ func FuzzCommittee(f *testing.F) {
 	for _, key := range keys {
 		signatures = append(signatures, signed(f, key, message, nil))
 	}
-	committee, err := NewCommittee(MLDSA44, nil, 1, list)
+	committee, err := NewCommittee(CommitteeOptions{Set: MLDSA44, Epoch: 1}, list)
 	if err != nil {
 		f.Fatal(err)
 	}

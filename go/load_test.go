@@ -50,7 +50,7 @@ func planted(t *testing.T) (folder, library string) {
 	}
 	platform := filepath.Join("native", runtime.GOOS+"_"+runtime.GOARCH)
 	for _, place := range []string{".", "lib", platform, filepath.Join("mldsa.example/go", platform)} {
-		for _, name := range []string{"libmldsa_c.so", "libmldsa_c.so.1"} {
+		for _, name := range []string{"libmldsa_c.so", "libmldsa_c.so.2"} {
 			path := filepath.Join(folder, place, name)
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				t.Fatal(err)

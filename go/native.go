@@ -11,11 +11,15 @@ import (
 
 // Numbers of mldsa.h.
 const (
-	abiVersion     = 1
-	statusOK       = 0
-	statusRejected = 40
-	verdictValid   = 1
-	threadsCalling = 1
+	abiVersion         = 2
+	statusOK           = 0
+	statusMember       = 32
+	statusRejected     = 40
+	statusDuplicate    = 43
+	statusConflicting  = 44
+	statusInsufficient = 45
+	verdictValid       = 1
+	threadsCalling     = 1
 )
 
 // allForms says that HashML-DSA and message representatives are available.
@@ -260,6 +264,19 @@ func verifyBatch(b *Batch, verdicts []bool) {
 	}
 }
 
+// committeeOptions has the layout of mldsa_committee_options.
+type committeeOptions struct {
+	epoch                                uint64
+	set, threads, numerator, denominator uint32
+}
+
+// quorumResult has the layout of mldsa_quorum.
+type quorumResult struct {
+	weight, vote uint64
+	reason       int32
+	_            int32
+}
+
 // committee is a handle of the library.
 type committee struct{ handle unsafe.Pointer }
 
@@ -275,7 +292,10 @@ func ownCommittee(handle unsafe.Pointer, status int32) (votesVerifier, error) {
 func newVotesVerifier(c *Committee) (votesVerifier, error) {
 	var handle unsafe.Pointer
 	keys, weights := concatenated(c.members)
-	status := abi.committeeNew(uint32(c.set), c.context, c.epoch, keys, weights, &handle)
+	options := committeeOptions{
+		c.epoch, uint32(c.set), threadsCalling, c.threshold.Numerator, c.threshold.Denominator,
+	}
+	status := abi.committeeNew(&options, c.context, keys, weights, &handle)
 	return ownCommittee(handle, status)
 }
 
@@ -337,4 +357,35 @@ func (c *committee) verifyPacked(b *buffers, valid []bool) {
 		}
 	}
 	b.reset()
+}
+
+// quorum packs the votes for one call of the library.
+func (c *committee) quorum(_ *Committee, rule QuorumRule, message []byte, votes []Vote) (uint64, error) {
+	b := pooled.Get().(*buffers)
+	defer b.recycle()
+	for _, vote := range votes {
+		part, ok := b.pack("", nil, vote.Signature, maxBatchData)
+		if !ok {
+			return 0, ErrTooLarge
+		}
+		b.votes = append(b.votes, packedVote{
+			member: vote.Member, signature: part.signature, signatureLen: part.signatureLen,
+		})
+	}
+	var result quorumResult
+	status := abi.committeeVerifyQuorum(c.handle, uint32(rule), message, b.data, b.votes, &result)
+	runtime.KeepAlive(c)
+	reason, known := map[int32]error{
+		statusMember: ErrMember, statusDuplicate: ErrDuplicateVote, statusConflicting: ErrConflictingVotes,
+		statusRejected: ErrInvalid, statusInsufficient: ErrInsufficientWeight,
+	}[status]
+	switch {
+	case status == statusOK:
+		return result.weight, nil
+	case !known:
+		return 0, ErrInternal
+	case status == statusInsufficient:
+		return 0, &QuorumError{-1, reason}
+	}
+	return 0, &QuorumError{int(result.vote), reason}
 }

@@ -23,6 +23,8 @@ package mldsa
 #cgo nocallback mldsa_batch_verify_packed
 #cgo noescape mldsa_committee_verify_batch_packed
 #cgo nocallback mldsa_committee_verify_batch_packed
+#cgo noescape mldsa_committee_verify_quorum_packed
+#cgo nocallback mldsa_committee_verify_quorum_packed
 #if !__has_include("mldsa.h")
 #error "the C library is not built: run go/build-native.sh"
 #endif
@@ -142,11 +144,11 @@ func (cgo) signMu(key unsafe.Pointer, mu []byte, randomness *[32]byte, out []byt
 	return int32(C.mldsa_sign_mu(sk(key), u8(mu), size(mu), u8(randomness[:]), u8(out), &n))
 }
 
-func (cgo) committeeNew(set uint32, context []byte, epoch uint64, keys []byte, weights []uint64,
+func (cgo) committeeNew(options *committeeOptions, context, keys []byte, weights []uint64,
 	committee *unsafe.Pointer) int32 {
 	var made *C.mldsa_committee
-	status := C.mldsa_committee_new(C.uint32_t(set), threadsCalling, u8(context), size(context),
-		C.uint64_t(epoch), 2, 3, u8(keys), size(keys), (*C.uint64_t)(unsafe.SliceData(weights)),
+	status := C.mldsa_committee_new((*C.mldsa_committee_options)(unsafe.Pointer(options)), u8(context),
+		size(context), u8(keys), size(keys), (*C.uint64_t)(unsafe.SliceData(weights)),
 		C.size_t(len(weights)), &made)
 	*committee = unsafe.Pointer(made)
 	return int32(status)
@@ -169,11 +171,21 @@ func (cgo) committeeFree(committee unsafe.Pointer) {
 var (
 	_ = [1]struct{}{}[unsafe.Sizeof(packedVote{})-C.sizeof_mldsa_packed_vote]
 	_ = [1]struct{}{}[unsafe.Sizeof(packedItem{})-C.sizeof_mldsa_packed_item]
+	_ = [1]struct{}{}[unsafe.Sizeof(committeeOptions{})-C.sizeof_mldsa_committee_options]
+	_ = [1]struct{}{}[unsafe.Sizeof(quorumResult{})-C.sizeof_mldsa_quorum]
 )
 
 func (cgo) committeeVerify(committee unsafe.Pointer, data []byte, votes []packedVote, out []byte) int32 {
 	return int32(C.mldsa_committee_verify_batch_packed((*C.mldsa_committee)(committee), u8(data), size(data),
 		(*C.mldsa_packed_vote)(unsafe.Pointer(unsafe.SliceData(votes))), C.size_t(len(votes)), u8(out)))
+}
+
+func (cgo) committeeVerifyQuorum(committee unsafe.Pointer, rule uint32, message, data []byte, votes []packedVote,
+	result *quorumResult) int32 {
+	return int32(C.mldsa_committee_verify_quorum_packed((*C.mldsa_committee)(committee), C.uint32_t(rule),
+		u8(message), size(message), u8(data), size(data),
+		(*C.mldsa_packed_vote)(unsafe.Pointer(unsafe.SliceData(votes))), C.size_t(len(votes)),
+		(*C.mldsa_quorum)(unsafe.Pointer(result))))
 }
 
 func (cgo) batchNew(set uint32, cacheBytes uintptr, batch *unsafe.Pointer) int32 {

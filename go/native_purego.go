@@ -16,7 +16,7 @@ import (
 const Implementation = "mldsa_purego"
 
 // soname has the version of the interface.
-const soname = "libmldsa_c.so.1"
+const soname = "libmldsa_c.so.2"
 
 // library holds the functions of the C library.
 type library struct {
@@ -42,14 +42,15 @@ type library struct {
 	cSignPreHashed func(key unsafe.Pointer, hash uint32, digest *byte, d uintptr, context *byte, c uintptr,
 		randomness *byte, out *byte, n *uintptr) int32
 	cSignMu       func(key unsafe.Pointer, mu *byte, m uintptr, randomness *byte, out *byte, n *uintptr) int32
-	cCommitteeNew func(set, threads uint32, context *byte, c uintptr, epoch uint64,
-		numerator, denominator uint32, keys *byte, k uintptr, weights *uint64, n uintptr,
-		committee *unsafe.Pointer) int32
+	cCommitteeNew func(options *committeeOptions, context *byte, c uintptr, keys *byte, k uintptr,
+		weights *uint64, n uintptr, committee *unsafe.Pointer) int32
 	cSuccessor func(old unsafe.Pointer, epoch uint64, keys *byte, k uintptr, weights *uint64,
 		n uintptr, committee *unsafe.Pointer) int32
 	cCommitteeFree func(committee unsafe.Pointer)
 	cVerifyPacked  func(committee unsafe.Pointer, data *byte, d uintptr, votes *packedVote, n uintptr,
 		out *byte) int32
+	cVerifyQuorum func(committee unsafe.Pointer, rule uint32, message *byte, m uintptr, data *byte, d uintptr,
+		votes *packedVote, n uintptr, result *quorumResult) int32
 	cBatchNew    func(set, threads uint32, cacheBytes uintptr, batch *unsafe.Pointer) int32
 	cBatchVerify func(batch unsafe.Pointer, context *byte, c uintptr, data *byte, d uintptr,
 		items *packedItem, n uintptr, out *byte) int32
@@ -98,30 +99,31 @@ func privileged() bool {
 func functions(handle uintptr) *library {
 	l := &library{}
 	for name, function := range map[string]any{
-		"mldsa_abi_version":                   &l.cVersion,
-		"mldsa_public_key_new":                &l.cPublicNew,
-		"mldsa_public_key_free":               &l.cPublicFree,
-		"mldsa_public_key_prepare":            &l.cPublicPrep,
-		"mldsa_public_key_bytes":              &l.cPublicBytes,
-		"mldsa_verify":                        &l.cVerify,
-		"mldsa_verify_prehashed":              &l.cVerifyPreHashed,
-		"mldsa_verify_mu":                     &l.cVerifyMu,
-		"mldsa_private_key_from_seed":         &l.cFromSeed,
-		"mldsa_private_key_from_expanded":     &l.cFromExpanded,
-		"mldsa_private_key_free":              &l.cPrivateFree,
-		"mldsa_private_key_prepare":           &l.cPrivatePrep,
-		"mldsa_private_key_seed":              &l.cSeed,
-		"mldsa_private_key_expanded":          &l.cExpanded,
-		"mldsa_private_key_public_key":        &l.cPublic,
-		"mldsa_sign":                          &l.cSign,
-		"mldsa_sign_prehashed":                &l.cSignPreHashed,
-		"mldsa_sign_mu":                       &l.cSignMu,
-		"mldsa_committee_new":                 &l.cCommitteeNew,
-		"mldsa_committee_successor":           &l.cSuccessor,
-		"mldsa_committee_free":                &l.cCommitteeFree,
-		"mldsa_committee_verify_batch_packed": &l.cVerifyPacked,
-		"mldsa_batch_new":                     &l.cBatchNew,
-		"mldsa_batch_verify_packed":           &l.cBatchVerify,
+		"mldsa_abi_version":                    &l.cVersion,
+		"mldsa_public_key_new":                 &l.cPublicNew,
+		"mldsa_public_key_free":                &l.cPublicFree,
+		"mldsa_public_key_prepare":             &l.cPublicPrep,
+		"mldsa_public_key_bytes":               &l.cPublicBytes,
+		"mldsa_verify":                         &l.cVerify,
+		"mldsa_verify_prehashed":               &l.cVerifyPreHashed,
+		"mldsa_verify_mu":                      &l.cVerifyMu,
+		"mldsa_private_key_from_seed":          &l.cFromSeed,
+		"mldsa_private_key_from_expanded":      &l.cFromExpanded,
+		"mldsa_private_key_free":               &l.cPrivateFree,
+		"mldsa_private_key_prepare":            &l.cPrivatePrep,
+		"mldsa_private_key_seed":               &l.cSeed,
+		"mldsa_private_key_expanded":           &l.cExpanded,
+		"mldsa_private_key_public_key":         &l.cPublic,
+		"mldsa_sign":                           &l.cSign,
+		"mldsa_sign_prehashed":                 &l.cSignPreHashed,
+		"mldsa_sign_mu":                        &l.cSignMu,
+		"mldsa_committee_new":                  &l.cCommitteeNew,
+		"mldsa_committee_successor":            &l.cSuccessor,
+		"mldsa_committee_free":                 &l.cCommitteeFree,
+		"mldsa_committee_verify_batch_packed":  &l.cVerifyPacked,
+		"mldsa_committee_verify_quorum_packed": &l.cVerifyQuorum,
+		"mldsa_batch_new":                      &l.cBatchNew,
+		"mldsa_batch_verify_packed":            &l.cBatchVerify,
 
 		"mldsa_private_key_set_self_verification": &l.cSetSelfVerification,
 	} {
@@ -209,10 +211,10 @@ func (l *library) signMu(key unsafe.Pointer, mu []byte, randomness *[32]byte, ou
 	return l.cSignMu(key, pointer(mu), length(mu), &randomness[0], pointer(out), &n)
 }
 
-func (l *library) committeeNew(set uint32, context []byte, epoch uint64, keys []byte, weights []uint64,
+func (l *library) committeeNew(options *committeeOptions, context, keys []byte, weights []uint64,
 	committee *unsafe.Pointer) int32 {
-	return l.cCommitteeNew(set, threadsCalling, pointer(context), length(context), epoch, 2, 3,
-		pointer(keys), length(keys), unsafe.SliceData(weights), uintptr(len(weights)), committee)
+	return l.cCommitteeNew(options, pointer(context), length(context), pointer(keys), length(keys),
+		unsafe.SliceData(weights), uintptr(len(weights)), committee)
 }
 
 func (l *library) committeeSuccessor(old unsafe.Pointer, epoch uint64, keys []byte, weights []uint64,
@@ -223,15 +225,24 @@ func (l *library) committeeSuccessor(old unsafe.Pointer, epoch uint64, keys []by
 
 func (l *library) committeeFree(committee unsafe.Pointer) { l.cCommitteeFree(committee) }
 
-// The sizes of mldsa_packed_vote and mldsa_packed_item, or this does not compile.
+// The sizes of mldsa_packed_vote, mldsa_packed_item, mldsa_committee_options and mldsa_quorum, or this
+// does not compile.
 var (
 	_ = [1]struct{}{}[unsafe.Sizeof(packedVote{})-20]
 	_ = [1]struct{}{}[unsafe.Sizeof(packedItem{})-24]
+	_ = [1]struct{}{}[unsafe.Sizeof(committeeOptions{})-24]
+	_ = [1]struct{}{}[unsafe.Sizeof(quorumResult{})-24]
 )
 
 func (l *library) committeeVerify(committee unsafe.Pointer, data []byte, votes []packedVote, out []byte) int32 {
 	return l.cVerifyPacked(committee, pointer(data), length(data), unsafe.SliceData(votes),
 		uintptr(len(votes)), pointer(out))
+}
+
+func (l *library) committeeVerifyQuorum(committee unsafe.Pointer, rule uint32, message, data []byte,
+	votes []packedVote, result *quorumResult) int32 {
+	return l.cVerifyQuorum(committee, rule, pointer(message), length(message), pointer(data), length(data),
+		unsafe.SliceData(votes), uintptr(len(votes)), result)
 }
 
 func (l *library) batchNew(set uint32, cacheBytes uintptr, batch *unsafe.Pointer) int32 {

@@ -224,12 +224,23 @@ func TestMoreVotesThanOneCallTakes(t *testing.T) {
 		quorum = append(quorum, Vote{uint32(n), nil, signed(t, private, shared, context)})
 	}
 	votes, want = append(votes, Vote{40, nil, nil}), append(want, false)
-	committee, err := NewCommittee(MLDSA44, context, 1, list)
+	committee, err := NewCommittee(CommitteeOptions{Set: MLDSA44, Context: context, Epoch: 1}, list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if all, verdicts := committee.VerifyBatch(votes); all || !slices.Equal(verdicts, want) {
 		t.Fatal(verdicts)
+	}
+	defer func(most uint64) { maxBatchData = most }(maxBatchData)
+	for _, rule := range []QuorumRule{Certificate, AnyValid} {
+		maxBatchData = 40*uint64(MLDSA44.SignatureSize()) - 1
+		if _, err := committee.VerifyQuorum(rule, shared, quorum); err != ErrTooLarge {
+			t.Fatal(rule, err)
+		}
+		maxBatchData++
+		if _, err := committee.VerifyQuorum(rule, shared, quorum); err != nil {
+			t.Fatal(rule, err)
+		}
 	}
 	for _, most := range []uint64{64 << 10, 16 << 10, 4 << 10, 1} {
 		maxVotesData = most

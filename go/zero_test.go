@@ -81,7 +81,7 @@ func TestZeroValues(t *testing.T) {
 // Indices above those of an int of 32 bits: `GOARCH=386 CGO_ENABLED=0 go test .`
 func TestMembersOutOfRange(t *testing.T) {
 	key := seeded(t, MLDSA44, 1)
-	committee, err := NewCommittee(MLDSA44, nil, 1, []Member{{key.PublicKey(), 1}})
+	committee, err := NewCommittee(CommitteeOptions{Set: MLDSA44, Epoch: 1}, []Member{{key.PublicKey(), 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,6 @@
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
-        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libmldsa_c.so.1");
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libmldsa_c.so.2");
     }
 }

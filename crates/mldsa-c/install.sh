@@ -50,8 +50,8 @@ esac
 case $kinds in *cdylib*)
     if [ -f "$built/libmldsa_c.so" ]; then
         # The name with the version of the interface is in programs, the other one is for compilers.
-        install_file 755 "$built/libmldsa_c.so" lib/libmldsa_c.so.1
-        ln -sf libmldsa_c.so.1 "$prefix/lib/libmldsa_c.so"
+        install_file 755 "$built/libmldsa_c.so" lib/libmldsa_c.so.2
+        ln -sf libmldsa_c.so.2 "$prefix/lib/libmldsa_c.so"
         echo "installed $prefix/lib/libmldsa_c.so"
     else
         install_file 755 "$built/libmldsa_c.dylib" lib/libmldsa_c.dylib

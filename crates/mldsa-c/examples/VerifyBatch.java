@@ -20,7 +20,7 @@ import java.nio.file.Path;
 final class VerifyBatch {
   static final int SET = 65;
   static final int COUNT = 21;
-  static final int ABI_VERSION = 1;
+  static final int ABI_VERSION = 2;
   static final int REJECTED = 40;
 
   final SymbolLookup library;

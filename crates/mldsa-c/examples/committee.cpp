@@ -55,8 +55,10 @@ int main() try {
   signatures[2][100] ^= 1;
 
   mldsa_committee *built;
-  require(mldsa_committee_new(MLDSA_65, MLDSA_THREADS_CALLING, bytes(context), context.size(), 1, 2,
-                              3, keys.data(), keys.size(), weights.data(), weights.size(), &built));
+  // Epoch 1; a quorum is more than 2/3 of the weight.
+  const mldsa_committee_options options = {1, MLDSA_65, MLDSA_THREADS_CALLING, 2, 3};
+  require(mldsa_committee_new(&options, bytes(context), context.size(), keys.data(), keys.size(),
+                              weights.data(), weights.size(), &built));
   Committee committee(built);
 
   std::vector<mldsa_vote> votes;

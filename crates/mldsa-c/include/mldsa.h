@@ -125,7 +125,7 @@
 #define MLDSA_VERDICT_VALID 1
 
 // The version of the interface that a header describes.
-#define MLDSA_ABI_VERSION 1
+#define MLDSA_ABI_VERSION 2
 
 // Bytes of stack that a function takes at most, except those that sign.
 #define MLDSA_STACK_BYTES (48 * 1024)
@@ -271,6 +271,20 @@ typedef struct {
   uint32_t signature_len;
 } mldsa_packed_item;
 
+// What `mldsa_committee_new` makes: 24 bytes without padding and pointers. No member has a default.
+typedef struct {
+  // The epoch.
+  uint64_t epoch;
+  // The parameter set.
+  uint32_t set;
+  // One of `MLDSA_THREADS`.
+  uint32_t threads;
+  // A quorum is more than `numerator / denominator` of the weight: 2 and 3 in most protocols.
+  uint32_t numerator;
+  // At least `numerator` and 1 more.
+  uint32_t denominator;
+} mldsa_committee_options;
+
 // One vote of a member.
 typedef struct {
   // Index of the member in the committee.
@@ -348,16 +362,11 @@ mldsa_status mldsa_batch_verify_packed(const mldsa_batch *batch,
                                        uint8_t *verdicts);
 
 // Makes a committee of `count` members: their concatenated public keys and their weights, none of
-// them 0. A quorum is more than `numerator / denominator` of the weight. All votes are under
-// `context`. `threads` is one of `MLDSA_THREADS`. Free it with `mldsa_committee_free`.
+// them 0. All votes are under `context`. Free it with `mldsa_committee_free`.
 MLDSA_MUST_USE
-mldsa_status mldsa_committee_new(uint32_t set,
-                                 uint32_t threads,
+mldsa_status mldsa_committee_new(const mldsa_committee_options *options,
                                  const uint8_t *context,
                                  size_t context_len,
-                                 uint64_t epoch,
-                                 uint32_t numerator,
-                                 uint32_t denominator,
                                  const uint8_t *public_keys,
                                  size_t public_keys_len,
                                  const uint64_t *weights,

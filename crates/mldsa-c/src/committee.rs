@@ -3,7 +3,7 @@
 use core::fmt;
 
 use batch_verify::{
-    CommitteeVerifier, MemberId, QuorumError, QuorumRule, Threads, Threshold, Vote as CoreVote,
+    CommitteeVerifier, MemberId, QuorumError, QuorumRule, Threshold, Vote as CoreVote,
 };
 
 use crate::Status;
@@ -61,6 +61,24 @@ pub struct Quorum {
     /// Status of its rejection, or 0.
     pub reason: i32,
 }
+
+/// What `mldsa_committee_new` makes: 24 bytes without padding and pointers. No member has a default.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CommitteeOptions {
+    /// The epoch.
+    pub epoch: u64,
+    /// The parameter set.
+    pub set: u32,
+    /// One of `MLDSA_THREADS`.
+    pub threads: u32,
+    /// A quorum is more than `numerator / denominator` of the weight: 2 and 3 in most protocols.
+    pub numerator: u32,
+    /// At least `numerator` and 1 more.
+    pub denominator: u32,
+}
+
+const _: () = assert!(size_of::<CommitteeOptions>() == 24);
 
 /// The members of an epoch with weights, threshold and context, expanded once. Immutable. Any
 /// number of threads at once.
@@ -200,18 +218,13 @@ fn members<'a, P: Numbered>(
 }
 
 /// Makes a committee of `count` members: their concatenated public keys and their weights, none of
-/// them 0. A quorum is more than `numerator / denominator` of the weight. All votes are under
-/// `context`. `threads` is one of `MLDSA_THREADS`. Free it with `mldsa_committee_free`.
+/// them 0. All votes are under `context`. Free it with `mldsa_committee_free`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_committee_new(
-    set: u32,
-    threads: u32,
+    options: *const CommitteeOptions,
     context: *const u8,
     context_len: usize,
-    epoch: u64,
-    numerator: u32,
-    denominator: u32,
     public_keys: *const u8,
     public_keys_len: usize,
     weights: *const u64,
@@ -219,16 +232,16 @@ pub unsafe extern "C" fn mldsa_committee_new(
     committee: *mut *mut CommitteeHandle,
 ) -> Status {
     fn build<P: Numbered>(
-        threads: Threads,
+        options: &CommitteeOptions,
         context: &[u8],
-        epoch: u64,
-        threshold: Threshold,
         keys: &[u8],
         weights: &[u64],
     ) -> Result<CommitteeHandle, Status> {
+        let threads = threads(options.threads)?;
+        let threshold = Threshold::more_than(options.numerator, options.denominator);
         let builder = batch_verify::Committee::<P>::builder(context)
-            .epoch(epoch)
-            .threshold(threshold)
+            .epoch(options.epoch)
+            .threshold(threshold.ok_or(Status::Argument)?)
             .threads(threads.clone());
         let committee = builder.build(members::<P>(keys, weights)?)?;
         let verifier = CommitteeVerifier::<P>::builder().threads(threads);
@@ -237,11 +250,9 @@ pub unsafe extern "C" fn mldsa_committee_new(
     // SAFETY: the contract of the crate.
     unsafe {
         store(committee, || {
-            let context = items(context, context_len)?;
+            let (options, context) = (handle(options)?, items(context, context_len)?);
             let (keys, weights) = (items(public_keys, public_keys_len)?, items(weights, count)?);
-            let threads = self::threads(threads)?;
-            let threshold = Threshold::more_than(numerator, denominator).ok_or(Status::Argument)?;
-            with_set!(set, P => build::<P>(threads, context, epoch, threshold, keys, weights))
+            with_set!(options.set, P => build::<P>(options, context, keys, weights))
         })
     }
 }

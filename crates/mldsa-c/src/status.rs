@@ -139,7 +139,7 @@ pub extern "C" fn mldsa_abi_version() -> u32 {
 }
 
 /// The version of the interface that a header describes.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// Bytes of stack that a function takes at most, except those that sign.
 pub const STACK_BYTES: usize = 48 * 1024;

@@ -303,9 +303,9 @@ static void committee(program *p, state *s) {
       known(mldsa_public_key_bytes(s->public_keys[byte(p) % 2 ? i % SLOTS : 0], keys + at, &size));
   }
   if (kind == 0 || *place == NULL) {
+    const mldsa_committee_options options = {byte(p), which, MLDSA_THREADS_CALLING, numerator, denominator};
     MAKE(committee, *place,
-         mldsa_committee_new(which, MLDSA_THREADS_CALLING, NULL, 0, byte(p), numerator, denominator, keys,
-                             len, weights, count, &made_));
+         mldsa_committee_new(&options, NULL, 0, keys, len, weights, count, &made_));
   } else if (kind == 1) {
     MAKE(committee, *place,
          mldsa_committee_successor(*place, number(p), keys, len, weights, count, &made_));

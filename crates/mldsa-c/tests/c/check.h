@@ -25,6 +25,16 @@ static const uint8_t zeros[32];
 static const uint8_t message[] = "block 7";
 static uint8_t long_context[256];
 
+/* Options of a committee of epoch 1. */
+static const mldsa_committee_options *options(uint32_t set, uint32_t numerator, uint32_t denominator) {
+  static mldsa_committee_options made;
+  mldsa_committee_options wanted = {1, set, MLDSA_THREADS_CALLING, 0, 0};
+  wanted.numerator = numerator;
+  wanted.denominator = denominator;
+  made = wanted;
+  return &made;
+}
+
 typedef struct {
   uint32_t set;
   mldsa_private_key *key;

@@ -269,30 +269,38 @@ static void committees(signer *s, signer *second) {
     memcpy(keys + i * len, second->encoded, len);
     weights[i] = 3;
   }
-  IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 2, 3, keys, 20 * len, weights, 20, &committee),
+  IS(mldsa_committee_new(options(s->set, 2, 3), NULL, 0, keys, 20 * len, weights, 20, &committee),
      DUPLICATE_KEY);
   CHECK(committee == NULL);
-  IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 2, 3, NULL, 0, NULL, 0, &committee),
+  IS(mldsa_committee_new(options(s->set, 2, 3), NULL, 0, NULL, 0, NULL, 0, &committee),
      EMPTY_COMMITTEE);
-  IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 3, 3, keys, len, weights, 1, &committee), ARGUMENT);
+  IS(mldsa_committee_new(NULL, NULL, 0, keys, len, weights, 1, &committee), NULL_POINTER);
+  IS(mldsa_committee_new(options(66, 2, 3), NULL, 0, keys, len, weights, 1, &committee), ARGUMENT);
+  {
+    mldsa_committee_options other = *options(s->set, 2, 3);
+    CHECK(sizeof other == 24);
+    other.threads = 2;
+    IS(mldsa_committee_new(&other, NULL, 0, keys, len, weights, 1, &committee), ARGUMENT);
+  }
+  IS(mldsa_committee_new(options(s->set, 3, 3), NULL, 0, keys, len, weights, 1, &committee), ARGUMENT);
   for (uint32_t n = 0; n < 6; n++) {
     const uint32_t denominators[6] = {0, 1, 2, 3, 100, UINT32_MAX};
-    IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 0, denominators[n], keys, len, weights, 1,
+    IS(mldsa_committee_new(options(s->set, 0, denominators[n]), NULL, 0, keys, len, weights, 1,
                            &committee),
        ARGUMENT);
   }
-  IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 1, 0, keys, len, weights, 1, &committee), ARGUMENT);
-  IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 2, 3, keys, len - 1, weights, 1, &committee),
+  IS(mldsa_committee_new(options(s->set, 1, 0), NULL, 0, keys, len, weights, 1, &committee), ARGUMENT);
+  IS(mldsa_committee_new(options(s->set, 2, 3), NULL, 0, keys, len - 1, weights, 1, &committee),
      KEY_LENGTH);
-  IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 2, 3, keys, len, weights, 2, &committee),
+  IS(mldsa_committee_new(options(s->set, 2, 3), NULL, 0, keys, len, weights, 2, &committee),
      KEY_LENGTH);
-  IS(mldsa_committee_new(s->set, 1, long_context, 256, 1, 2, 3, keys, len, weights, 1, &committee),
+  IS(mldsa_committee_new(options(s->set, 2, 3), long_context, 256, keys, len, weights, 1, &committee),
      CONTEXT_LENGTH);
   weights[0] = 0;
-  IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 2, 3, keys, len, weights, 1, &committee),
+  IS(mldsa_committee_new(options(s->set, 2, 3), NULL, 0, keys, len, weights, 1, &committee),
      ZERO_WEIGHT);
   weights[0] = 3;
-  IS(mldsa_committee_new(s->set, 1, NULL, 0, 1, 2, 3, s->encoded, len, weights, 1, &committee), OK);
+  IS(mldsa_committee_new(options(s->set, 2, 3), NULL, 0, s->encoded, len, weights, 1, &committee), OK);
   CHECK(mldsa_committee_len(committee) == 1 && mldsa_committee_len(NULL) == 0);
 
   /* A change that names one new key twenty times. */

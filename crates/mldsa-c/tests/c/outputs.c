@@ -39,8 +39,8 @@ static void outputs_after_errors(signer *s) {
     CHECK(v[2] == MLDSA_VERDICT_VALID);   \
   } while (0)
   IS(mldsa_batch_new(s->set, MLDSA_THREADS_CALLING, 0, &batch), OK);
-  IS(mldsa_committee_new(s->set, MLDSA_THREADS_CALLING, NULL, 0, 1, 2, 3, s->encoded,
-                         s->encoded_len, &weight, 1, &committee),
+  IS(mldsa_committee_new(options(s->set, 2, 3), NULL, 0, s->encoded, s->encoded_len, &weight, 1,
+                         &committee),
      OK);
   CLEARED(mldsa_batch_verify(NULL, NULL, 0, &item, 2, v), NULL_POINTER);
   CLEARED(mldsa_batch_verify(batch, NULL, 5, &item, 2, v), NULL_POINTER);

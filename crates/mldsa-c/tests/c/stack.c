@@ -78,8 +78,8 @@ static void batch_verify(void) {
   require(mldsa_batch_verify(batch, NULL, 0, items, ITEMS, verdicts));
 }
 static void committee_new(void) {
-  require(mldsa_committee_new(set, MLDSA_THREADS_CALLING, NULL, 0, 1, 2, 3, encoded, encoded_len,
-                              &weight, 1, &other_committee));
+  require(mldsa_committee_new(&(mldsa_committee_options){1, set, MLDSA_THREADS_CALLING, 2, 3}, NULL, 0, encoded,
+                              encoded_len, &weight, 1, &other_committee));
 }
 static void successor(void) {
   require(mldsa_committee_successor(committee, 2, encoded, encoded_len, &weight, 1,
@@ -173,8 +173,8 @@ static void setup(void) {
     votes[i] = vote;
   }
   require(mldsa_batch_new(set, MLDSA_THREADS_CALLING, 0, &batch));
-  require(mldsa_committee_new(set, MLDSA_THREADS_CALLING, NULL, 0, 1, 2, 3, encoded, encoded_len,
-                              &weight, 1, &committee));
+  require(mldsa_committee_new(&(mldsa_committee_options){1, set, MLDSA_THREADS_CALLING, 2, 3}, NULL, 0, encoded,
+                              encoded_len, &weight, 1, &committee));
 }
 
 static void teardown(void) {

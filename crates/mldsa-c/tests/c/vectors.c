@@ -191,8 +191,9 @@ static void compare(uint32_t set, const mldsa_public_key *key, blob encoded, blo
   mldsa_batch_free(batch);
 
   verdict = 0;
-  if (mldsa_committee_new(set, MLDSA_THREADS_CALLING, context.bytes, context.len, 0, 2, 3,
-                          encoded.bytes, encoded.len, &weight, 1, &committee) != 0)
+  const mldsa_committee_options options = {0, set, MLDSA_THREADS_CALLING, 2, 3};
+  if (mldsa_committee_new(&options, context.bytes, context.len, encoded.bytes, encoded.len, &weight, 1,
+                          &committee) != 0)
     fail("committee", 0);
   result = mldsa_committee_verify_batch(committee, &vote, 1, &verdict);
   if (verdict != want || (result == 0) != (want == MLDSA_VERDICT_VALID)) fail("the verdict of the committee differs from", status);
