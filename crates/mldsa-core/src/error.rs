@@ -62,6 +62,14 @@ errors! {
         Inconsistent => "private key parts do not belong together",
         /// A private key in place of a public key.
         Private => "private key in place of a public key",
+        /// No parameter set has this name or object identifier.
+        UnknownSet => "not a parameter set of ML-DSA",
+        /// The key is of another parameter set than the wanted one.
+        OtherSet => "key of another parameter set",
+        /// The bytes are not the DER of a SubjectPublicKeyInfo, or of a PKCS#8 private key.
+        Structure => "malformed structure of a key file",
+        /// The algorithm identifier has parameters, which RFC 9881 forbids.
+        AlgorithmParameters => "algorithm identifier with parameters",
         /// The random number generator reported an error.
         Rng => "random number generator failed",
         /// The random number generator returned 32 zero bytes for a seed: it does not work.

@@ -3,7 +3,7 @@
 
 #[cfg(any(
     feature = "unstable-internals",
-    all(feature = "ml-dsa-44", feature = "ml-dsa-87")
+    all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87")
 ))]
 pub(crate) mod joined;
 #[cfg(feature = "pem")]

@@ -10,19 +10,14 @@ mod sign_into;
 pub(crate) mod signing;
 mod prepared_signing;
 mod batch_signing;
-#[cfg(any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod any;
 #[cfg(any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod arrays;
 pub mod no_alloc;
 
-#[cfg(all(
-    feature = "alloc",
-    any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87")
-))]
-pub use any::AnySigningKey;
-#[cfg(any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-pub use any::AnyVerifyingKey;
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+pub use any::*;
 pub use batch_signing::{BatchSigner, SignJob};
 #[cfg(feature = "alloc")]
 pub use prepared_signing::PreparedSigningKey;

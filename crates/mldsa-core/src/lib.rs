@@ -93,17 +93,19 @@ pub use crate::formats::serde::SerializableSigningKey;
 #[cfg(feature = "hash-ml-dsa")]
 pub use crate::hash::prehash::{PreHash, PreHashed};
 pub use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
-#[cfg(all(
-    feature = "alloc",
-    any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87")
-))]
-pub use crate::keys::AnySigningKey;
-#[cfg(any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 pub use crate::keys::AnyVerifyingKey;
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedVerifyingKey;
+#[cfg(all(
+    feature = "alloc",
+    feature = "ml-dsa-44",
+    feature = "ml-dsa-65",
+    feature = "ml-dsa-87"
+))]
+pub use crate::keys::{AnyPreparedSigningKey, AnyPreparedVerifyingKey, AnySigningKey};
 pub use crate::keys::{BatchSigner, SignJob, Signature, SigningKey, VerifyingKey, no_alloc};
 pub use crate::memory::secret::zeroize_stack;
 #[cfg(feature = "ml-dsa-44")]
@@ -112,7 +114,7 @@ pub use crate::params::MlDsa44;
 pub use crate::params::MlDsa65;
 #[cfg(feature = "ml-dsa-87")]
 pub use crate::params::MlDsa87;
-pub use crate::params::ParameterSet;
+pub use crate::params::{ParameterSet, Set};
 pub use crate::self_test::self_test;
 
 // The crates whose traits are implemented here, in the versions that fit.

@@ -1,8 +1,11 @@
 //! Parameter sets (FIPS 204 section 4, tables 1 and 2).
 
+mod set;
+
 use core::fmt::Debug;
 
 use crate::memory::array::{Array, Element, sealed};
+pub use crate::params::set::Set;
 
 /// The field modulus q = 2^23 - 2^13 + 1.
 pub const Q: i32 = 8_380_417;
@@ -101,15 +104,17 @@ pub(crate) const GAMMA2_32: i32 = (Q - 1) / 32;
 
 /// A parameter set of FIPS 204. Sealed: the three sets are all there are.
 pub trait ParameterSet: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'static {
+    /// The set as a value.
+    const SET: Set;
     /// The numbers of the set.
     #[doc(hidden)]
     const PARAMS: Params;
     /// Name in FIPS 204, e.g. `ML-DSA-44`.
-    const NAME: &'static str;
+    const NAME: &'static str = Self::SET.name();
     /// NIST security category: 2, 3 or 5.
-    const CATEGORY: u8;
+    const CATEGORY: u8 = Self::SET.category();
     /// Collision strength of `c_tilde` in bits: 128, 192 or 256.
-    const LAMBDA: usize;
+    const LAMBDA: usize = 4 * Self::PARAMS.c_tilde_len;
 
     /// Rows of A.
     const K: usize = Self::PARAMS.k;
@@ -172,10 +177,43 @@ pub trait ParameterSet: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'stat
     type MaskRows: Array<u8>;
 }
 
+/// The numbers of ML-DSA-44.
+const ML_DSA_44: Params = Params {
+    k: 4,
+    l: 4,
+    eta: 2,
+    tau: 39,
+    gamma1_bits: 17,
+    gamma2: GAMMA2_88,
+    omega: 80,
+    c_tilde_len: 32,
+};
+/// The numbers of ML-DSA-65.
+const ML_DSA_65: Params = Params {
+    k: 6,
+    l: 5,
+    eta: 4,
+    tau: 49,
+    gamma1_bits: 19,
+    gamma2: GAMMA2_32,
+    omega: 55,
+    c_tilde_len: 48,
+};
+/// The numbers of ML-DSA-87.
+const ML_DSA_87: Params = Params {
+    k: 8,
+    l: 7,
+    eta: 2,
+    tau: 60,
+    gamma1_bits: 19,
+    gamma2: GAMMA2_32,
+    omega: 75,
+    c_tilde_len: 64,
+};
+
 macro_rules! parameter_set {
-    ($(#[$doc:meta])* $set:ident, $feature:literal, $name:literal, category = $category:literal,
-     k = $k:literal, l = $l:literal, eta = $eta:literal, tau = $tau:literal, gamma1_bits = $gamma1_bits:literal,
-     gamma2 = $gamma2:ident, omega = $omega:literal, lambda = $lambda:literal,
+    ($(#[$doc:meta])* $set:ident, $feature:literal, $value:ident, $params:expr,
+     k = $k:literal, l = $l:literal, gamma1_bits = $gamma1_bits:literal,
      pk = $pk:literal, sk = $sk:literal, sig = $sig:literal, mask_rows = $mask_rows:literal) => {
         $(#[$doc])*
         #[cfg(feature = $feature)]
@@ -187,13 +225,8 @@ macro_rules! parameter_set {
 
         #[cfg(feature = $feature)]
         impl ParameterSet for $set {
-            const PARAMS: Params = Params {
-                k: $k, l: $l, eta: $eta, tau: $tau, gamma1_bits: $gamma1_bits,
-                gamma2: $gamma2, omega: $omega, c_tilde_len: $lambda / 4,
-            };
-            const NAME: &'static str = $name;
-            const CATEGORY: u8 = $category;
-            const LAMBDA: usize = $lambda;
+            const SET: Set = Set::$value;
+            const PARAMS: Params = $params;
             type PublicKeyBytes = [u8; $pk];
             type SecretKeyBytes = [u8; $sk];
             type SignatureBytes = [u8; $sig];
@@ -209,6 +242,7 @@ macro_rules! parameter_set {
         #[cfg(feature = $feature)]
         const _: () = {
             assert!($set::PK_LEN == $pk && $set::SK_LEN == $sk && $set::SIG_LEN == $sig);
+            assert!($set::K == $k && $set::L == $l && $set::PARAMS.gamma1_bits == $gamma1_bits);
         };
     };
 }
@@ -218,25 +252,21 @@ parameter_set!(
     /// ML-DSA-44 with a challenge of 120 signs, for which one block of SHAKE256 is
     /// not enough. In the real sets SampleInBall needs a second block too rarely for a test.
     #[allow(unreachable_pub, reason = "the macro makes published sets")]
-    LongChallenge, "ml-dsa-44", "long challenge", category = 0,
-    k = 4, l = 4, eta = 2, tau = 120, gamma1_bits = 17, gamma2 = GAMMA2_88, omega = 200, lambda = 128,
-    pk = 1312, sk = 2560, sig = 2540, mask_rows = 8
+    LongChallenge, "ml-dsa-44", MlDsa44, Params { tau: 120, omega: 200, ..ML_DSA_44 },
+    k = 4, l = 4, gamma1_bits = 17, pk = 1312, sk = 2560, sig = 2540, mask_rows = 8
 );
 parameter_set!(
     /// ML-DSA-44, category 2: public key 1312 bytes, signature 2420 bytes.
-    MlDsa44, "ml-dsa-44", "ML-DSA-44", category = 2,
-    k = 4, l = 4, eta = 2, tau = 39, gamma1_bits = 17, gamma2 = GAMMA2_88, omega = 80, lambda = 128,
-    pk = 1312, sk = 2560, sig = 2420, mask_rows = 8
+    MlDsa44, "ml-dsa-44", MlDsa44, ML_DSA_44,
+    k = 4, l = 4, gamma1_bits = 17, pk = 1312, sk = 2560, sig = 2420, mask_rows = 8
 );
 parameter_set!(
     /// ML-DSA-65, category 3: public key 1952 bytes, signature 3309 bytes.
-    MlDsa65, "ml-dsa-65", "ML-DSA-65", category = 3,
-    k = 6, l = 5, eta = 4, tau = 49, gamma1_bits = 19, gamma2 = GAMMA2_32, omega = 55, lambda = 192,
-    pk = 1952, sk = 4032, sig = 3309, mask_rows = 12
+    MlDsa65, "ml-dsa-65", MlDsa65, ML_DSA_65,
+    k = 6, l = 5, gamma1_bits = 19, pk = 1952, sk = 4032, sig = 3309, mask_rows = 12
 );
 parameter_set!(
     /// ML-DSA-87, category 5: public key 2592 bytes, signature 4627 bytes.
-    MlDsa87, "ml-dsa-87", "ML-DSA-87", category = 5,
-    k = 8, l = 7, eta = 2, tau = 60, gamma1_bits = 19, gamma2 = GAMMA2_32, omega = 75, lambda = 256,
-    pk = 2592, sk = 4896, sig = 4627, mask_rows = 10
+    MlDsa87, "ml-dsa-87", MlDsa87, ML_DSA_87,
+    k = 8, l = 7, gamma1_bits = 19, pk = 2592, sk = 4896, sig = 4627, mask_rows = 10
 );

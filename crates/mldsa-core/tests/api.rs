@@ -313,7 +313,7 @@ fn keys_of_any_set_and_arrays() {
             let signature = any.sign_with_context(b"m", Context::EMPTY, Randomness::Deterministic);
             assert_eq!(signature.unwrap(), expected.as_ref());
             let public = any.verifying_key();
-            assert_eq!(public.set_name(), $set::NAME);
+            assert_eq!(public.set(), $set::SET);
             assert_eq!(
                 AnyVerifyingKey::from_bytes(public.as_ref()),
                 Ok(public.clone())

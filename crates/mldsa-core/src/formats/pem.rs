@@ -10,11 +10,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use ::pkcs8::{DecodePrivateKey, DecodePublicKey};
 use base64ct::{Base64, Encoding};
 use zeroize::Zeroizing;
 
-use crate::formats::spki::set_of;
+use crate::error::KeyError;
 use crate::keys::{SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
 
@@ -60,8 +59,8 @@ pub enum PemError {
     },
     /// The base64 ends early, is padded wrongly, or sets bits beyond its last byte.
     Padding,
-    /// The content is not a key of this parameter set.
-    Content(::pkcs8::Error),
+    /// The content is not such a key.
+    Content(KeyError),
 }
 
 impl fmt::Display for PemError {
@@ -93,13 +92,7 @@ impl fmt::Display for PemError {
                 )
             }
             Self::Padding => f.write_str("PEM whose base64 is cut off or has wrong padding"),
-            Self::Content(::pkcs8::Error::PublicKey(::pkcs8::spki::Error::OidUnknown { oid })) => {
-                match set_of(oid) {
-                    Some(name) => write!(f, "PEM of a key of {name}, which is another set"),
-                    None => write!(f, "PEM of a key of another algorithm, {oid}"),
-                }
-            }
-            Self::Content(error) => error.fmt(f),
+            Self::Content(error) => write!(f, "PEM: {error}"),
         }
     }
 }
@@ -267,6 +260,21 @@ fn line_of(text: &[u8], at: usize) -> usize {
         .count()
 }
 
+/// The label of public keys.
+const PUBLIC: &[&str] = &["PUBLIC KEY"];
+/// The label of private keys that are not encrypted.
+const PRIVATE: &[&str] = &["PRIVATE KEY"];
+
+/// Reads the one object of a text, which has the label `wanted`.
+fn read<T>(
+    text: &[u8],
+    wanted: &'static [&'static str],
+    from_der: impl FnOnce(&[u8]) -> Result<T, KeyError>,
+) -> Result<T, PemError> {
+    let (_, der) = decode_pem(text, wanted)?;
+    from_der(&der).map_err(PemError::Content)
+}
+
 impl<P: ParameterSet> VerifyingKey<P> {
     /// Reads a public key from PEM with the label `PUBLIC KEY`: the text has this one object, in
     /// the lax grammar of RFC 7468. The trait's function of this name, which generic code calls,
@@ -275,8 +283,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// # Errors
     /// Every [`PemError`].
     pub fn from_public_key_pem(text: impl AsRef<[u8]>) -> Result<Self, PemError> {
-        let (_, der) = decode_pem(text.as_ref(), &["PUBLIC KEY"])?;
-        Self::from_public_key_der(&der).map_err(|error| PemError::Content(error.into()))
+        read(text.as_ref(), PUBLIC, Self::from_spki)
     }
 }
 
@@ -288,7 +295,30 @@ impl<P: ParameterSet> SigningKey<P> {
     /// # Errors
     /// Every [`PemError`].
     pub fn from_pkcs8_pem(text: impl AsRef<[u8]>) -> Result<Self, PemError> {
-        let (_, der) = decode_pem(text.as_ref(), &["PRIVATE KEY"])?;
-        Self::from_pkcs8_der(&der).map_err(PemError::Content)
+        read(text.as_ref(), PRIVATE, Self::from_pkcs8)
+    }
+}
+
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+impl crate::keys::AnyVerifyingKey {
+    /// Reads a public key from PEM as [`VerifyingKey::from_public_key_pem`] does. The object
+    /// identifier tells the set.
+    ///
+    /// # Errors
+    /// Every [`PemError`].
+    pub fn from_public_key_pem(text: impl AsRef<[u8]>) -> Result<Self, PemError> {
+        read(text.as_ref(), PUBLIC, Self::from_public_key_der)
+    }
+}
+
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+impl crate::keys::AnySigningKey {
+    /// Reads a private key from PEM as [`SigningKey::from_pkcs8_pem`] does. The object identifier
+    /// tells the set.
+    ///
+    /// # Errors
+    /// Every [`PemError`].
+    pub fn from_pkcs8_pem(text: impl AsRef<[u8]>) -> Result<Self, PemError> {
+        read(text.as_ref(), PRIVATE, Self::from_pkcs8_der)
     }
 }

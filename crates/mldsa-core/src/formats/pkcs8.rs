@@ -4,18 +4,18 @@
 //! s1 and s2, t0 and `tr`, that a seed expands to the key stored with it, and that an
 //! enclosed public key is the right one. Writing prefers the seed.
 
-use ::pkcs8::der::asn1::{ContextSpecific, OctetStringRef};
+use ::pkcs8::der::asn1::{BitStringRef, ContextSpecific, OctetStringRef};
 use ::pkcs8::der::{self, Decode, Encode, Header, Length, Reader, Tag, TagMode, TagNumber, Writer};
 use ::pkcs8::{Error, PrivateKeyInfoRef, Result};
 
 use crate::error::KeyError;
-use crate::formats::spki::check_algorithm;
+use crate::formats::spki::{check_set, set_of, spki_error};
 use crate::keys::SigningKey;
 #[cfg(feature = "unstable-internals")]
 use crate::keys::no_alloc::SigningKeyStorage;
 use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::declassify;
-use crate::params::{ParameterSet, SEED_LEN};
+use crate::params::{ParameterSet, SEED_LEN, Set};
 
 /// The three forms of a private key in RFC 9881.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,12 +63,10 @@ impl<'a> PrivateKeyChoice<'a> {
     ///
     /// # Errors
     /// As [`SigningKey::from_expanded_bytes`].
+    #[cfg(feature = "unstable-internals")]
     pub fn signing_key<P: ParameterSet>(&self) -> core::result::Result<SigningKey<P>, KeyError> {
-        let key = match self {
-            Self::Seed(seed) | Self::Both { seed, .. } => SigningKey::from_seed(sized(seed)?),
-            Self::Expanded(expanded) => SigningKey::from_expanded_bytes(expanded)?,
-        };
-        self.check(&key)?;
+        let mut key = SigningKey::empty();
+        self.fill(&mut key)?;
         Ok(key)
     }
 
@@ -81,13 +79,16 @@ impl<'a> PrivateKeyChoice<'a> {
         &self,
         memory: &'m mut SigningKeyStorage<P>,
     ) -> core::result::Result<&'m mut SigningKey<P>, KeyError> {
+        memory.fill(|key| self.fill(key))
+    }
+
+    /// Imports as [`Self::signing_key`] does, into an empty key.
+    fn fill<P: ParameterSet>(&self, key: &mut SigningKey<P>) -> core::result::Result<(), KeyError> {
         match self {
-            Self::Seed(seed) | Self::Both { seed, .. } => {
-                SigningKey::from_seed_in(sized(seed)?, memory)
-            }
-            Self::Expanded(expanded) => SigningKey::from_expanded_bytes_in(expanded, memory)?,
-        };
-        memory.checked(|key| self.check(key))
+            Self::Seed(seed) | Self::Both { seed, .. } => key.set_seed(sized(seed)?),
+            Self::Expanded(expanded) => key.import(expanded)?,
+        }
+        self.check(key)
     }
 
     /// Compares a key that was made of the seed with the expanded key beside the seed.
@@ -200,11 +201,20 @@ impl<P: ParameterSet> TryFrom<PrivateKeyInfoRef<'_>> for SigningKey<P> {
     /// [`Error::Asn1`] for another structure, [`Error::KeyMalformed`] for every
     /// [`KeyError`] and for a public key of another private key.
     fn try_from(info: PrivateKeyInfoRef<'_>) -> Result<Self> {
-        let key = choice_of::<P>(&info)?
-            .signing_key()
-            .map_err(|_| MALFORMED)?;
-        check_enclosed(&info, &key)?;
-        Ok(key)
+        let parts = PrivateParts::of(&info);
+        (parts.and_then(|parts| parts.signing_key::<P>()))
+            .map_err(|error| pkcs8_error(error, &info))
+    }
+}
+
+/// Returns the error of the `pkcs8` crate for a key that is rejected.
+fn pkcs8_error(error: KeyError, info: &PrivateKeyInfoRef<'_>) -> Error {
+    match error {
+        KeyError::UnknownSet | KeyError::OtherSet | KeyError::AlgorithmParameters => {
+            Error::PublicKey(spki_error(error, info.algorithm.oid))
+        }
+        KeyError::Structure => Error::Asn1(der::ErrorKind::Failed.into()),
+        _ => MALFORMED,
     }
 }
 
@@ -219,26 +229,144 @@ pub fn import_pkcs8_in<'m, P: ParameterSet>(
     info: &PrivateKeyInfoRef<'_>,
     memory: &'m mut SigningKeyStorage<P>,
 ) -> Result<&'m mut SigningKey<P>> {
-    let choice = choice_of::<P>(info)?;
-    choice.signing_key_in(memory).map_err(|_| MALFORMED)?;
-    memory.checked(|key| check_enclosed(info, key))
+    let filled = memory.fill(|key| PrivateParts::of(info)?.fill(key));
+    filled.map_err(|error| pkcs8_error(error, info))
 }
 
-fn choice_of<'a, P: ParameterSet>(info: &PrivateKeyInfoRef<'a>) -> Result<PrivateKeyChoice<'a>> {
-    check_algorithm::<P>(info.algorithm)?;
-    Ok(PrivateKeyChoice::from_der(info.private_key.as_bytes())?)
+/// What a PKCS#8 structure contains, not checked.
+struct PrivateParts<'a> {
+    set: Set,
+    /// The DER of a [`PrivateKeyChoice`].
+    choice: &'a [u8],
+    public_key: Option<BitStringRef<'a>>,
 }
 
-/// Compares the key with the public key that may be enclosed.
-fn check_enclosed<P: ParameterSet>(
-    info: &PrivateKeyInfoRef<'_>,
-    key: &SigningKey<P>,
-) -> Result<()> {
-    match info.public_key {
-        Some(enclosed) if enclosed.as_bytes() != Some(key.verifying_key().as_ref()) => {
-            Err(MALFORMED)
+impl<'a> PrivateParts<'a> {
+    fn of(info: &PrivateKeyInfoRef<'a>) -> core::result::Result<Self, KeyError> {
+        Ok(Self {
+            set: set_of(info.algorithm)?,
+            choice: info.private_key.as_bytes(),
+            public_key: info.public_key,
+        })
+    }
+
+    #[cfg(any(
+        feature = "pem",
+        all(
+            feature = "alloc",
+            feature = "ml-dsa-44",
+            feature = "ml-dsa-65",
+            feature = "ml-dsa-87"
+        )
+    ))]
+    fn decode(der: &'a [u8]) -> core::result::Result<Self, KeyError> {
+        let info = PrivateKeyInfoRef::from_der(der).map_err(|_| KeyError::Structure)?;
+        Self::of(&info)
+    }
+
+    fn signing_key<P: ParameterSet>(&self) -> core::result::Result<SigningKey<P>, KeyError> {
+        let mut key = SigningKey::empty();
+        self.fill(&mut key)?;
+        Ok(key)
+    }
+
+    /// Imports into an empty key, which is of the set of the parts.
+    fn fill<P: ParameterSet>(&self, key: &mut SigningKey<P>) -> core::result::Result<(), KeyError> {
+        check_set::<P>(self.set)?;
+        let choice = PrivateKeyChoice::from_der(self.choice).map_err(|_| KeyError::Structure)?;
+        choice.fill(key)?;
+        self.check_enclosed(key)
+    }
+
+    /// Compares the key with the public key that may be enclosed.
+    fn check_enclosed<P: ParameterSet>(
+        &self,
+        key: &SigningKey<P>,
+    ) -> core::result::Result<(), KeyError> {
+        match self.public_key {
+            Some(enclosed) if enclosed.as_bytes() != Some(key.verifying_key().as_ref()) => {
+                Err(KeyError::Inconsistent)
+            }
+            _ => Ok(()),
         }
-        _ => Ok(()),
+    }
+}
+
+#[cfg(feature = "pem")]
+impl<P: ParameterSet> SigningKey<P> {
+    /// Reads PKCS#8 as `from_pkcs8_der` does, with the reason of this crate.
+    pub(crate) fn from_pkcs8(der: &[u8]) -> core::result::Result<Self, KeyError> {
+        PrivateParts::decode(der)?.signing_key()
+    }
+}
+
+#[cfg(all(
+    feature = "alloc",
+    feature = "ml-dsa-44",
+    feature = "ml-dsa-65",
+    feature = "ml-dsa-87"
+))]
+mod any {
+    use super::{PrivateKeyForm, PrivateKeyInfoRef, PrivateParts, Result, pkcs8_error};
+    use crate::error::KeyError;
+    use crate::keys::{AnySigningKey, SigningKey};
+    use crate::with_set;
+
+    impl AnySigningKey {
+        fn from_parts(parts: &PrivateParts<'_>) -> core::result::Result<Self, KeyError> {
+            with_set!(parts.set, P => SigningKey::<P>::boxed(|key| parts.fill(key)).map(Self::from))
+        }
+
+        /// Imports a private key from PKCS#8 in DER, whose object identifier tells the set: a seed,
+        /// an expanded key or both (RFC 9881), with every check of
+        /// [`Self::from_expanded_bytes`].
+        ///
+        /// # Errors
+        /// [`KeyError::Structure`], [`KeyError::UnknownSet`], [`KeyError::AlgorithmParameters`],
+        /// [`KeyError::Inconsistent`] also if the parts are of different keys, and those of
+        /// [`Self::from_expanded_bytes`].
+        pub fn from_pkcs8_der(der: &[u8]) -> core::result::Result<Self, KeyError> {
+            Self::from_parts(&PrivateParts::decode(der)?)
+        }
+
+        /// Encodes PKCS#8 as [`SigningKey::to_pkcs8_der_as`] does.
+        ///
+        /// # Errors
+        /// As [`SigningKey::to_pkcs8_der_as`].
+        pub fn to_pkcs8_der_as(&self, form: PrivateKeyForm) -> Result<::pkcs8::SecretDocument> {
+            with_set!(Self, self, key => key.to_pkcs8_der_as(form))
+        }
+
+        /// Encodes PEM as [`SigningKey::to_pkcs8_pem_as`] does.
+        ///
+        /// # Errors
+        /// As [`SigningKey::to_pkcs8_der_as`].
+        #[cfg(feature = "pem")]
+        pub fn to_pkcs8_pem_as(
+            &self,
+            form: PrivateKeyForm,
+            line_ending: ::pkcs8::LineEnding,
+        ) -> Result<zeroize::Zeroizing<alloc::string::String>> {
+            with_set!(Self, self, key => key.to_pkcs8_pem_as(form, line_ending))
+        }
+    }
+
+    impl TryFrom<PrivateKeyInfoRef<'_>> for AnySigningKey {
+        type Error = super::Error;
+
+        /// # Errors
+        /// As for [`SigningKey`].
+        fn try_from(info: PrivateKeyInfoRef<'_>) -> Result<Self> {
+            (PrivateParts::of(&info).and_then(|parts| Self::from_parts(&parts)))
+                .map_err(|error| pkcs8_error(error, &info))
+        }
+    }
+
+    impl ::pkcs8::EncodePrivateKey for AnySigningKey {
+        /// Encodes as the key of its set does.
+        fn to_pkcs8_der(&self) -> Result<::pkcs8::SecretDocument> {
+            with_set!(Self, self, key => key.to_pkcs8_der())
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::hash::transcript::Mu;
 use crate::keys::{Signature, SigningKey, VerifyingKey};
 use crate::memory::array::Zeroed;
 use crate::memory::secret::Secret;
-use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
+use crate::params::{CRH_LEN, ParameterSet, SEED_LEN, Set};
 
 fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     if serializer.is_human_readable() {
@@ -114,6 +114,48 @@ impl<'de, P: ParameterSet> Deserialize<'de> for Signature<P> {
         let mut buffer = P::SignatureBytes::zeroed();
         let bytes = deserialize(deserializer, &[], buffer.as_mut())?;
         Self::from_bytes(bytes).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+impl Serialize for crate::keys::AnyVerifyingKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize(self.as_ref(), serializer)
+    }
+}
+
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+impl<'de> Deserialize<'de> for crate::keys::AnyVerifyingKey {
+    /// The length tells the set.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut buffer = [0; Set::MlDsa87.public_key_len()];
+        let bytes = deserialize(deserializer, &[], &mut buffer)?;
+        Self::from_bytes(bytes).map_err(D::Error::custom)
+    }
+}
+
+/// The name of the set.
+impl Serialize for Set {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Set {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Name;
+        impl Visitor<'_> for Name {
+            type Value = Set;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a parameter set")
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<Set, E> {
+                name.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Name)
     }
 }
 

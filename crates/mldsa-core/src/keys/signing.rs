@@ -74,7 +74,7 @@ pub struct SigningKey<P: ParameterSet> {
 
 impl<P: ParameterSet> SigningKey<P> {
     #[inline]
-    fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Self {
             seed: Secret::zeroed(),
             has_seed: false,
@@ -93,8 +93,7 @@ impl<P: ParameterSet> SigningKey<P> {
     #[must_use]
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         let mut key = Self::empty();
-        key.seed.expose_mut().copy_from_slice(xi);
-        key.expand_seed();
+        key.set_seed(xi);
         key
     }
 
@@ -115,14 +114,30 @@ impl<P: ParameterSet> SigningKey<P> {
         memory: &'m mut SigningKeyStorage<P>,
     ) -> &'m mut Self {
         let filled = memory.fill(|key| {
-            key.seed.expose_mut().copy_from_slice(xi);
-            key.expand_seed();
+            key.set_seed(xi);
             Ok::<(), core::convert::Infallible>(())
         });
         match filled {
             Ok(key) => key,
             Err(never) => match never {},
         }
+    }
+
+    /// Returns the key that `fill` makes of an empty one on the heap: the key is not moved.
+    #[cfg(feature = "alloc")]
+    #[allow(dead_code, reason = "for keys of any set, which need all three")]
+    pub(crate) fn boxed<E>(
+        fill: impl FnOnce(&mut Self) -> Result<(), E>,
+    ) -> Result<alloc::boxed::Box<Self>, E> {
+        let mut key = alloc::boxed::Box::new(Self::empty());
+        fill(&mut key)?;
+        Ok(key)
+    }
+
+    /// Makes the key of a seed of an empty one.
+    pub(crate) fn set_seed(&mut self, xi: &[u8; SEED_LEN]) {
+        self.seed.expose_mut().copy_from_slice(xi);
+        self.expand_seed();
     }
 
     fn expand_seed(&mut self) {
@@ -205,7 +220,7 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     #[cfg(feature = "rand_core")]
-    fn generate_seed<R: rand_core::TryCryptoRng + ?Sized>(
+    pub(super) fn generate_seed<R: rand_core::TryCryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
     ) -> Result<(), KeyError> {
@@ -242,7 +257,7 @@ impl<P: ParameterSet> SigningKey<P> {
         memory.fill(|key| key.import(sk))
     }
 
-    fn import(&mut self, sk: &[u8]) -> Result<(), KeyError> {
+    pub(crate) fn import(&mut self, sk: &[u8]) -> Result<(), KeyError> {
         let vk = &mut self.verifying_key;
         check_expanded::<P>(vk.backend, sk, &mut vk.encoded)?;
         self.expanded.expose_mut().as_mut().copy_from_slice(sk);
@@ -433,26 +448,16 @@ impl<P: ParameterSet> SigningKeyStorage<P> {
         self.filled.then_some(&mut self.key)
     }
 
-    /// Puts the key that `fill` makes of an empty one in place.
-    fn fill<E>(
+    /// Puts the key that `fill` makes of an empty one in place. After an error the memory is wiped.
+    pub(crate) fn fill<E>(
         &mut self,
         fill: impl FnOnce(&mut SigningKey<P>) -> Result<(), E>,
     ) -> Result<&mut SigningKey<P>, E> {
-        fill(self.cleared())?;
-        self.filled = true;
-        Ok(&mut self.key)
-    }
-
-    /// The key, which is wiped if `check` rejects it.
-    #[cfg(all(feature = "pkcs8", feature = "unstable-internals"))]
-    pub(crate) fn checked<E>(
-        &mut self,
-        check: impl FnOnce(&SigningKey<P>) -> Result<(), E>,
-    ) -> Result<&mut SigningKey<P>, E> {
-        if let Err(error) = check(&self.key) {
+        if let Err(error) = fill(self.cleared()) {
             self.cleared();
             return Err(error);
         }
+        self.filled = true;
         Ok(&mut self.key)
     }
 

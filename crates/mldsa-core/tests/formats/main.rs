@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod any;
 mod joined;
 mod layout;
 mod pem;
