@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use mldsa_core::Backend;
 
-use crate::Status;
 use crate::terminal::print;
+use crate::{Status, Task};
 
 /// The value of `--backend`, set once at the start.
 pub(crate) static CHOSEN: OnceLock<Backend> = OnceLock::new();
@@ -17,15 +17,20 @@ pub(crate) fn chosen() -> Backend {
     CHOSEN.get().copied().unwrap_or_default()
 }
 
-/// Lists the SIMD backends of this program on this CPU, one a line, with the default marked.
-pub(crate) fn run() -> io::Result<Status> {
-    let mut text = String::new();
-    for backend in Backend::available() {
-        let mark = if backend == chosen() { " (chosen)" } else { "" };
-        let _ = writeln!(text, "{}{mark}", backend.name());
+/// List the SIMD backends of this program on this CPU
+#[derive(clap::Args)]
+pub(crate) struct Args {}
+
+impl Task for Args {
+    fn run(&self) -> io::Result<Status> {
+        let mut text = String::new();
+        for backend in Backend::available() {
+            let mark = if backend == chosen() { " (chosen)" } else { "" };
+            let _ = writeln!(text, "{}{mark}", backend.name());
+        }
+        print(&text)?;
+        Ok(Status::Good)
     }
-    print(&text)?;
-    Ok(Status::Good)
 }
 
 /// Parses `--backend`: a name, or `auto`.

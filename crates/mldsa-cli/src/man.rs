@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 use clap_mangen::Man;
-use clap_mangen::roff::{Roff, roman};
+use clap_mangen::roff::{Roff, bold, roman};
 
-use crate::output::{Content, Existing, Output};
+use crate::file::output::{Content, Existing, Output};
 use crate::terminal::print;
-use crate::{Cli, Status};
+use crate::{Cli, Status, Task};
 
 /// Print completions for a shell
 #[derive(clap::Args)]
@@ -26,18 +26,22 @@ pub(crate) struct ManArgs {
     dir: PathBuf,
 }
 
-pub(crate) fn completions(args: &CompletionsArgs) -> io::Result<Status> {
-    let mut text = Vec::new();
-    generate(args.shell, &mut Cli::command(), "mldsa", &mut text);
-    print(&text)?;
-    Ok(Status::Good)
+impl Task for CompletionsArgs {
+    fn run(&self) -> io::Result<Status> {
+        let mut text = Vec::new();
+        generate(self.shell, &mut Cli::command(), "mldsa", &mut text);
+        print(&text)?;
+        Ok(Status::Good)
+    }
 }
 
-pub(crate) fn man(args: &ManArgs) -> io::Result<Status> {
-    let mut all = Cli::command().disable_help_subcommand(true);
-    all.build();
-    pages(&all, &args.dir)?;
-    Ok(Status::Good)
+impl Task for ManArgs {
+    fn run(&self) -> io::Result<Status> {
+        let mut all = Cli::command().disable_help_subcommand(true);
+        all.build();
+        pages(&all, &self.dir)?;
+        Ok(Status::Good)
+    }
 }
 
 fn pages(command: &Command, dir: &Path) -> io::Result<()> {
@@ -45,7 +49,7 @@ fn pages(command: &Command, dir: &Path) -> io::Result<()> {
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
+    synopsis(command).to_writer(&mut page)?;
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
     if command.has_subcommands() {
@@ -58,6 +62,30 @@ fn pages(command: &Command, dir: &Path) -> io::Result<()> {
     command
         .get_subcommands()
         .try_for_each(|sub| pages(sub, dir))
+}
+
+/// Lists the options, with their values, and the arguments.
+fn synopsis(command: &Command) -> Roff {
+    let name = command.get_bin_name().unwrap_or(command.get_name());
+    let mut line = vec![bold(name)];
+    let (positional, options): (Vec<_>, Vec<_>) = (command.get_arguments())
+        .filter(|arg| !arg.is_hide_set())
+        .partition(|arg| arg.is_positional());
+    for arg in options.into_iter().chain(positional) {
+        // clap puts brackets around an optional argument, not around an option.
+        let is_bare = arg.is_required_set() || arg.is_positional();
+        line.push(roman(if is_bare {
+            format!(" {arg}")
+        } else {
+            format!(" [{arg}]")
+        }));
+    }
+    if command.has_subcommands() {
+        line.push(roman(" <COMMAND>"));
+    }
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]).text(line);
+    roff
 }
 
 /// Makes a section of each paragraph that begins with words in capitals, such as EXAMPLES, and of
@@ -79,7 +107,8 @@ fn sections(help: &str) -> Roff {
             roff.control("SH", ["NOTES"]);
         }
         roff.control("nf", []);
-        for line in rest.trim_start_matches(['\n', ' ']).lines() {
+        let text = rest.strip_prefix('\n').unwrap_or(rest.trim_start());
+        for line in text.lines() {
             roff.text([roman(line)]);
         }
         roff.control("fi", []);

@@ -1,5 +1,9 @@
 //! Message of the commands over files: read in pieces and hashed into `mu`.
 
+pub(crate) mod mu;
+pub(crate) mod sign;
+pub(crate) mod verify;
+
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -8,11 +12,11 @@ use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, PreHash, PreHashed, Verif
 use sha2::Digest;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 
-use crate::input::{self, read_small, without_mark};
-use crate::json_request::{check_strength, hash_from_name};
-use crate::keyfile::KeyArgs;
-use crate::paths::Files;
-use crate::text::{exactly, from_base64, from_hex};
+use crate::file::input::{self, read_small, without_mark};
+use crate::file::paths::Files;
+use crate::file::text::{exactly, from_base64, from_hex};
+use crate::key::KeyArgs;
+use crate::lines::request::{check_strength, hash_from_name};
 
 /// Key and message of a command.
 #[derive(clap::Args)]

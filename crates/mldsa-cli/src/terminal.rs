@@ -2,9 +2,9 @@
 
 use core::fmt::Display;
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
-
-use zeroize::Zeroizing;
+#[cfg(unix)]
+use std::fs::{self, Metadata};
+use std::io::{self, Write};
 
 /// Opens standard output without the buffer of the standard library, which is never wiped.
 #[cfg(unix)]
@@ -42,21 +42,13 @@ pub(crate) fn result_output() -> io::Result<File> {
 /// opened for writing only.
 #[cfg(unix)]
 fn is_substitute(file: &File) -> bool {
-    use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
-    let access = fcntl_getfl(file).map(|flags| flags & OFlags::RWMODE);
-    let device = |found: rustix::fs::Stat| found.st_rdev;
-    access == Ok(OFlags::RDWR)
-        && stat("/dev/null").is_ok_and(|null| fstat(file).map(device) == Ok(device(null)))
-}
-
-/// Asks for a password on the terminal, without an echo. `None` without a terminal that shows the
-/// question.
-pub(crate) fn prompt(question: &str) -> Option<io::Result<Zeroizing<Vec<u8>>>> {
-    if !io::stderr().is_terminal() {
-        return None;
-    }
-    let answer = rpassword::prompt_password(question);
-    Some(answer.map(|password| Zeroizing::new(password.into_bytes())))
+    use std::io::Read;
+    use std::os::unix::fs::MetadataExt;
+    let device = |metadata: Metadata| metadata.rdev();
+    let null = fs::metadata("/dev/null").map(device);
+    let is_null = null.is_ok_and(|null| file.metadata().map(device).is_ok_and(|own| own == null));
+    let mut file = file;
+    is_null && file.read(&mut [0]).is_ok()
 }
 
 /// Makes an error of standard output. The kind is kept: `main` ignores a closed pipe.

@@ -11,15 +11,6 @@ pub mod encodings;
 pub mod lines;
 pub mod verify;
 
-// The tool is a program, not a library: its reader of JSON lines is compiled
-// here a second time.
-#[allow(dead_code, unreachable_pub)]
-#[path = "../../../crates/mldsa-cli/src/jsonl.rs"]
-mod jsonl;
-#[allow(dead_code, unused_imports)]
-#[path = "../../../crates/mldsa-cli/src/json_request.rs"]
-mod json_request;
-
 /// Evaluates `$body` with `$P` standing for the set that the byte chooses.
 macro_rules! with_set {
     ($choice:expr, $P:ident => $body:expr) => {

@@ -309,5 +309,20 @@ fn completions_and_manual_pages() {
         assert!(text.contains(".SH SYNOPSIS"), "{page}");
         assert!(text.contains("\"mldsa 0."), "{page}");
     }
+    let text = String::from_utf8(folder.get("mldsa-batch-verify.1")).unwrap();
+    assert!(
+        text.contains("[\\-\\-threads <N>]") && text.contains(" <FILE>"),
+        "{text}"
+    );
+    // The examples have equal indentation.
+    let (_, examples) = text.split_once(".SH EXAMPLES\n.nf\n").unwrap();
+    let (examples, _) = examples.split_once(".fi").unwrap();
+    let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let lines = examples.lines();
+    assert_eq!(
+        lines.map(indent).collect::<Vec<_>>(),
+        [2, 4, 2, 4],
+        "{examples}"
+    );
     folder.unusable("man .", b"", "mldsa.1: exists");
 }

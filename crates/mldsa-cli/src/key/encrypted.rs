@@ -2,8 +2,9 @@
 //! wiped. AES-CBC does not authenticate: a bare seed with changed last bytes decrypts to another
 //! seed.
 
+use std::env;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::{env, io};
 
 use pkcs8::EncryptedPrivateKeyInfoRef;
 use pkcs8::der::Encode;
@@ -11,10 +12,9 @@ use pkcs8::der::asn1::OctetStringRef;
 use pkcs8::pkcs5::pbes2::{self, EncryptionScheme, Parameters, Pbkdf2Params, Pbkdf2Prf, Salt};
 use zeroize::Zeroizing;
 
-use crate::input::{read_small, unusable, without_mark};
-use crate::pbes2::{Encrypted, Failure, Kdf, encrypt_cbc};
+use crate::file::input::{read_small, unusable, without_mark};
+use crate::key::pbes2::{Encrypted, Failure, Kdf, encrypt_cbc};
 use crate::random::random;
-use crate::terminal::prompt;
 
 /// Source of the password of a key that is read.
 #[derive(clap::Args)]
@@ -96,6 +96,16 @@ fn given(file: Option<&Path>, variable: &str) -> io::Result<Option<Zeroizing<Vec
         return Err(unusable(file, "no password in its first line"));
     }
     Ok(Some(Zeroizing::new(password.to_vec())))
+}
+
+/// Asks for a password on the terminal, without an echo. `None` without a terminal that shows the
+/// question.
+fn prompt(question: &str) -> Option<io::Result<Zeroizing<Vec<u8>>>> {
+    if !io::stderr().is_terminal() {
+        return None;
+    }
+    let answer = rpassword::prompt_password(question);
+    Some(answer.map(|password| Zeroizing::new(password.into_bytes())))
 }
 
 pub(crate) const WRONG_PASSWORD: &str = "wrong password, or damaged";

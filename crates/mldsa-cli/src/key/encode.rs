@@ -7,10 +7,10 @@ use mldsa_core::pkcs8::{EncodePublicKey, LineEnding};
 use mldsa_core::{ParameterSet, PrivateKeyForm, SigningKey, VerifyingKey};
 use zeroize::Zeroizing;
 
-use crate::encrypted::encrypt;
-use crate::key_format::Format;
-use crate::text::encode_bytes;
-use crate::{cose, jwk};
+use crate::file::text::encode_bytes;
+use crate::key::encrypted::encrypt;
+use crate::key::format::Format;
+use crate::key::{cose, jwk};
 
 /// Encodes a private key in the chosen format and form, under a password if there is one.
 pub(crate) fn encode_private<P: ParameterSet>(

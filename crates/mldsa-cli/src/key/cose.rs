@@ -6,9 +6,9 @@ use minicbor::{Decoder, Encoder};
 use mldsa_core::{ParameterSet, VerifyingKey};
 use zeroize::Zeroizing;
 
-use crate::json_request::{Set, with_set};
-use crate::key_format::SEED_LEN;
-use crate::key_parts::{KeyContent, PrivateParts};
+use crate::key::format::SEED_LEN;
+use crate::key::parts::{KeyContent, PrivateParts};
+use crate::lines::request::{Set, with_set};
 
 const KTY: i64 = 1;
 const ALG: i64 = 3;

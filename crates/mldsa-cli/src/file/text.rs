@@ -7,8 +7,8 @@ use std::path::Path;
 use base64ct::{Base64, Base64Unpadded, Base64Url, Base64UrlUnpadded, Encoding};
 use zeroize::Zeroizing;
 
-use crate::input::{unusable, without_mark};
-use crate::key_format::Format;
+use crate::file::input::{unusable, without_mark};
+use crate::key::format::Format;
 
 /// Decodes a text of hexadecimal digits. White space is ignored: `xxd -p` breaks lines.
 pub(crate) fn from_hex(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {

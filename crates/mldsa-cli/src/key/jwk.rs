@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use zeroize::Zeroizing;
 
-use crate::json_request::{Set, with_set};
-use crate::key_format::SEED_LEN;
-use crate::key_parts::{KeyContent, PrivateParts};
+use crate::key::format::SEED_LEN;
+use crate::key::parts::{KeyContent, PrivateParts};
+use crate::lines::request::{Set, with_set};
 
 /// The members that make a key; others are ignored. Escapes are errors: they would be decoded into
 /// memory that is not wiped.

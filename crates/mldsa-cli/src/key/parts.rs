@@ -5,7 +5,7 @@ use mldsa_core::{KeyError, ParameterSet, PrivateKeyForm, SigningKey};
 use zeroize::Zeroizing;
 
 use crate::backends::chosen;
-use crate::key_format::SEED_LEN;
+use crate::key::format::SEED_LEN;
 
 pub(crate) enum KeyContent {
     /// An encoded public key.

@@ -4,13 +4,13 @@ use std::fs::{self, FileType, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use crate::commit::{Access, StagedFile};
+use crate::file::commit::{Access, StagedFile};
 #[cfg(unix)]
-use crate::leftovers::journal;
-use crate::paths::{STANDARD, is_standard_output, name};
+use crate::file::leftovers::journal;
+use crate::file::paths::{STANDARD, is_standard_output, name};
+#[cfg(unix)]
+use crate::file::{interrupt, leftovers};
 use crate::terminal::{output_error, result_output};
-#[cfg(unix)]
-use crate::{interrupt, leftovers};
 
 #[derive(clap::Args)]
 pub(crate) struct OutputArgs {

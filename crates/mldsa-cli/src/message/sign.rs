@@ -4,15 +4,16 @@ use std::io;
 
 use mldsa_core::{ParameterSet, Randomness};
 
-use crate::Status;
-use crate::input::unusable;
-use crate::json_request::with_set;
-use crate::key_format::Format;
-use crate::keyfile::KeyFile;
+use crate::file::input::unusable;
+use crate::file::output::OutputArgs;
+use crate::file::paths::Files;
+use crate::file::text::encode_bytes;
+use crate::key::KeyFile;
+use crate::key::format::Format;
+use crate::lines::request::with_set;
 use crate::message::MessageArgs;
-use crate::output::OutputArgs;
 use crate::random::random;
-use crate::text::encode_bytes;
+use crate::{Status, Task};
 
 /// Sign a message
 #[derive(clap::Args)]
@@ -53,17 +54,23 @@ EXAMPLES
 
 EXIT CODE  0 signed, 2 not.";
 
-pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let format = match (args.hex, args.base64) {
-        (true, _) => Format::Hex,
-        (_, true) => Format::Base64,
-        _ => Format::Raw,
-    };
-    let output = args.output.prepare(format.public_content())?;
-    let file = args.message.key.read()?;
-    let signature = with_set!(file.set, P => sign::<P>(args, &file))?;
-    output.write(&encode_bytes(&signature, format))?;
-    Ok(Status::Good)
+impl Task for Args {
+    fn files(&self) -> Files<'_> {
+        self.message.files().write([self.output.path()])
+    }
+
+    fn run(&self) -> io::Result<Status> {
+        let format = match (self.hex, self.base64) {
+            (true, _) => Format::Hex,
+            (_, true) => Format::Base64,
+            _ => Format::Raw,
+        };
+        let output = self.output.prepare(format.public_content())?;
+        let file = self.message.key.read()?;
+        let signature = with_set!(file.set, P => sign::<P>(self, &file))?;
+        output.write(&encode_bytes(&signature, format))?;
+        Ok(Status::Good)
+    }
 }
 
 fn sign<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Vec<u8>> {

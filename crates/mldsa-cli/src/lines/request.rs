@@ -4,7 +4,7 @@
 use mldsa_core::{Mu, ParameterSet, PreHash};
 use zeroize::Zeroizing;
 
-use crate::jsonl::{Fields, LineError};
+use crate::lines::fields::{Fields, LineError};
 
 /// A parameter set, chosen at run time.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,15 +18,15 @@ pub(crate) enum Set {
 macro_rules! with_set {
     ($set:expr, $P:ident => $body:expr) => {
         match $set {
-            $crate::json_request::Set::MlDsa44 => {
+            $crate::lines::request::Set::MlDsa44 => {
                 type $P = mldsa_core::MlDsa44;
                 $body
             }
-            $crate::json_request::Set::MlDsa65 => {
+            $crate::lines::request::Set::MlDsa65 => {
                 type $P = mldsa_core::MlDsa65;
                 $body
             }
-            $crate::json_request::Set::MlDsa87 => {
+            $crate::lines::request::Set::MlDsa87 => {
                 type $P = mldsa_core::MlDsa87;
                 $body
             }

@@ -7,13 +7,14 @@ use std::io;
 use batch_verify::ThreadPool;
 use mldsa_core::zeroize_stack;
 
-use crate::Status;
-use crate::batch::{BatchArgs, Style, map, print_error};
-use crate::json_request::{LineRequest, Set, with_set};
-use crate::jsonl::{Fields, LineError};
+use crate::file::paths::Files;
+use crate::lines::fields::{Fields, LineError};
+use crate::lines::request::{LineRequest, Set, with_set};
+use crate::lines::run::{BatchArgs, Style, map, print_error};
+use crate::lines::signer::{Answer, MAX_GROUP, PrivateKey, SignLine, Signing, sign};
 use crate::random::random;
-use crate::signer::{Answer, MAX_GROUP, PrivateKey, SignLine, Signing, sign};
 use crate::terminal::result_output;
+use crate::{Status, Task};
 
 /// Sign messages from JSON lines
 #[derive(clap::Args)]
@@ -68,51 +69,57 @@ const LINE_STACK: usize = 64 << 10;
 /// Upper bound on the stack of signing a group, in bytes, in unoptimised builds too.
 const ANSWER_STACK: usize = 256 << 10;
 
-const FIELDS: &[&str] = &[
+pub(super) const FIELDS: &[&str] = &[
     "id", "set", "seed", "sk", "msg", "mu", "prehash", "digest", "ctx", "rnd",
 ];
 
 /// The fields that `--echo` repeats.
 const ECHOED: [&str; 6] = ["set", "msg", "mu", "prehash", "digest", "ctx"];
 
-pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let mut batch = args.batch.open(MAX_LINES, result_output())?;
-    let (mut signed, mut keys, mut unusable) = (0, 0, 0);
-    let pool = batch.pool.clone();
-    batch.for_each_line(
-        Style::Json,
-        FIELDS,
-        // Moves of keys leave copies on the stack.
-        |fields| {
-            zeroize_stack::<LINE_STACK, _>(|| fields.and_then(|fields| request(&fields, args)))
-        },
-        |jobs| answers(&pool, jobs),
-        |output, answer| match answer {
-            Ok(Answer { echo, pk, sig }) => {
-                *if sig.is_some() {
-                    &mut signed
-                } else {
-                    &mut keys
-                } += 1;
-                write!(output, "{echo}\"pk\":\"{pk}\"")?;
-                sig.map_or(Ok(()), |sig| write!(output, ",\"sig\":\"{sig}\""))
-            }
-            Err(error) => {
-                unusable += 1;
-                print_error(output, &error)
-            }
-        },
-    )?;
-    let counts = [
-        (signed, "signed"),
-        (keys, "public keys"),
-        (unusable, "unusable"),
-    ];
-    batch.finish(&counts, signed);
-    Ok(match unusable {
-        0 => Status::Good,
-        _ => Status::Unusable,
-    })
+impl Task for Args {
+    fn files(&self) -> Files<'_> {
+        self.batch.files()
+    }
+
+    fn run(&self) -> io::Result<Status> {
+        let mut batch = self.batch.open(MAX_LINES, result_output())?;
+        let (mut signed, mut keys, mut unusable) = (0, 0, 0);
+        let pool = batch.pool.clone();
+        batch.for_each_line(
+            Style::Json,
+            FIELDS,
+            // Moves of keys leave copies on the stack.
+            |fields| {
+                zeroize_stack::<LINE_STACK, _>(|| fields.and_then(|fields| request(&fields, self)))
+            },
+            |jobs| answers(&pool, jobs),
+            |output, answer| match answer {
+                Ok(Answer { echo, pk, sig }) => {
+                    *if sig.is_some() {
+                        &mut signed
+                    } else {
+                        &mut keys
+                    } += 1;
+                    write!(output, "{echo}\"pk\":\"{pk}\"")?;
+                    sig.map_or(Ok(()), |sig| write!(output, ",\"sig\":\"{sig}\""))
+                }
+                Err(error) => {
+                    unusable += 1;
+                    print_error(output, &error)
+                }
+            },
+        )?;
+        let counts = [
+            (signed, "signed"),
+            (keys, "public keys"),
+            (unusable, "unusable"),
+        ];
+        batch.finish(&counts, signed);
+        Ok(match unusable {
+            0 => Status::Good,
+            _ => Status::Unusable,
+        })
+    }
 }
 
 /// Parses the request of one line: the set of its key, and what is asked for.

@@ -4,7 +4,7 @@ use std::fs::{self, File, FileType};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::input::{is_standard, standard_input};
+use crate::file::input::{is_standard, standard_input};
 use crate::terminal::standard_output;
 
 pub(crate) const STANDARD: &str = "-";

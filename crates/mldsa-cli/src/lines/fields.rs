@@ -34,6 +34,8 @@ pub(crate) struct LineReader<R> {
     searched: usize,
     /// The furthest byte ever filled.
     used: usize,
+    /// Bytes of `source` in the lines returned so far.
+    taken: u64,
     at_end: bool,
     /// Before the first line, which may begin with a byte order mark.
     at_start: bool,
@@ -72,6 +74,7 @@ impl<R: Read> LineReader<R> {
             pending: 0..0,
             searched: 0,
             used: 0,
+            taken: 0,
             at_end: false,
             at_start: true,
             dropping: false,
@@ -98,11 +101,18 @@ impl<R: Read> LineReader<R> {
             }
             if self.pending.len() == self.buffer.len() {
                 self.dropping = true;
+                self.taken += self.pending.len() as u64;
                 self.pending = 0..0;
                 self.searched = 0;
             }
             self.fill()?;
         }
+    }
+
+    /// Returns the number of bytes in the lines returned so far.
+    #[cfg(feature = "progress")]
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken
     }
 
     /// Moves the started line to the front and reads once: lines that have arrived do not wait
@@ -151,6 +161,7 @@ impl<R: Read> LineReader<R> {
             self.searched = 0;
             self.dropping = false;
             self.pending.start += after;
+            self.taken += after as u64;
         }
     }
 }
@@ -326,5 +337,5 @@ impl<'de> Visitor<'de> for ObjectOf {
 }
 
 #[cfg(test)]
-#[path = "jsonl/tests.rs"]
+#[path = "fields/tests.rs"]
 mod tests;

@@ -2,19 +2,22 @@
 
 use core::iter;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::fs::File;
+#[cfg(feature = "progress")]
+use std::io::IsTerminal;
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
 use batch_verify::ThreadPool;
-use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
+#[cfg(feature = "progress")]
+use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::input;
-use crate::jsonl::{Fields, LineError, LineReader};
-use crate::paths::Files;
+use crate::file::input;
+use crate::file::paths::Files;
+use crate::lines::fields::{Fields, LineError, LineReader};
 use crate::terminal::{escaped, output_error};
 
 #[derive(clap::Args)]
@@ -50,8 +53,9 @@ pub(crate) enum Style {
 pub(crate) struct LineBatch {
     pub(crate) pool: ThreadPool,
     path: PathBuf,
-    reader: LineReader<ProgressBarIter<File>>,
+    reader: LineReader<File>,
     output: BufWriter<File>,
+    #[cfg(feature = "progress")]
     progress: ProgressBar,
     started: Instant,
     lines: u64,
@@ -72,16 +76,15 @@ impl BatchArgs {
             .map_err(|_| io::Error::other(format!("{threads} threads could not be started")))?;
         let file = input::open(&self.file)?;
         // A chunk has all lines that have arrived: more than fit into a pipe of the default size.
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", feature = "files"))]
         let _ = rustix::pipe::fcntl_setpipe_size(&file, 1 << 20);
-        let metadata = file.metadata().ok().filter(fs::Metadata::is_file);
-        let progress = progress_bar(metadata.map(|metadata| metadata.len()));
         Ok(LineBatch {
             pool,
             path: self.file.clone(),
-            reader: LineReader::new(progress.wrap_read(file), self.max_line as usize, max_lines),
+            #[cfg(feature = "progress")]
+            progress: progress_bar(&file),
+            reader: LineReader::new(file, self.max_line as usize, max_lines),
             output: BufWriter::new(output),
-            progress,
             started: Instant::now(),
             lines: 0,
         })
@@ -162,9 +165,13 @@ impl LineBatch {
                 output.flush()
             };
             write().map_err(|error| output_error(&error))?;
-            let seconds = self.started.elapsed().as_secs_f64();
-            let rate = self.lines as f64 / seconds.max(1e-9);
-            self.progress.set_message(format!("{rate:.0} lines/s"));
+            #[cfg(feature = "progress")]
+            {
+                let seconds = self.started.elapsed().as_secs_f64();
+                let rate = self.lines as f64 / seconds.max(1e-9);
+                self.progress.set_message(format!("{rate:.0} lines/s"));
+                self.progress.set_position(self.reader.taken());
+            }
         }
         Ok(())
     }
@@ -172,6 +179,7 @@ impl LineBatch {
     /// Ends the run with a summary on standard error: the number of lines, `counts`, and
     /// `operations` as a rate.
     pub(crate) fn finish(self, counts: &[(u64, &str)], operations: u64) {
+        #[cfg(feature = "progress")]
         self.progress.finish_and_clear();
         let seconds = self.started.elapsed().as_secs_f64();
         let counts: Vec<String> = counts
@@ -198,13 +206,15 @@ pub(crate) fn print_error(output: &mut dyn Write, error: &LineError) -> io::Resu
 }
 
 /// Makes a progress bar, visible if standard error is a terminal and standard output is not.
-fn progress_bar(len: Option<u64>) -> ProgressBar {
+#[cfg(feature = "progress")]
+fn progress_bar(file: &File) -> ProgressBar {
     if !io::stderr().is_terminal() || io::stdout().is_terminal() {
         return ProgressBar::hidden();
     }
-    let (bar, template) = match len {
-        Some(len) => (
-            ProgressBar::new(len),
+    let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file);
+    let (bar, template) = match metadata {
+        Some(metadata) => (
+            ProgressBar::new(metadata.len()),
             "{wide_bar} {bytes}/{total_bytes} {msg} {eta}",
         ),
         None => (

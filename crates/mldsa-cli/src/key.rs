@@ -1,5 +1,16 @@
 //! Keys in files, recognised by the content.
 
+pub(crate) mod certificate;
+mod cose;
+mod encode;
+mod encrypted;
+pub(crate) mod format;
+pub(crate) mod inspect;
+mod jwk;
+pub(crate) mod keygen;
+mod parts;
+mod pbes2;
+pub(crate) mod pubkey;
 mod recognise;
 
 use std::io;
@@ -8,12 +19,12 @@ use std::path::PathBuf;
 use mldsa_core::{ParameterSet, SigningKey, VerifyingKey};
 
 use crate::backends::chosen;
-use crate::certificate::Claims;
-use crate::encrypted::PasswordArgs;
-use crate::json_request::Set;
-use crate::key_format::{Format, set_parser};
-use crate::key_parts::{KeyContent, explain};
-use crate::paths::Files;
+use crate::file::paths::Files;
+use crate::key::certificate::Claims;
+use crate::key::encrypted::PasswordArgs;
+use crate::key::format::{Format, set_parser};
+use crate::key::parts::{KeyContent, explain};
+use crate::lines::request::Set;
 
 /// A key file as an argument or an option of a command.
 macro_rules! key_args {

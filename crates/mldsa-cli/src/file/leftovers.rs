@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tempfile::{Builder, NamedTempFile};
 
-use crate::commit::{StagedFile, directory_of};
+use crate::file::commit::{StagedFile, directory_of};
 use crate::terminal::complain;
 
 const PREFIX: &str = "mldsa-";

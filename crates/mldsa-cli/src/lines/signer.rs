@@ -9,8 +9,8 @@ use mldsa_core::{
 use zeroize::Zeroizing;
 
 use crate::backends::chosen;
-use crate::json_request::{LineRequest, Message};
-use crate::jsonl::LineError;
+use crate::lines::fields::LineError;
+use crate::lines::request::{LineRequest, Message};
 
 /// Greatest number of lines that are signed together: enough to fill the lanes to the end. The
 /// expanded key of a line takes up to 79 KiB.

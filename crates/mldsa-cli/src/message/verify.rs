@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use batch_verify::RejectReason;
 use mldsa_core::{ParameterSet, VerifyError};
 
-use crate::Status;
-use crate::input::unusable;
-use crate::json_request::{Set, with_set};
-use crate::keyfile::KeyFile;
+use crate::file::input::unusable;
+use crate::file::paths::Files;
+use crate::key::KeyFile;
+use crate::lines::request::{Set, with_set};
 use crate::message::{MessageArgs, read_signature};
 use crate::terminal::{complain, print};
+use crate::{Status, Task};
 
 /// Verify a signature
 #[derive(clap::Args)]
@@ -50,30 +51,40 @@ EXAMPLES
 
 EXIT CODE  0 valid, 1 invalid, 2 key, signature or message could not be read."#;
 
-pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let file = args.message.key.read()?;
-    let rejection = with_set!(file.set, P => verify::<P>(args, &file))?.err();
-    let set = file.set.name();
-    let text = match (&rejection, args.json) {
-        (None, false) => "valid\n".into(),
-        (Some(Rejection { reason, .. }), false) => format!("invalid: {reason}\n"),
-        (None, true) => format!("{{\"set\":\"{set}\",\"valid\":true}}\n"),
-        (Some(Rejection { reason, .. }), true) => {
-            format!("{{\"set\":\"{set}\",\"valid\":false,\"reason\":\"{reason}\"}}\n")
-        }
-    };
-    if !args.quiet {
-        print(&text)?;
+impl Task for Args {
+    fn has_json_errors(&self) -> bool {
+        self.json
     }
-    Ok(match rejection {
-        None => Status::Good,
-        Some(rejection) => {
-            if !args.quiet {
-                complain(rejection.sentence);
+
+    fn files(&self) -> Files<'_> {
+        self.message.files().read([&*self.sig]).print()
+    }
+
+    fn run(&self) -> io::Result<Status> {
+        let file = self.message.key.read()?;
+        let rejection = with_set!(file.set, P => verify::<P>(self, &file))?.err();
+        let set = file.set.name();
+        let text = match (&rejection, self.json) {
+            (None, false) => "valid\n".into(),
+            (Some(Rejection { reason, .. }), false) => format!("invalid: {reason}\n"),
+            (None, true) => format!("{{\"set\":\"{set}\",\"valid\":true}}\n"),
+            (Some(Rejection { reason, .. }), true) => {
+                format!("{{\"set\":\"{set}\",\"valid\":false,\"reason\":\"{reason}\"}}\n")
             }
-            Status::Invalid
+        };
+        if !self.quiet {
+            print(&text)?;
         }
-    })
+        Ok(match rejection {
+            None => Status::Good,
+            Some(rejection) => {
+                if !self.quiet {
+                    complain(rejection.sentence);
+                }
+                Status::Invalid
+            }
+        })
+    }
 }
 
 /// The reason for an invalid signature: a word for programs, a sentence for users.

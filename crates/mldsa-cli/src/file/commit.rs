@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempPath};
 
 #[cfg(unix)]
-use crate::interrupt;
-use crate::paths::is_still;
+use crate::file::interrupt;
+use crate::file::paths::is_still;
 
 /// Access to a new file.
 #[derive(Clone, Copy, PartialEq, Eq)]

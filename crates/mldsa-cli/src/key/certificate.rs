@@ -7,8 +7,8 @@ use x509_cert::der::Decode;
 use x509_cert::der::referenced::OwnedToRef;
 use x509_cert::name::Name;
 
-use crate::json_request::Set;
-use crate::key_format::{NOT_ML_DSA, decode_public};
+use crate::key::format::{NOT_ML_DSA, decode_public};
+use crate::lines::request::Set;
 
 /// An unverified certificate of an ML-DSA key.
 pub(crate) struct Certificate {
@@ -75,7 +75,7 @@ mod tests {
     /// the key.
     #[test]
     fn damaged_certificates() {
-        let text = include_bytes!("../tests/data/ml-dsa-44.crt");
+        let text = include_bytes!("../../tests/data/ml-dsa-44.crt");
         let (_, mut der) = pem::decode_vec(text).expect("PEM");
         for len in 0..der.len() {
             assert!(Certificate::from_der(&der[..len]).is_err(), "{len}");

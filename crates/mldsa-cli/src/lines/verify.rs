@@ -7,15 +7,15 @@ use clap::ValueEnum;
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 use zeroize::Zeroizing;
 
-use crate::Status;
 use crate::backends::chosen;
-use crate::batch::{BatchArgs, LineBatch, Style, print_error};
-use crate::certificate::Certificate;
+use crate::file::paths::Files;
+use crate::lines::fields::{Fields, LINE, LineError};
 #[cfg(feature = "gpu")]
-use crate::gpu;
-use crate::json_request::{self, LineRequest, Set};
-use crate::jsonl::{Fields, LINE, LineError};
+use crate::lines::gpu;
+use crate::lines::request::{LineRequest, Message as LineMessage, Set};
+use crate::lines::run::{BatchArgs, LineBatch, Style, print_error};
 use crate::terminal::standard_output;
+use crate::{Status, Task};
 
 /// Verify signatures from JSON lines
 #[derive(clap::Args)]
@@ -100,7 +100,7 @@ unusable, there was no line at all, or the run could not finish."#;
 /// Lines in a chunk: enough for all workers, few enough for the memory.
 const MAX_LINES: usize = 1024;
 
-const FIELDS: &[&str] = &[
+pub(super) const FIELDS: &[&str] = &[
     LINE, "id", "set", "pk", "cert", "sig", "msg", "mu", "prehash", "digest", "ctx",
 ];
 
@@ -114,54 +114,63 @@ impl Args {
     }
 }
 
-pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let mut batch = args.batch.open(args.max_lines(), standard_output())?;
-    let verifiers = Verifiers::new(args, &batch)?;
-    let style = if io::stdout().is_terminal() && !args.json {
-        Style::Text
-    } else {
-        Style::Json
-    };
-    let (mut valid, mut invalid, mut unusable, mut skipped) = (0, 0, 0, 0);
-    let mut stopped = false;
-    batch.for_each_line(
-        style,
-        FIELDS,
-        |fields| {
-            fields.and_then(|fields| Candidate::from_fields(&fields, args.batch.allow_weak_prehash))
-        },
-        |jobs| {
-            if stopped {
-                return jobs.iter().map(|_| Verdict::Skipped).collect();
-            }
-            let verdicts = verifiers.verify(jobs);
-            stopped = args.mode != ModeArg::Full && Verifiers::lowest_invalid(&verdicts).is_some();
-            verdicts
-        },
-        |output, verdict| {
-            *match verdict {
-                Verdict::Valid => &mut valid,
-                Verdict::Invalid(_) => &mut invalid,
-                Verdict::Unusable(_) => &mut unusable,
-                Verdict::Skipped => &mut skipped,
-            } += 1;
-            verdict.print(style, output)
-        },
-    )?;
-    let counts = [
-        (valid, "valid"),
-        (invalid, "invalid"),
-        (unusable, "unusable"),
-        (skipped, "skipped"),
-    ];
-    batch.finish(&counts, valid + invalid);
-    Ok(match (valid, invalid, unusable) {
-        (_, _, 1..) => Status::Unusable,
-        (_, 1.., _) => Status::Invalid,
-        (1.., ..) => Status::Good,
-        // Nothing was verified: not "all valid".
-        _ => Status::Unusable,
-    })
+impl Task for Args {
+    fn files(&self) -> Files<'_> {
+        self.batch.files()
+    }
+
+    fn run(&self) -> io::Result<Status> {
+        let mut batch = self.batch.open(self.max_lines(), standard_output())?;
+        let verifiers = Verifiers::new(self, &batch)?;
+        let style = if io::stdout().is_terminal() && !self.json {
+            Style::Text
+        } else {
+            Style::Json
+        };
+        let (mut valid, mut invalid, mut unusable, mut skipped) = (0, 0, 0, 0);
+        let mut stopped = false;
+        batch.for_each_line(
+            style,
+            FIELDS,
+            |fields| {
+                fields.and_then(|fields| {
+                    Candidate::from_fields(&fields, self.batch.allow_weak_prehash)
+                })
+            },
+            |jobs| {
+                if stopped {
+                    return jobs.iter().map(|_| Verdict::Skipped).collect();
+                }
+                let verdicts = verifiers.verify(jobs);
+                stopped =
+                    self.mode != ModeArg::Full && Verifiers::lowest_invalid(&verdicts).is_some();
+                verdicts
+            },
+            |output, verdict| {
+                *match verdict {
+                    Verdict::Valid => &mut valid,
+                    Verdict::Invalid(_) => &mut invalid,
+                    Verdict::Unusable(_) => &mut unusable,
+                    Verdict::Skipped => &mut skipped,
+                } += 1;
+                verdict.print(style, output)
+            },
+        )?;
+        let counts = [
+            (valid, "valid"),
+            (invalid, "invalid"),
+            (unusable, "unusable"),
+            (skipped, "skipped"),
+        ];
+        batch.finish(&counts, valid + invalid);
+        Ok(match (valid, invalid, unusable) {
+            (_, _, 1..) => Status::Unusable,
+            (_, 1.., _) => Status::Invalid,
+            (1.., ..) => Status::Good,
+            // Nothing was verified: not "all valid".
+            _ => Status::Unusable,
+        })
+    }
 }
 
 /// A usable line.
@@ -180,15 +189,7 @@ impl Candidate {
             Some(_) if fields.text("pk").is_some() => {
                 return Err(LineError::new("\"cert\" and \"pk\""));
             }
-            Some(der) => {
-                let certificate = Certificate::from_der(&der)
-                    .map_err(|why| LineError::new(format!("field \"cert\": {why}")))?;
-                if certificate.set != set {
-                    let found = certificate.set.name();
-                    return Err(LineError::new(format!("a certificate of an {found} key")));
-                }
-                certificate.key.into()
-            }
+            Some(der) => certified_key(&der, set).map_err(LineError::new)?,
         };
         let sig = fields.required_hex("sig")?;
         match LineRequest::from_fields(fields, set, allow_weak)? {
@@ -207,14 +208,32 @@ impl Candidate {
             .map_err(|_| Verdict::Invalid("context_too_long"))?;
         let item = |message| Item::new(self.pk.as_slice(), context, message, &self.sig);
         let item = match &self.request.message {
-            json_request::Message::Bytes(message) => item(Message::Bytes(message)),
-            json_request::Message::Mu(mu) => Item::from_mu(&*self.pk, mu, &self.sig),
-            &json_request::Message::PreHashed { hash, ref digest } => {
+            LineMessage::Bytes(message) => item(Message::Bytes(message)),
+            LineMessage::Mu(mu) => Item::from_mu(&*self.pk, mu, &self.sig),
+            &LineMessage::PreHashed { hash, ref digest } => {
                 item(Message::PreHashed { hash, digest })
             }
         };
         Ok((self.set, item))
     }
+}
+
+/// Decodes the public key of a certificate, which has to be of the set.
+#[cfg(feature = "files")]
+fn certified_key(der: &[u8], set: Set) -> Result<Zeroizing<Vec<u8>>, String> {
+    let certificate = crate::key::certificate::Certificate::from_der(der)
+        .map_err(|why| format!("field \"cert\": {why}"))?;
+    if certificate.set == set {
+        Ok(certificate.key.into())
+    } else {
+        let found = certificate.set.name();
+        Err(format!("a certificate of an {found} key"))
+    }
+}
+
+#[cfg(not(feature = "files"))]
+fn certified_key(_: &[u8], _: Set) -> Result<Zeroizing<Vec<u8>>, String> {
+    Err("field \"cert\": this program was built without the feature files".into())
 }
 
 enum Verdict {

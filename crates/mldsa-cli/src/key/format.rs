@@ -8,8 +8,8 @@ use mldsa_core::pkcs8::der::{Decode, SliceReader, Tag, Tagged};
 use mldsa_core::spki::{SignatureAlgorithmIdentifier, SubjectPublicKeyInfoRef};
 use mldsa_core::{ParameterSet, VerifyingKey};
 
-use crate::json_request::{Set, with_set};
-use crate::output::Content;
+use crate::file::output::Content;
+use crate::lines::request::{Set, with_set};
 
 pub(crate) const SEED_LEN: usize = 32;
 

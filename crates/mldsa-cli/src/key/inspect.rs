@@ -7,11 +7,12 @@ use base16ct::lower::encode_string;
 use mldsa_core::PrivateKeyForm;
 use serde_json::Value;
 
-use crate::Status;
-use crate::json_request::with_set;
-use crate::key_parts::KeyContent;
-use crate::keyfile::{KeyFile, KeyFileArgs};
+use crate::file::paths::Files;
+use crate::key::parts::KeyContent;
+use crate::key::{KeyFile, KeyFileArgs};
+use crate::lines::request::with_set;
 use crate::terminal::print;
+use crate::{Status, Task};
 
 /// Describe a key file and check that its parts belong together
 #[derive(clap::Args)]
@@ -43,22 +44,32 @@ range, 2 no key could be read."#;
 
 const UNCHECKED: &str = "signature, names, dates and extensions of the certificate";
 
-pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let file = args.key.read()?;
-    let key = with_set!(file.set, P => file.verifying_key::<P>().map(|key| *key.tr()));
-    let facts = facts(&file, key);
-    let consistent = key.is_ok();
-    let text = if args.json {
-        json(&facts, consistent)
-    } else {
-        lines(&facts, consistent)
-    };
-    print(&text)?;
-    Ok(if consistent {
-        Status::Good
-    } else {
-        Status::Invalid
-    })
+impl Task for Args {
+    fn has_json_errors(&self) -> bool {
+        self.json
+    }
+
+    fn files(&self) -> Files<'_> {
+        self.key.files().print()
+    }
+
+    fn run(&self) -> io::Result<Status> {
+        let file = self.key.read()?;
+        let key = with_set!(file.set, P => file.verifying_key::<P>().map(|key| *key.tr()));
+        let facts = facts(&file, key);
+        let consistent = key.is_ok();
+        let text = if self.json {
+            json(&facts, consistent)
+        } else {
+            lines(&facts, consistent)
+        };
+        print(&text)?;
+        Ok(if consistent {
+            Status::Good
+        } else {
+            Status::Invalid
+        })
+    }
 }
 
 type Fact = (&'static str, String);

@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use mldsa_core::{ParameterSet, PrivateKeyForm, SigningKey};
 
-use crate::Status;
-use crate::encrypted::EncryptArgs;
-use crate::input::{read_small, unusable};
-use crate::json_request::{Set, with_set};
-use crate::key_format::{Format, set_parser};
-use crate::key_output::{encode_private, encode_public};
-use crate::keyfile::KeyFileArgs;
-use crate::output::{Content, Output, OutputArgs, write_each};
-use crate::paths::Files;
+use crate::file::input::{read_small, unusable};
+use crate::file::output::{Content, Output, OutputArgs, write_each};
+use crate::file::paths::Files;
+use crate::file::text::exactly;
+use crate::key::KeyFileArgs;
+use crate::key::encode::{encode_private, encode_public};
+use crate::key::encrypted::EncryptArgs;
+use crate::key::format::{Format, set_parser};
+use crate::lines::request::{Set, with_set};
 use crate::random::random;
 use crate::terminal::complain;
-use crate::text::exactly;
+use crate::{Status, Task};
 
 /// Generate a private key
 #[derive(clap::Args)]
@@ -125,35 +125,28 @@ impl From<FormArg> for PrivateKeyForm {
     }
 }
 
-impl Args {
-    pub(crate) fn files(&self) -> Files<'_> {
+/// The set of a key for which none is chosen: category 3.
+const DEFAULT_SET: Set = Set::MlDsa65;
+
+impl Task for Args {
+    fn files(&self) -> Files<'_> {
         Files::default()
             .read(self.seed_file.as_deref())
             .read(self.encrypt.file())
             .write([self.output.path()])
             .write(self.public.as_deref())
     }
-}
 
-impl ConvertArgs {
-    pub(crate) fn files(&self) -> Files<'_> {
-        let files = self.key.files().read(self.encrypt.file());
-        files.write([self.output.path()])
+    fn run(&self) -> io::Result<Status> {
+        let set = self.set.unwrap_or_else(|| {
+            complain(format_args!(
+                "a key of {}, the default of --set",
+                DEFAULT_SET.name()
+            ));
+            DEFAULT_SET
+        });
+        with_set!(set, P => generate::<P>(self))
     }
-}
-
-/// The set of a key for which none is chosen: category 3.
-const DEFAULT_SET: Set = Set::MlDsa65;
-
-pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let set = args.set.unwrap_or_else(|| {
-        complain(format_args!(
-            "a key of {}, the default of --set",
-            DEFAULT_SET.name()
-        ));
-        DEFAULT_SET
-    });
-    with_set!(set, P => generate::<P>(args))
 }
 
 fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
@@ -181,17 +174,24 @@ fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
     Ok(Status::Good)
 }
 
-pub(crate) fn convert(args: &ConvertArgs) -> io::Result<Status> {
-    let EncodingArgs { form, format } = args.encoding;
-    let output = args.output.prepare(Content::Secret)?;
-    let file = args.key.read()?;
-    let encoded = with_set!(file.set, P => {
-        let path = &args.key.path;
-        let key = file.signing_key::<P>().map_err(|why| unusable(path, why))?;
-        let password = args.encrypt.read()?;
-        let password = password.as_ref().map(|password| &password[..]);
-        encode_private(&key, format, form.into(), password).map_err(|why| unusable(path, why))?
-    });
-    output.write(&encoded)?;
-    Ok(Status::Good)
+impl Task for ConvertArgs {
+    fn files(&self) -> Files<'_> {
+        let files = self.key.files().read(self.encrypt.file());
+        files.write([self.output.path()])
+    }
+
+    fn run(&self) -> io::Result<Status> {
+        let EncodingArgs { form, format } = self.encoding;
+        let output = self.output.prepare(Content::Secret)?;
+        let file = self.key.read()?;
+        let encoded = with_set!(file.set, P => {
+            let path = &self.key.path;
+            let key = file.signing_key::<P>().map_err(|why| unusable(path, why))?;
+            let password = self.encrypt.read()?;
+            let password = password.as_ref().map(|password| &password[..]);
+            encode_private(&key, format, form.into(), password).map_err(|why| unusable(path, why))?
+        });
+        output.write(&encoded)?;
+        Ok(Status::Good)
+    }
 }

@@ -13,17 +13,17 @@ use mldsa_core::{ParameterSet, PemError};
 use zeroize::Zeroizing;
 
 use super::{KeyFile, KeyOptions};
-use crate::certificate::{Certificate, Claims};
-use crate::encrypted::{PasswordArgs, WRONG_PASSWORD, decrypt};
-use crate::input::{read_small, unusable, without_mark};
-use crate::json_request::{Set, with_set};
-use crate::key_format::{
+use crate::file::input::{read_small, unusable, without_mark};
+use crate::file::text::{from_base64, from_hex, is_digits};
+use crate::key::certificate::{Certificate, Claims};
+use crate::key::encrypted::{PasswordArgs, WRONG_PASSWORD, decrypt};
+use crate::key::format::{
     Format, LABELS, NOT_SPKI, SEED_LEN, Structure, decode_public, holds_private_key, is_der,
     label_hint,
 };
-use crate::key_parts::{KeyContent, PrivateParts};
-use crate::text::{from_base64, from_hex, is_digits};
-use crate::{cose, jwk};
+use crate::key::parts::{KeyContent, PrivateParts};
+use crate::key::{cose, jwk};
+use crate::lines::request::{Set, with_set};
 
 /// Reason why a file has no usable key.
 type Problem = Cow<'static, str>;
