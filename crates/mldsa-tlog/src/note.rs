@@ -1,0 +1,155 @@
+//! Signed notes (c2sp.org/signed-note).
+
+use base64ct::{Base64, Decoder};
+use sha2::{Digest, Sha256};
+
+use crate::error::Error;
+use crate::message::Cosignature;
+
+/// The most bytes of a note, a policy, a proof or a request: 300 cosignatures of ML-DSA-44.
+pub const MAX_BYTES: usize = 1_000_000;
+
+/// The most signatures of a note.
+pub const MAX_SIGNATURES: usize = 100;
+
+/// The type of ML-DSA-44 cosignatures.
+pub(crate) const TYPE: u8 = 6;
+
+const DASH: &str = "\u{2014} ";
+
+/// A text and its signatures. Nothing in it is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note<'a> {
+    text: &'a str,
+    lines: &'a str,
+}
+
+impl<'a> Note<'a> {
+    /// Parses a note. Text is what precedes the last empty line.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] above [`MAX_BYTES`] or [`MAX_SIGNATURES`], and [`Error::Malformed`].
+    pub fn parse(note: &'a [u8]) -> Result<Self, Error> {
+        let malformed = Error::Malformed("note");
+        if note.len() > MAX_BYTES {
+            return Err(Error::TooLarge);
+        }
+        let note = core::str::from_utf8(note).map_err(|_| malformed)?;
+        if note.bytes().any(|byte| byte < b' ' && byte != b'\n') {
+            return Err(malformed);
+        }
+        let at = note.rfind("\n\n").ok_or(malformed)?;
+        let (text, lines) = (&note[..at + 1], &note[at + 2..]);
+        if lines.is_empty() {
+            return Err(malformed);
+        }
+        check_lines(lines)?;
+        Ok(Self { text, lines })
+    }
+
+    /// Returns the text, with its last newline.
+    #[must_use]
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Returns the lines with signatures.
+    pub fn signatures(&self) -> impl Iterator<Item = SignatureLine<'a>> + use<'a> {
+        signatures(self.lines)
+    }
+
+    /// Returns the first signature of a key. Further ones are never looked at, so that a note
+    /// costs at most one verification for each known key.
+    #[must_use]
+    pub fn signature_of(&self, name: &str, id: [u8; 4]) -> Option<SignatureLine<'a>> {
+        self.signatures()
+            .find(|line| line.name == name && line.id == id)
+    }
+}
+
+/// Checks lines with signatures, of which there may be none.
+pub(crate) fn check_lines(lines: &str) -> Result<(), Error> {
+    let malformed = Error::Malformed("signature line");
+    if lines.is_empty() {
+        return Ok(());
+    }
+    for (n, line) in lines
+        .strip_suffix('\n')
+        .ok_or(malformed)?
+        .split('\n')
+        .enumerate()
+    {
+        if n == MAX_SIGNATURES {
+            return Err(Error::TooLarge);
+        }
+        SignatureLine::parse(line).ok_or(malformed)?;
+    }
+    Ok(())
+}
+
+/// Returns the signatures of lines that have been checked.
+pub(crate) fn signatures(lines: &str) -> impl Iterator<Item = SignatureLine<'_>> + use<'_> {
+    lines.lines().filter_map(SignatureLine::parse)
+}
+
+/// A line of a note: the name and the ID of a key, and a signature of any algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignatureLine<'a> {
+    /// The name of the key.
+    pub name: &'a str,
+    /// The ID of the key.
+    pub id: [u8; 4],
+    /// ID and signature in base64.
+    encoded: &'a str,
+}
+
+impl<'a> SignatureLine<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let (name, encoded) = line.strip_prefix(DASH)?.split_once(' ')?;
+        let mut decoder = Decoder::<Base64>::new(encoded.as_bytes()).ok()?;
+        let (mut id, mut chunk) = ([0; 4], [0; 128]);
+        decoder.decode(&mut id).ok()?;
+        // The rest is decoded, too: a line is base64 whoever signed it.
+        while decoder.remaining_len() > 0 {
+            let len = decoder.remaining_len().min(chunk.len());
+            decoder.decode(&mut chunk[..len]).ok()?;
+        }
+        is_name(name).then_some(Self { name, id, encoded })
+    }
+
+    /// Returns time and signature of an ML-DSA-44 cosignature.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for a signature of another length.
+    pub fn cosignature(&self) -> Result<Cosignature, Error> {
+        let malformed = Error::Malformed("cosignature");
+        let mut bytes = [0; 4 + Cosignature::LEN];
+        let mut decoder = Decoder::<Base64>::new(self.encoded.as_bytes()).map_err(|_| malformed)?;
+        if decoder.remaining_len() != bytes.len() {
+            return Err(malformed);
+        }
+        decoder.decode(&mut bytes).map_err(|_| malformed)?;
+        Cosignature::from_bytes(&bytes[4..])
+    }
+}
+
+/// Returns the ID of an ML-DSA-44 key, of its name and its 1312 bytes.
+#[must_use]
+pub fn key_id(name: &str, key: &[u8; 1312]) -> [u8; 4] {
+    id_of(name, TYPE, key)
+}
+
+pub(crate) fn id_of(name: &str, kind: u8, key: &[u8]) -> [u8; 4] {
+    let hash = Sha256::new()
+        .chain_update(name)
+        .chain_update([b'\n', kind])
+        .chain_update(key)
+        .finalize();
+    core::array::from_fn(|at| hash[at])
+}
+
+/// Returns whether a key may have this name: it is not empty, and has neither spaces nor `+`.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.contains(|character: char| character.is_whitespace() || character == '+')
+}

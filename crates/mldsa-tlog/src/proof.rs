@@ -1,0 +1,118 @@
+//! Proofs that an entry is in a log, for verification offline (c2sp.org/tlog-proof).
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use base64ct::{Base64, Encoding};
+
+use crate::checkpoint::{hash, number, write_hash};
+use crate::error::Error;
+use crate::merkle::{Hash, verify_inclusion};
+use crate::note::{MAX_BYTES, Note};
+use crate::policy::{Policy, Verified};
+
+const HEADER: &str = "c2sp.org/tlog-proof@v1";
+/// A tree of 2^64 leaves has no longer path.
+const MAX_HASHES: usize = 63;
+
+/// A checkpoint with signatures, and the path from an entry to its root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof<'a> {
+    /// Bytes of the application. Nothing vouches for them.
+    pub extra: Option<Vec<u8>>,
+    /// The index of the entry.
+    pub index: u64,
+    /// The hashes beside the path, those near the leaf first.
+    pub hashes: Vec<Hash>,
+    /// The checkpoint, as it was given.
+    pub note: &'a str,
+}
+
+impl<'a> Proof<'a> {
+    /// Parses a proof.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] above [`MAX_BYTES`], and [`Error::Malformed`].
+    pub fn parse(proof: &'a [u8]) -> Result<Self, Error> {
+        let malformed = Error::Malformed("proof");
+        let mut rest = body(proof)?;
+        let mut line = next_line(&mut rest).ok_or(malformed)?;
+        if line != HEADER {
+            return Err(malformed);
+        }
+        line = next_line(&mut rest).ok_or(malformed)?;
+        let mut extra = None;
+        if let Some(text) = line.strip_prefix("extra ") {
+            extra = Some(Base64::decode_vec(text).map_err(|_| malformed)?);
+            line = next_line(&mut rest).ok_or(malformed)?;
+        }
+        let index = line
+            .strip_prefix("index ")
+            .and_then(number)
+            .ok_or(malformed)?;
+        let hashes = hashes(&mut rest)?;
+        Note::parse(rest.as_bytes())?;
+        Ok(Self {
+            extra,
+            index,
+            hashes,
+            note: rest,
+        })
+    }
+
+    /// Verifies that an entry is in a log of the policy, under a checkpoint that satisfies it. The hash of the
+    /// entry is [`leaf_hash`](crate::leaf_hash) of what the log holds.
+    ///
+    /// # Errors
+    /// [`Error::Proof`], and those of [`Policy::verify`].
+    pub fn verify<'p>(&self, policy: &'p Policy, leaf: &Hash) -> Result<Verified<'p>, Error>
+    where
+        'a: 'p,
+    {
+        let verified = policy.verify(&Note::parse(self.note.as_bytes())?)?;
+        verify_inclusion(&verified.checkpoint.tree(), self.index, leaf, &self.hashes)?;
+        Ok(verified)
+    }
+}
+
+/// Writes the proof.
+impl fmt::Display for Proof<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{HEADER}")?;
+        if let Some(extra) = &self.extra {
+            writeln!(f, "extra {}", Base64::encode_string(extra))?;
+        }
+        writeln!(f, "index {}", self.index)?;
+        self.hashes
+            .iter()
+            .try_for_each(|hash| write_hash(f, hash))?;
+        write!(f, "\n{}", self.note)
+    }
+}
+
+/// Checks the size of bytes from outside, and that they are text.
+pub(crate) fn body(bytes: &[u8]) -> Result<&str, Error> {
+    if bytes.len() > MAX_BYTES {
+        return Err(Error::TooLarge);
+    }
+    core::str::from_utf8(bytes).map_err(|_| Error::Malformed("text"))
+}
+
+pub(crate) fn next_line<'a>(rest: &mut &'a str) -> Option<&'a str> {
+    let (line, after) = rest.split_once('\n')?;
+    *rest = after;
+    Some(line)
+}
+
+/// Reads lines with hashes, and the empty line after them.
+pub(crate) fn hashes(rest: &mut &str) -> Result<Vec<Hash>, Error> {
+    let malformed = Error::Malformed("hash");
+    let mut hashes = Vec::new();
+    loop {
+        match next_line(rest).ok_or(malformed)? {
+            "" => return Ok(hashes),
+            _ if hashes.len() == MAX_HASHES => return Err(Error::TooLarge),
+            line => hashes.push(hash(line).ok_or(malformed)?),
+        }
+    }
+}

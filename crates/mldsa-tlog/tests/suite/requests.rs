@@ -1,0 +1,191 @@
+//! Requests to a witness, in the order of a log that grows.
+
+use mldsa_core::Randomness;
+use mldsa_tlog::{AddCheckpoint, Checkpoint, Error, Hash, Refusal, SignSubtree};
+
+use crate::merkle::{consistency, root, tree};
+use crate::{cosigner, note};
+
+fn checkpoint(size: u64, root: Hash) -> String {
+    let log = cosigner("log");
+    note(
+        &Checkpoint {
+            origin: "log",
+            size,
+            root,
+        }
+        .to_string(),
+        &[&log],
+    )
+}
+
+#[test]
+fn a_log_that_grows() {
+    let log = cosigner("log");
+    let mut latest = (0, [0; 32]);
+    for size in [1, 5, 5, 8, 13] {
+        let proof = if latest.0 == 0 {
+            vec![]
+        } else {
+            consistency(0, latest.0, 0, size, true)
+        };
+        let note = checkpoint(size, root(0, size));
+        let request = AddCheckpoint {
+            old_size: latest.0,
+            proof,
+            note: &note,
+        }
+        .to_string();
+        let request = AddCheckpoint::parse(request.as_bytes()).unwrap();
+        let verified = request.check(|origin| {
+            assert_eq!(origin, "log");
+            Some((log.public(), latest))
+        });
+        let verified = verified.unwrap();
+        assert_eq!(verified.size, size);
+        latest = (verified.size, verified.root);
+    }
+}
+
+#[test]
+fn refusals() {
+    let (log, thirteen) = (cosigner("log"), (13, root(0, 13)));
+    let answer = |old_size, proof: &[Hash], note: &str, latest| {
+        let request = AddCheckpoint {
+            old_size,
+            proof: proof.to_vec(),
+            note,
+        };
+        let refusal = request.check(|_| Some((log.public(), latest))).unwrap_err();
+        (refusal, refusal.status())
+    };
+    let note = checkpoint(20, root(0, 20));
+    let proof = consistency(0, 13, 0, 20, true);
+    let request = AddCheckpoint {
+        old_size: 13,
+        proof: proof.clone(),
+        note: &note,
+    };
+    assert!(request.check(|_| Some((log.public(), thirteen))).is_ok());
+    assert_eq!(request.check(|_| None), Err(Refusal::UnknownLog));
+    let other = cosigner("other");
+    assert_eq!(
+        request.check(|_| Some((other.public(), thirteen))),
+        Err(Refusal::NotSigned)
+    );
+    assert_eq!(
+        answer(21, &proof, &note, thirteen),
+        (Refusal::Malformed, 400)
+    );
+    assert_eq!(
+        answer(12, &proof, &note, thirteen),
+        (Refusal::Conflict { size: 13 }, 409)
+    );
+    assert_eq!(
+        answer(0, &[], &note, thirteen),
+        (Refusal::Conflict { size: 13 }, 409)
+    );
+    assert_eq!(
+        answer(13, &proof[1..], &note, thirteen),
+        (Refusal::Inconsistent, 422)
+    );
+    assert_eq!(
+        answer(13, &proof, &note, (13, [0; 32])),
+        (Refusal::Inconsistent, 422)
+    );
+    // The same size with another root, and a proof where there is nothing to prove.
+    assert_eq!(
+        answer(20, &[], &note, (20, [0; 32])),
+        (Refusal::Conflict { size: 20 }, 409)
+    );
+    assert_eq!(
+        answer(20, &proof, &note, (20, root(0, 20))),
+        (Refusal::Inconsistent, 422)
+    );
+    assert_eq!(
+        answer(0, &proof, &note, (0, [0; 32])),
+        (Refusal::Inconsistent, 422)
+    );
+    // The tree without leaves has one root.
+    assert_eq!(
+        answer(0, &[], &checkpoint(0, [1; 32]), (0, [0; 32])),
+        (Refusal::Inconsistent, 422)
+    );
+    let changed = note.replacen("\n20\n", "\n21\n", 1);
+    assert_eq!(
+        answer(13, &proof, &changed, thirteen),
+        (Refusal::NotSigned, 403)
+    );
+}
+
+#[test]
+fn requests_for_subtrees() {
+    let witness = cosigner("w");
+    let part = tree(8, 13);
+    let cosignature = witness
+        .sign(0, "log", &part, Randomness::Deterministic)
+        .unwrap();
+    let hashes = |hashes: &[Hash]| -> String {
+        use base64ct::{Base64, Encoding};
+        hashes
+            .iter()
+            .map(|hash| Base64::encode_string(hash) + "\n")
+            .collect()
+    };
+    let proof = hashes(&consistency(8, 13, 0, 20, true));
+    let note = checkpoint(20, root(0, 20));
+    let (hash, text) = (
+        hashes(&[part.hash]),
+        |range: &str, lines: &str, hash: &str| {
+            format!("subtree {range}\n{hash}{lines}{proof}\n{note}")
+        },
+    );
+    for lines in ["", &cosignature, &cosignature.repeat(2)] {
+        let request = text("8 13", lines, &hash);
+        let request = SignSubtree::parse(request.as_bytes()).unwrap();
+        assert_eq!(request.subtree, part);
+        for line in request.cosignatures() {
+            witness
+                .public()
+                .verify("log", &part, &line.cosignature().unwrap())
+                .unwrap();
+        }
+        assert_eq!(request.cosignatures().count(), lines.lines().count());
+        assert_eq!(request.check_consistency().unwrap().size, 20);
+    }
+    let other = text("8 12", "", &hash);
+    assert_eq!(
+        SignSubtree::parse(other.as_bytes())
+            .unwrap()
+            .check_consistency(),
+        Err(Error::Proof)
+    );
+    for (range, error) in [
+        ("7 13", Error::Subtree),
+        ("8 8", Error::Subtree),
+        ("16 24", Error::Subtree),
+        ("08 13", Error::Malformed("request")),
+        ("8", Error::Malformed("request")),
+        ("8 13 ", Error::Malformed("request")),
+    ] {
+        assert_eq!(
+            SignSubtree::parse(text(range, "", &hash).as_bytes()),
+            Err(error),
+            "{range}"
+        );
+    }
+    let many = text("8 13", &"\u{2014} a AAAAAAA=\n".repeat(101), &hash);
+    assert_eq!(SignSubtree::parse(many.as_bytes()), Err(Error::TooLarge));
+    assert!(SignSubtree::parse(text("8 13", "\u{2014} a AAAA\n", &hash).as_bytes()).is_err());
+    for wrong in [
+        "",
+        "old\n",
+        "old 1",
+        "old 1\n",
+        "old 01\n\n",
+        "old 1\n\n",
+        "old 1\n\nx\n",
+    ] {
+        assert!(AddCheckpoint::parse(wrong.as_bytes()).is_err(), "{wrong}");
+    }
+}
