@@ -144,7 +144,7 @@ enum mldsa_status
   MLDSA_STATUS_OK = 0,
   // A null pointer with a length other than 0, a null handle or a null output.
   MLDSA_STATUS_NULL_POINTER = 2,
-  // A parameter set other than 44, 65 and 87, or an unknown hash or rule.
+  // An unknown hash, rule, form, kind of threads or threshold.
   MLDSA_STATUS_ARGUMENT = 3,
   // A context of more than 255 bytes.
   MLDSA_STATUS_CONTEXT_LENGTH = 4,
@@ -152,14 +152,9 @@ enum mldsa_status
   MLDSA_STATUS_BUFFER_LENGTH = 5,
   // A private or public key of the wrong length.
   MLDSA_STATUS_KEY_LENGTH = 6,
-  // An expanded private key whose parts are out of range or inconsistent, or a private key
-  // where a public one belongs.
-  MLDSA_STATUS_KEY = 7,
-  // No key of ML-DSA in this DER or PEM.
-  MLDSA_STATUS_ENCODING = 8,
   // The seed of this private key is not known.
   MLDSA_STATUS_NO_SEED = 9,
-  // The operating system's random number generator failed or returned zeros.
+  // The operating system's random number generator failed, or returned zeros for a signature.
   MLDSA_STATUS_RANDOM = 10,
   // Signing failed, or the signature was not valid: almost certainly a fault of the machine.
   MLDSA_STATUS_SIGNING = 11,
@@ -175,6 +170,22 @@ enum mldsa_status
   MLDSA_STATUS_EPOCH = 16,
   // A length above the limit of the interface.
   MLDSA_STATUS_TOO_LARGE = 17,
+  // A coefficient of s1 or s2 of a private key is out of range.
+  MLDSA_STATUS_SECRET_RANGE = 19,
+  // The parts of a private key do not belong together.
+  MLDSA_STATUS_INCONSISTENT = 20,
+  // A private key where a public one belongs.
+  MLDSA_STATUS_PRIVATE = 21,
+  // A parameter set other than 44, 65 and 87, or another algorithm in a key file.
+  MLDSA_STATUS_UNKNOWN_SET = 22,
+  // A key of another parameter set.
+  MLDSA_STATUS_OTHER_SET = 23,
+  // A key file that is not SubjectPublicKeyInfo, or not PKCS#8, in DER.
+  MLDSA_STATUS_STRUCTURE = 24,
+  // The algorithm identifier of a key file has parameters.
+  MLDSA_STATUS_ALGORITHM_PARAMETERS = 25,
+  // The generator returned zeros for a seed.
+  MLDSA_STATUS_ZERO_SEED = 26,
   // A failure inside the library. The handles of the call may only be freed. Memory that runs
   // out ends the process instead.
   MLDSA_STATUS_INTERNAL = 18,
@@ -210,6 +221,24 @@ enum mldsa_status
   MLDSA_STATUS_OUT_OF_GAS = 46,
   // A batch without items.
   MLDSA_STATUS_EMPTY_BATCH = 47,
+  // A text without a line `-----BEGIN LABEL-----`.
+  MLDSA_STATUS_PEM_MISSING = 48,
+  // PEM with more than one object.
+  MLDSA_STATUS_PEM_SEVERAL = 49,
+  // PEM with a malformed BEGIN or END line.
+  MLDSA_STATUS_PEM_BOUNDARY = 50,
+  // PEM with another label.
+  MLDSA_STATUS_PEM_LABEL = 51,
+  // PEM without an END line.
+  MLDSA_STATUS_PEM_END = 52,
+  // PEM with another label in the END line.
+  MLDSA_STATUS_PEM_END_LABEL = 53,
+  // PEM with headers, as of OpenSSL's old encrypted keys.
+  MLDSA_STATUS_PEM_HEADERS = 54,
+  // PEM with a character that is no base64.
+  MLDSA_STATUS_PEM_BASE64 = 55,
+  // PEM whose base64 ends early or is padded wrongly.
+  MLDSA_STATUS_PEM_PADDING = 56,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -322,6 +351,16 @@ typedef struct {
   // Status of its rejection, or 0.
   int32_t reason;
 } mldsa_quorum;
+
+// Where a PEM text is wrong: 88 bytes without padding. Zeros after a success, and where there is no place.
+typedef struct {
+  // Line from 1.
+  uint64_t line;
+  // Column from 1, in bytes.
+  uint64_t column;
+  // The label that was found instead of the wanted one: at most 64 characters of printable ASCII, then zeros.
+  uint8_t label[72];
+} mldsa_pem_place;
 
 #ifdef __cplusplus
 extern "C" {
@@ -490,11 +529,12 @@ mldsa_status mldsa_private_key_from_expanded(uint32_t set,
                                              mldsa_private_key **key);
 
 // Makes a private key from PKCS#8 (RFC 9881: seed, expanded key or both), in DER or in PEM. The
-// parameter set is in it.
+// parameter set is in it. `place`: null, or where a PEM text is wrong.
 MLDSA_MUST_USE
 mldsa_status mldsa_private_key_from_pkcs8(const uint8_t *pkcs8,
                                           size_t pkcs8_len,
-                                          mldsa_private_key **key);
+                                          mldsa_private_key **key,
+                                          mldsa_pem_place *place);
 
 // Wipes and frees a private key. Null is allowed.
 void mldsa_private_key_free(mldsa_private_key *key);
@@ -574,8 +614,17 @@ mldsa_status mldsa_sign_mu(const mldsa_private_key *key,
                            uint8_t *signature,
                            size_t *signature_len);
 
+// Returns the length of a public key in bytes: 1312, 1952 or 2592; 0 for an unknown parameter set.
+size_t mldsa_public_key_len(uint32_t set);
+
+// Returns the length of an expanded private key in bytes: 2560, 4032 or 4896; 0 for an unknown parameter set.
+size_t mldsa_expanded_key_len(uint32_t set);
+
+// Returns the length of a signature in bytes: 2420, 3309 or 4627; 0 for an unknown parameter set.
+size_t mldsa_signature_len(uint32_t set);
+
 // Makes a public key from its encoding. A joined private key of ML-DSA-44 (seed and expanded key),
-// which has the length of a public key of ML-DSA-87, is `MLDSA_STATUS_KEY`. Free it with `mldsa_public_key_free`.
+// which has the length of a public key of ML-DSA-87, is `MLDSA_STATUS_PRIVATE`. Free it with `mldsa_public_key_free`.
 MLDSA_MUST_USE
 mldsa_status mldsa_public_key_new(uint32_t set,
                                   const uint8_t *encoded,
@@ -583,11 +632,12 @@ mldsa_status mldsa_public_key_new(uint32_t set,
                                   mldsa_public_key **key);
 
 // Makes a public key from SubjectPublicKeyInfo (RFC 9881), in DER or in PEM. The parameter set
-// is in it.
+// is in it. `place`: null, or where a PEM text is wrong.
 MLDSA_MUST_USE
 mldsa_status mldsa_public_key_from_spki(const uint8_t *spki,
                                         size_t spki_len,
-                                        mldsa_public_key **key);
+                                        mldsa_public_key **key,
+                                        mldsa_pem_place *place);
 
 // Frees a public key. Null is allowed.
 void mldsa_public_key_free(mldsa_public_key *key);
@@ -641,15 +691,6 @@ mldsa_status mldsa_verify_mu(const mldsa_public_key *key,
                              size_t mu_len,
                              const uint8_t *signature,
                              size_t signature_len);
-
-// Returns the length of a public key in bytes: 1312, 1952 or 2592; 0 for an unknown parameter set.
-size_t mldsa_public_key_len(uint32_t set);
-
-// Returns the length of an expanded private key in bytes: 2560, 4032 or 4896; 0 for an unknown parameter set.
-size_t mldsa_expanded_key_len(uint32_t set);
-
-// Returns the length of a signature in bytes: 2420, 3309 or 4627; 0 for an unknown parameter set.
-size_t mldsa_signature_len(uint32_t set);
 
 // Returns the name of a status in snake case; `unknown` for other numbers. Static, never null.
 const char *mldsa_status_name(int32_t status);

@@ -3,11 +3,10 @@
 use core::fmt;
 
 use batch_verify::{BatchVerifier, Item as CoreItem, Threads};
-use mldsa_core::Context;
+use mldsa_core::{Context, ParameterSet, with_set};
 
 use crate::boundary::{free, guard, handle, items, output, store};
 use crate::messages::context;
-use crate::set::{Numbered, with_set};
 use crate::status::{Verdict, verdict_byte};
 use crate::{Status, VERDICT_VALID};
 
@@ -85,7 +84,7 @@ trait Verifier: Send + Sync + fmt::Debug {
     ) -> Vec<Verdict>;
 }
 
-impl<P: Numbered> Verifier for BatchVerifier<P> {
+impl<P: ParameterSet> Verifier for BatchVerifier<P> {
     fn verify<'a>(
         &self,
         context: Context<'a>,
@@ -153,13 +152,13 @@ pub unsafe extern "C" fn mldsa_batch_new(
     cache_bytes: usize,
     batch: *mut *mut BatchHandle,
 ) -> Status {
-    fn build<P: Numbered>(threads: Threads, cache_bytes: usize) -> Result<BatchHandle, Status> {
+    fn build<P: ParameterSet>(threads: Threads, cache_bytes: usize) -> Result<BatchHandle, Status> {
         let builder = BatchVerifier::<P>::builder().threads(threads);
         let verifier = builder.key_cache_bytes(cache_bytes).build()?;
         Ok(BatchHandle(Box::new(verifier)))
     }
     let make = || {
-        let threads = self::threads(threads)?;
+        let (set, threads) = (crate::public_key::set(set)?, self::threads(threads)?);
         with_set!(set, P => build::<P>(threads, cache_bytes))
     };
     // SAFETY: the contract of the crate.

@@ -5,11 +5,11 @@ use core::fmt;
 use batch_verify::{
     CommitteeVerifier, MemberId, QuorumError, QuorumRule, Threshold, Vote as CoreVote,
 };
+use mldsa_core::{ParameterSet, with_set};
 
 use crate::Status;
 use crate::batch::{each, part, threads, verdicts_out};
 use crate::boundary::{free, guard, handle, items, store, write};
-use crate::set::{Numbered, with_set};
 
 /// All votes must be valid, one for each member.
 pub const RULE_CERTIFICATE: u32 = 0;
@@ -111,7 +111,7 @@ trait Members: Send + Sync + fmt::Debug {
     ) -> Result<Quorum, (Status, Quorum)>;
 }
 
-impl<P: Numbered> Members for CommitteeVerifier<P> {
+impl<P: ParameterSet> Members for CommitteeVerifier<P> {
     fn len(&self) -> usize {
         self.committee().len()
     }
@@ -207,7 +207,7 @@ fn rejected(status: Status, vote: usize, reason: Status) -> (Status, Quorum) {
 }
 
 /// Pairs of key and weight from concatenated keys.
-fn members<'a, P: Numbered>(
+fn members<'a, P: ParameterSet>(
     keys: &'a [u8],
     weights: &'a [u64],
 ) -> Result<impl Iterator<Item = (&'a [u8], u64)>, Status> {
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn mldsa_committee_new(
     count: usize,
     committee: *mut *mut CommitteeHandle,
 ) -> Status {
-    fn build<P: Numbered>(
+    fn build<P: ParameterSet>(
         options: &CommitteeOptions,
         context: &[u8],
         keys: &[u8],
@@ -252,7 +252,7 @@ pub unsafe extern "C" fn mldsa_committee_new(
         store(committee, || {
             let (options, context) = (handle(options)?, items(context, context_len)?);
             let (keys, weights) = (items(public_keys, public_keys_len)?, items(weights, count)?);
-            with_set!(options.set, P => build::<P>(options, context, keys, weights))
+            with_set!(crate::public_key::set(options.set)?, P => build::<P>(options, context, keys, weights))
         })
     }
 }

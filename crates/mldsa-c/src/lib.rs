@@ -27,16 +27,16 @@
 mod boundary;
 mod batch;
 mod committee;
+mod key_file;
 mod messages;
 mod private_key;
 mod public_key;
-mod set;
 mod status;
 
 pub use batch::*;
 pub use committee::*;
+pub use key_file::PemPlace;
 pub use messages::*;
 pub use private_key::*;
 pub use public_key::*;
-pub use set::*;
 pub use status::*;

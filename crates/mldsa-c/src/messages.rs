@@ -44,7 +44,7 @@ pub unsafe extern "C" fn mldsa_mu_new(
         store(mu, || {
             let (key, bytes) = (handle(key)?, items(context, context_len)?);
             let context = self::context(bytes)?;
-            Ok(MuState(MuBuilder::from_tr(key.0.tr(), context)))
+            Ok(MuState(MuBuilder::from_tr(key.key.tr(), context)))
         })
     }
 }
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn mldsa_eip8355(
             SET_44 => Set::MlDsa44,
             SET_65 => Set::MlDsa65,
             SET_87 => Set::MlDsa87,
-            _ => return Err(Status::Argument),
+            _ => return Err(Status::UnknownSet),
         };
         let output = set.execute(input, gas_limit).ok_or(Status::OutOfGas)?;
         write(gas_used, output.gas_used)?;

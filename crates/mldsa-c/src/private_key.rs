@@ -1,20 +1,16 @@
 //! Private keys and signing.
 
-use core::fmt;
 use std::sync::OnceLock;
 
-use mldsa_core::internals::{decode_pem, import_pkcs8_in};
-use mldsa_core::no_alloc::{SignInto, SigningKeyStorage};
-use mldsa_core::pkcs8::{PrivateKeyInfoRef, SecretDocument};
 use mldsa_core::{
-    MlDsa44, MlDsa65, MlDsa87, PreHashed, PreparedSigningKey, PrivateKeyForm, Randomness,
-    SigningKey, SysRng, zeroize_stack,
+    AnyPreparedSigningKey, AnySigningKey, PrivateKeyForm, Randomness, SysRng, with_set,
+    zeroize_stack,
 };
 
 use crate::boundary::{copy_out, fill_out, free, guard, handle, items, store};
+use crate::key_file::{PemPlace, read};
 use crate::messages::{context, hash, mu};
-use crate::public_key::Signed;
-use crate::set::{Numbered, with_set};
+use crate::public_key::{Signed, number, set};
 use crate::{PublicKey, Status};
 
 /// Bytes of a seed.
@@ -28,88 +24,29 @@ const STACK: usize = 40 * 1024;
 /// Each signature is verified before it is released, see
 /// `mldsa_private_key_set_self_verification`.
 #[derive(Debug)]
-pub struct PrivateKey(Box<dyn Signer>);
-
-/// A private key without its type.
-trait Signer: Send + Sync + fmt::Debug {
-    fn set(&self) -> u32;
-    fn seed(&self) -> Result<&[u8; SEED_LEN], Status>;
-    fn expanded(&self) -> Result<&[u8], Status>;
-    fn public_key(&self) -> Result<PublicKey, Status>;
-    fn pkcs8(&self, form: PrivateKeyForm) -> Result<SecretDocument, Status>;
-    fn prepare(&self) -> Result<(), Status>;
-    fn set_self_verification(&mut self, on: bool) -> Result<(), Status>;
-    fn signature_len(&self) -> usize;
-    fn sign(
-        &self,
-        message: &Signed<'_>,
-        randomness: Option<&[u8; 32]>,
-        out: &mut [u8],
-    ) -> Result<(), Status>;
+pub struct PrivateKey {
+    key: AnySigningKey,
+    prepared: OnceLock<AnyPreparedSigningKey>,
 }
 
-#[derive(Debug)]
-struct Key<P: Numbered> {
-    /// Not moved once there is a key in it: a move would leave a copy, and takes stack.
-    memory: SigningKeyStorage<P>,
-    prepared: OnceLock<PreparedSigningKey<P>>,
-}
-
-impl<P: Numbered> Key<P> {
-    /// Allocates the memory of a key, still without one.
-    #[inline(never)]
-    fn empty() -> Box<Self> {
-        Box::new(Self {
-            memory: SigningKeyStorage::new(),
-            prepared: OnceLock::new(),
-        })
+impl PrivateKey {
+    /// Returns the key that `make` puts on the heap; the stack on which it was made is wiped.
+    fn new(make: impl FnOnce() -> Result<AnySigningKey, Status>) -> Result<Self, Status> {
+        let key = zeroize_stack::<STACK, _>(make)?;
+        let prepared = OnceLock::new();
+        Ok(Self { key, prepared })
     }
 
-    fn key(&self) -> Result<&SigningKey<P>, Status> {
-        self.memory.key().ok_or(Status::Internal)
-    }
-}
-
-impl<P: Numbered> Signer for Key<P> {
-    fn set(&self) -> u32 {
-        P::NUMBER
-    }
-
-    fn seed(&self) -> Result<&[u8; SEED_LEN], Status> {
-        self.key()?.seed().ok_or(Status::NoSeed)
-    }
-
-    fn expanded(&self) -> Result<&[u8], Status> {
-        Ok(self.key()?.expanded().as_ref())
-    }
-
-    fn public_key(&self) -> Result<PublicKey, Status> {
-        Ok(PublicKey::new(self.key()?.verifying_key().clone()))
-    }
-
-    fn pkcs8(&self, form: PrivateKeyForm) -> Result<SecretDocument, Status> {
-        let document = self.key()?.to_pkcs8_der_as(form);
-        document.map_err(|_| Status::NoSeed)
-    }
-
-    fn prepare(&self) -> Result<(), Status> {
-        let key = self.key()?;
+    fn prepare(&self) -> &AnyPreparedSigningKey {
         self.prepared
-            .get_or_init(|| zeroize_stack::<STACK, _>(|| key.prepare()));
-        Ok(())
+            .get_or_init(|| zeroize_stack::<STACK, _>(|| self.key.prepare()))
     }
 
-    fn set_self_verification(&mut self, on: bool) -> Result<(), Status> {
-        let key = self.memory.key_mut().ok_or(Status::Internal)?;
-        key.set_self_verification(on);
-        match self.prepared.take() {
-            Some(_) => self.prepare(),
-            None => Ok(()),
+    fn set_self_verification(&mut self, on: bool) {
+        with_set!(AnySigningKey, &mut self.key, key => key.set_self_verification(on));
+        if self.prepared.take().is_some() {
+            self.prepare();
         }
-    }
-
-    fn signature_len(&self) -> usize {
-        P::SIG_LEN
     }
 
     fn sign(
@@ -128,23 +65,14 @@ impl<P: Numbered> Signer for Key<P> {
         let key = match self.prepared.get() {
             Some(key) => key,
             None => {
-                let key = self.key()?;
-                once = zeroize_stack::<STACK, _>(|| key.prepare());
+                once = zeroize_stack::<STACK, _>(|| self.key.prepare());
                 &once
             }
         };
-        let key: &dyn SignInto<P> = key;
         // The buffer of the caller stays as it is after an error.
-        let mut signature = vec![0; P::SIG_LEN];
-        match message {
-            Signed::Pure(message, context) => {
-                key.sign_into(message, *context, randomness, &mut signature)
-            }
-            Signed::Mu(mu) => key.sign_mu_into(mu, randomness, &mut signature),
-            Signed::PreHashed(hash, digest, context) => {
-                let digest = PreHashed::new(*hash, digest)?;
-                key.sign_prehashed_into(&digest, *context, randomness, &mut signature)
-            }
+        let signature = match message {
+            Signed::Pure(message, context) => key.sign_with_context(message, *context, randomness),
+            Signed::Mu(mu) => key.sign_mu(mu, randomness),
         }?;
         out.copy_from_slice(&signature);
         Ok(())
@@ -163,27 +91,14 @@ fn fill_random(bytes: &mut [u8; 32]) -> Result<(), Status> {
     }
 }
 
-impl PrivateKey {
-    /// Returns the key that `make` puts into memory of the heap; the stack on which it was made is
-    /// wiped.
-    fn new<P: Numbered>(
-        make: impl FnOnce(&mut SigningKeyStorage<P>) -> Result<&mut SigningKey<P>, Status>,
-    ) -> Result<Self, Status> {
-        let mut key = Key::<P>::empty();
-        zeroize_stack::<STACK, _>(|| make(&mut key.memory).map(|_| ()))?;
-        Ok(Self(key))
-    }
-}
-
 /// Generates a private key with the operating system's generator. Free it with
 /// `mldsa_private_key_free`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_generate(set: u32, key: *mut *mut PrivateKey) -> Status {
     let make = || {
-        with_set!(set, P => PrivateKey::new::<P>(|memory| {
-            SigningKey::generate_with_rng_in(&mut SysRng, memory).map_err(|_| Status::Random)
-        }))
+        let set = self::set(set)?;
+        PrivateKey::new(|| Ok(AnySigningKey::generate(set)?))
     };
     // SAFETY: the contract of the crate.
     unsafe { store(key, make) }
@@ -203,9 +118,8 @@ pub unsafe extern "C" fn mldsa_private_key_from_seed(
         store(key, || {
             let seed = items(seed, seed_len)?;
             let seed: &[u8; SEED_LEN] = seed.try_into().map_err(|_| Status::KeyLength)?;
-            with_set!(set, P => PrivateKey::new::<P>(|memory| {
-                Ok(SigningKey::from_seed_in(seed, memory))
-            }))
+            let set = self::set(set)?;
+            PrivateKey::new(|| Ok(AnySigningKey::from_seed(set, seed)))
         })
     }
 }
@@ -223,41 +137,31 @@ pub unsafe extern "C" fn mldsa_private_key_from_expanded(
     // SAFETY: the contract of the crate.
     unsafe {
         store(key, || {
-            let expanded = items(expanded, expanded_len)?;
-            with_set!(set, P => PrivateKey::new::<P>(|memory| {
-                Ok(SigningKey::from_expanded_bytes_in(expanded, memory)?)
-            }))
+            let (set, expanded) = (self::set(set)?, items(expanded, expanded_len)?);
+            if expanded.len() != set.private_key_len() {
+                return Err(Status::KeyLength);
+            }
+            PrivateKey::new(|| Ok(AnySigningKey::from_expanded_bytes(expanded)?))
         })
     }
 }
 
 /// Makes a private key from PKCS#8 (RFC 9881: seed, expanded key or both), in DER or in PEM. The
-/// parameter set is in it.
+/// parameter set is in it. `place`: null, or where a PEM text is wrong.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_from_pkcs8(
     pkcs8: *const u8,
     pkcs8_len: usize,
     key: *mut *mut PrivateKey,
+    place: *mut PemPlace,
 ) -> Status {
-    fn read<P: Numbered>(info: &PrivateKeyInfoRef<'_>) -> Option<PrivateKey> {
-        PrivateKey::new::<P>(|memory| import_pkcs8_in(info, memory).map_err(|_| Status::Encoding))
-            .ok()
-    }
-    fn any(der: &[u8]) -> Result<PrivateKey, Status> {
-        let info = PrivateKeyInfoRef::try_from(der).map_err(|_| Status::Encoding)?;
-        let key = read::<MlDsa44>(&info).or_else(|| read::<MlDsa65>(&info));
-        key.or_else(|| read::<MlDsa87>(&info))
-            .ok_or(Status::Encoding)
-    }
+    let (der, pem) = (AnySigningKey::from_pkcs8_der, AnySigningKey::from_pkcs8_pem);
     // SAFETY: the contract of the crate.
     unsafe {
         store(key, || {
-            let bytes = items(pkcs8, pkcs8_len)?;
-            any(bytes).or_else(|status| match decode_pem(bytes, &["PRIVATE KEY"]) {
-                Ok((_, der)) => any(&der),
-                Err(_) => Err(status),
-            })
+            let pkcs8 = items(pkcs8, pkcs8_len)?;
+            PrivateKey::new(|| read(pkcs8, der, pem, place))
         })
     }
 }
@@ -273,7 +177,7 @@ pub unsafe extern "C" fn mldsa_private_key_free(key: *mut PrivateKey) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_set(key: *const PrivateKey) -> u32 {
     // SAFETY: the contract of the crate.
-    unsafe { handle(key) }.map_or(0, |key| key.0.set())
+    unsafe { handle(key) }.map_or(0, |key| number(key.key.set()))
 }
 
 /// Copies the seed: 32 secret bytes. `MLDSA_STATUS_NO_SEED` for a key that came without.
@@ -285,7 +189,10 @@ pub unsafe extern "C" fn mldsa_private_key_seed(
     len: *mut usize,
 ) -> Status {
     // SAFETY: the contract of the crate.
-    guard(|| unsafe { copy_out(handle(key)?.0.seed()?, buffer, len) })
+    guard(|| unsafe {
+        let seed = handle(key)?.key.seed().ok_or(Status::NoSeed)?;
+        copy_out(seed, buffer, len)
+    })
 }
 
 /// Copies the expanded encoding: secret.
@@ -297,7 +204,7 @@ pub unsafe extern "C" fn mldsa_private_key_expanded(
     len: *mut usize,
 ) -> Status {
     // SAFETY: the contract of the crate.
-    guard(|| unsafe { copy_out(handle(key)?.0.expanded()?, buffer, len) })
+    guard(|| unsafe { copy_out(handle(key)?.key.expanded(), buffer, len) })
 }
 
 /// PKCS#8 with the seed alone: 54 bytes.
@@ -324,7 +231,12 @@ pub unsafe extern "C" fn mldsa_private_key_pkcs8(
             PKCS8_BOTH => PrivateKeyForm::Both,
             _ => return Err(Status::Argument),
         };
-        copy_out(handle(key)?.0.pkcs8(form)?.as_bytes(), buffer, len)
+        let document = handle(key)?.key.to_pkcs8_der_as(form);
+        copy_out(
+            document.map_err(|_| Status::NoSeed)?.as_bytes(),
+            buffer,
+            len,
+        )
     })
 }
 
@@ -336,7 +248,11 @@ pub unsafe extern "C" fn mldsa_private_key_public_key(
     public_key: *mut *mut PublicKey,
 ) -> Status {
     // SAFETY: the contract of the crate.
-    unsafe { store(public_key, || handle(key)?.0.public_key()) }
+    unsafe {
+        store(public_key, || {
+            Ok(PublicKey::new(handle(key)?.key.verifying_key()))
+        })
+    }
 }
 
 /// Expands the key once, for keys that sign often. Idempotent.
@@ -344,7 +260,11 @@ pub unsafe extern "C" fn mldsa_private_key_public_key(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_private_key_prepare(key: *const PrivateKey) -> Status {
     // SAFETY: the contract of the crate.
-    guard(|| unsafe { handle(key) }?.0.prepare())
+    guard(|| {
+        // SAFETY: the contract of the crate.
+        let _ = unsafe { handle(key) }?.prepare();
+        Ok(())
+    })
 }
 
 /// Turns the verification of each signature before its release on (1, the default) or off (0).
@@ -362,7 +282,8 @@ pub unsafe extern "C" fn mldsa_private_key_set_self_verification(
         if on > 1 {
             return Err(Status::Argument);
         }
-        key.0.set_self_verification(on == 1)
+        key.set_self_verification(on == 1);
+        Ok(())
     })
 }
 
@@ -380,8 +301,9 @@ unsafe fn sign(
     // SAFETY: the contract of this function.
     unsafe {
         let (key, randomness) = (handle(key)?, randomness.cast::<[u8; 32]>().as_ref());
-        fill_out(key.0.signature_len(), signature, signature_len, |out| {
-            key.0.sign(&message, randomness, out)
+        let len = key.key.set().signature_len();
+        fill_out(len, signature, signature_len, |out| {
+            key.sign(&message, randomness, out)
         })
     }
 }
@@ -430,8 +352,9 @@ pub unsafe extern "C" fn mldsa_sign_prehashed(
     // SAFETY: the contract of the crate.
     guard(|| unsafe {
         let (digest, context) = (items(digest, digest_len)?, items(context, context_len)?);
-        let message = Signed::PreHashed(self::hash(hash)?, digest, self::context(context)?);
-        sign(key, randomness, signature, signature_len, message)
+        let (hash, context) = (self::hash(hash)?, self::context(context)?);
+        let mu = handle(key)?.key.prehashed_mu(hash, digest, context)?;
+        sign(key, randomness, signature, signature_len, Signed::Mu(mu))
     })
 }
 

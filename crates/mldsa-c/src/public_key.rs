@@ -1,98 +1,95 @@
 //! Public keys and verification of one signature.
 
-use core::fmt;
 use std::sync::OnceLock;
 
-use mldsa_core::internals::is_joined_private_key;
-use mldsa_core::spki::{DecodePublicKey, EncodePublicKey};
-use mldsa_core::{
-    Context, MlDsa44, MlDsa65, MlDsa87, Mu, PreHash, PreHashed, PreparedVerifyingKey, VerifyingKey,
-};
+use mldsa_core::spki::EncodePublicKey;
+use mldsa_core::{AnyPreparedVerifyingKey, AnyVerifyingKey, Context, Mu, Set};
 
 use crate::Status;
 use crate::boundary::{copy_out, free, guard, handle, items, store};
+use crate::key_file::{PemPlace, read};
 use crate::messages::{context, hash, mu};
-use crate::set::{Numbered, with_set};
+
+/// ML-DSA-44.
+pub const SET_44: u32 = 44;
+/// ML-DSA-65.
+pub const SET_65: u32 = 65;
+/// ML-DSA-87.
+pub const SET_87: u32 = 87;
+
+/// Returns the parameter set of a number.
+pub(crate) fn set(number: u32) -> Result<Set, Status> {
+    match number {
+        SET_44 => Ok(Set::MlDsa44),
+        SET_65 => Ok(Set::MlDsa65),
+        SET_87 => Ok(Set::MlDsa87),
+        _ => Err(Status::UnknownSet),
+    }
+}
+
+/// Returns the number of a parameter set.
+pub(crate) const fn number(set: Set) -> u32 {
+    match set {
+        Set::MlDsa44 => SET_44,
+        Set::MlDsa65 => SET_65,
+        Set::MlDsa87 => SET_87,
+    }
+}
+
+/// Returns the length of a public key in bytes: 1312, 1952 or 2592; 0 for an unknown parameter set.
+#[unsafe(no_mangle)]
+pub extern "C" fn mldsa_public_key_len(set: u32) -> usize {
+    self::set(set).map_or(0, Set::public_key_len)
+}
+
+/// Returns the length of an expanded private key in bytes: 2560, 4032 or 4896; 0 for an unknown parameter set.
+#[unsafe(no_mangle)]
+pub extern "C" fn mldsa_expanded_key_len(set: u32) -> usize {
+    self::set(set).map_or(0, Set::private_key_len)
+}
+
+/// Returns the length of a signature in bytes: 2420, 3309 or 4627; 0 for an unknown parameter set.
+#[unsafe(no_mangle)]
+pub extern "C" fn mldsa_signature_len(set: u32) -> usize {
+    self::set(set).map_or(0, Set::signature_len)
+}
 
 /// A public key of any parameter set. Any number of threads at once.
 #[derive(Debug)]
-pub struct PublicKey(pub(crate) Box<dyn Verifier>);
+pub struct PublicKey {
+    pub(crate) key: AnyVerifyingKey,
+    prepared: OnceLock<AnyPreparedVerifyingKey>,
+}
 
+/// What is signed. HashML-DSA has a representative too.
 pub(crate) enum Signed<'a> {
     Pure(&'a [u8], Context<'a>),
-    PreHashed(PreHash, &'a [u8], Context<'a>),
     Mu(Mu),
 }
 
-/// A public key without its type.
-pub(crate) trait Verifier: Send + Sync + fmt::Debug {
-    fn set(&self) -> u32;
-    fn encoded(&self) -> &[u8];
-    fn tr(&self) -> &[u8; 64];
-    fn spki(&self) -> Result<Vec<u8>, Status>;
-    fn prepare(&self);
-    fn verify(&self, message: &Signed<'_>, signature: &[u8]) -> Result<(), Status>;
-}
-
-#[derive(Debug)]
-struct Key<P: Numbered> {
-    key: VerifyingKey<P>,
-    prepared: OnceLock<PreparedVerifyingKey<P>>,
-}
-
-impl<P: Numbered> Verifier for Key<P> {
-    fn set(&self) -> u32 {
-        P::NUMBER
-    }
-
-    fn encoded(&self) -> &[u8] {
-        self.key.as_ref()
-    }
-
-    fn tr(&self) -> &[u8; 64] {
-        self.key.tr()
-    }
-
-    fn spki(&self) -> Result<Vec<u8>, Status> {
-        let document = self.key.to_public_key_der();
-        Ok(document.map_err(|_| Status::Encoding)?.into_vec())
-    }
-
-    fn prepare(&self) {
-        self.prepared.get_or_init(|| self.key.prepare());
+impl PublicKey {
+    pub(crate) const fn new(key: AnyVerifyingKey) -> Self {
+        let prepared = OnceLock::new();
+        Self { key, prepared }
     }
 
     fn verify(&self, message: &Signed<'_>, signature: &[u8]) -> Result<(), Status> {
-        macro_rules! verify {
-            ($key:expr) => {
-                match message {
-                    Signed::Pure(message, context) => {
-                        $key.verify_with_context(message, *context, signature)
-                    }
-                    Signed::Mu(mu) => $key.verify_mu(mu, signature),
-                    Signed::PreHashed(hash, digest, context) => {
-                        let digest = PreHashed::new(*hash, digest)?;
-                        $key.verify_prehashed(&digest, *context, signature)
-                    }
-                }
-            };
-        }
-        Ok(match self.prepared.get() {
-            Some(key) => verify!(key),
-            None => verify!(self.key),
-        }?)
-    }
-}
-
-impl PublicKey {
-    pub(crate) fn new<P: Numbered>(key: VerifyingKey<P>) -> Self {
-        let prepared = OnceLock::new();
-        Self(Box::new(Key { key, prepared }))
+        let verified = match (self.prepared.get(), message) {
+            (Some(key), Signed::Pure(message, context)) => {
+                key.verify_with_context(message, *context, signature)
+            }
+            (Some(key), Signed::Mu(mu)) => key.verify_mu(mu, signature),
+            (None, Signed::Pure(message, context)) => {
+                self.key.verify_with_context(message, *context, signature)
+            }
+            (None, Signed::Mu(mu)) => self.key.verify_mu(mu, signature),
+        };
+        Ok(verified?)
     }
 }
 
 /// Makes a public key from its encoding. A joined private key of ML-DSA-44 (seed and expanded key),
-/// which has the length of a public key of ML-DSA-87, is `MLDSA_STATUS_KEY`. Free it with `mldsa_public_key_free`.
+/// which has the length of a public key of ML-DSA-87, is `MLDSA_STATUS_PRIVATE`. Free it with `mldsa_public_key_free`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_public_key_new(
@@ -104,38 +101,33 @@ pub unsafe extern "C" fn mldsa_public_key_new(
     // SAFETY: the contract of the crate.
     unsafe {
         store(key, || {
-            let encoded = items(encoded, encoded_len)?;
-            if is_joined_private_key::<MlDsa44>(encoded) {
-                return Err(Status::Key);
+            let (set, encoded) = (self::set(set)?, items(encoded, encoded_len)?);
+            if encoded.len() != set.public_key_len() {
+                return Err(Status::KeyLength);
             }
-            with_set!(set, P => Ok(PublicKey::new(VerifyingKey::<P>::from_bytes(encoded)?)))
+            Ok(PublicKey::new(AnyVerifyingKey::from_bytes(encoded)?))
         })
     }
 }
 
 /// Makes a public key from SubjectPublicKeyInfo (RFC 9881), in DER or in PEM. The parameter set
-/// is in it.
+/// is in it. `place`: null, or where a PEM text is wrong.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_public_key_from_spki(
     spki: *const u8,
     spki_len: usize,
     key: *mut *mut PublicKey,
+    place: *mut PemPlace,
 ) -> Status {
-    fn read<P: Numbered>(bytes: &[u8]) -> Option<PublicKey> {
-        let key = match VerifyingKey::<P>::from_public_key_der(bytes) {
-            Ok(key) => Ok(key),
-            Err(_) => VerifyingKey::<P>::from_public_key_pem(bytes),
-        };
-        key.ok().map(PublicKey::new)
-    }
+    let (der, pem) = (
+        AnyVerifyingKey::from_public_key_der,
+        AnyVerifyingKey::from_public_key_pem,
+    );
     // SAFETY: the contract of the crate.
     unsafe {
         store(key, || {
-            let bytes = items(spki, spki_len)?;
-            let key = read::<MlDsa44>(bytes).or_else(|| read::<MlDsa65>(bytes));
-            let key = key.or_else(|| read::<MlDsa87>(bytes));
-            key.ok_or(Status::Encoding)
+            read(items(spki, spki_len)?, der, pem, place).map(PublicKey::new)
         })
     }
 }
@@ -151,7 +143,7 @@ pub unsafe extern "C" fn mldsa_public_key_free(key: *mut PublicKey) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_public_key_set(key: *const PublicKey) -> u32 {
     // SAFETY: the contract of the crate.
-    unsafe { handle(key) }.map_or(0, |key| key.0.set())
+    unsafe { handle(key) }.map_or(0, |key| number(key.key.set()))
 }
 
 /// Copies the encoding. `*len` is the size of the buffer before and of the encoding after the
@@ -164,7 +156,7 @@ pub unsafe extern "C" fn mldsa_public_key_bytes(
     len: *mut usize,
 ) -> Status {
     // SAFETY: the contract of the crate.
-    guard(|| unsafe { copy_out(handle(key)?.0.encoded(), buffer, len) })
+    guard(|| unsafe { copy_out(handle(key)?.key.as_ref(), buffer, len) })
 }
 
 /// Copies SubjectPublicKeyInfo in DER: 1334, 1974 or 2614 bytes.
@@ -176,7 +168,10 @@ pub unsafe extern "C" fn mldsa_public_key_spki(
     len: *mut usize,
 ) -> Status {
     // SAFETY: the contract of the crate.
-    guard(|| unsafe { copy_out(&handle(key)?.0.spki()?, buffer, len) })
+    guard(|| unsafe {
+        let spki = handle(key)?.key.to_public_key_der();
+        copy_out(spki.map_err(|_| Status::Internal)?.as_bytes(), buffer, len)
+    })
 }
 
 /// Expands the key once, for keys that verify often: 20, 36 or 64 KiB, and a third of the time
@@ -185,10 +180,15 @@ pub unsafe extern "C" fn mldsa_public_key_spki(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_public_key_prepare(key: *const PublicKey) -> Status {
     // SAFETY: the contract of the crate.
-    guard(|| unsafe { handle(key) }.map(|key| key.0.prepare()))
+    guard(|| {
+        // SAFETY: the contract of the crate.
+        let key = unsafe { handle(key) }?;
+        key.prepared.get_or_init(|| key.key.prepare());
+        Ok(())
+    })
 }
 
-/// Verifies a signature of one of the three forms of message.
+/// Verifies a signature.
 ///
 /// # Safety
 /// The contract of the crate.
@@ -200,7 +200,7 @@ unsafe fn verify(
 ) -> Result<(), Status> {
     // SAFETY: the contract of this function.
     let (key, signature) = unsafe { (handle(key)?, items(signature, signature_len)?) };
-    key.0.verify(message, signature)
+    key.verify(message, signature)
 }
 
 /// Verifies a signature (FIPS 204 algorithm 3). 0 for a valid one only.
@@ -240,8 +240,9 @@ pub unsafe extern "C" fn mldsa_verify_prehashed(
     // SAFETY: the contract of the crate.
     guard(|| unsafe {
         let (digest, context) = (items(digest, digest_len)?, items(context, context_len)?);
-        let signed = Signed::PreHashed(self::hash(hash)?, digest, self::context(context)?);
-        verify(key, signature, signature_len, &signed)
+        let (hash, context) = (self::hash(hash)?, self::context(context)?);
+        let mu = handle(key)?.key.prehashed_mu(hash, digest, context)?;
+        verify(key, signature, signature_len, &Signed::Mu(mu))
     })
 }
 

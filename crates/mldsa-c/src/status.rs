@@ -19,7 +19,7 @@ pub enum Status {
     Ok = 0,
     /// A null pointer with a length other than 0, a null handle or a null output.
     NullPointer = 2,
-    /// A parameter set other than 44, 65 and 87, or an unknown hash or rule.
+    /// An unknown hash, rule, form, kind of threads or threshold.
     Argument = 3,
     /// A context of more than 255 bytes.
     ContextLength = 4,
@@ -27,14 +27,9 @@ pub enum Status {
     BufferLength = 5,
     /// A private or public key of the wrong length.
     KeyLength = 6,
-    /// An expanded private key whose parts are out of range or inconsistent, or a private key
-    /// where a public one belongs.
-    Key = 7,
-    /// No key of ML-DSA in this DER or PEM.
-    Encoding = 8,
     /// The seed of this private key is not known.
     NoSeed = 9,
-    /// The operating system's random number generator failed or returned zeros.
+    /// The operating system's random number generator failed, or returned zeros for a signature.
     Random = 10,
     /// Signing failed, or the signature was not valid: almost certainly a fault of the machine.
     Signing = 11,
@@ -50,6 +45,22 @@ pub enum Status {
     Epoch = 16,
     /// A length above the limit of the interface.
     TooLarge = 17,
+    /// A coefficient of s1 or s2 of a private key is out of range.
+    SecretRange = 19,
+    /// The parts of a private key do not belong together.
+    Inconsistent = 20,
+    /// A private key where a public one belongs.
+    Private = 21,
+    /// A parameter set other than 44, 65 and 87, or another algorithm in a key file.
+    UnknownSet = 22,
+    /// A key of another parameter set.
+    OtherSet = 23,
+    /// A key file that is not SubjectPublicKeyInfo, or not PKCS#8, in DER.
+    Structure = 24,
+    /// The algorithm identifier of a key file has parameters.
+    AlgorithmParameters = 25,
+    /// The generator returned zeros for a seed.
+    ZeroSeed = 26,
     /// A failure inside the library. The handles of the call may only be freed. Memory that runs
     /// out ends the process instead.
     Internal = 18,
@@ -85,17 +96,33 @@ pub enum Status {
     OutOfGas = 46,
     /// A batch without items.
     EmptyBatch = 47,
+    /// A text without a line `-----BEGIN LABEL-----`.
+    PemMissing = 48,
+    /// PEM with more than one object.
+    PemSeveral = 49,
+    /// PEM with a malformed BEGIN or END line.
+    PemBoundary = 50,
+    /// PEM with another label.
+    PemLabel = 51,
+    /// PEM without an END line.
+    PemEnd = 52,
+    /// PEM with another label in the END line.
+    PemEndLabel = 53,
+    /// PEM with headers, as of OpenSSL's old encrypted keys.
+    PemHeaders = 54,
+    /// PEM with a character that is no base64.
+    PemBase64 = 55,
+    /// PEM whose base64 ends early or is padded wrongly.
+    PemPadding = 56,
 }
 
-const NAMES: [(Status, &CStr); 34] = [
+const NAMES: [(Status, &CStr); 49] = [
     (Status::Ok, c"ok"),
     (Status::NullPointer, c"null_pointer"),
     (Status::Argument, c"argument"),
     (Status::ContextLength, c"context_length"),
     (Status::BufferLength, c"buffer_length"),
     (Status::KeyLength, c"key_length"),
-    (Status::Key, c"key"),
-    (Status::Encoding, c"encoding"),
     (Status::NoSeed, c"no_seed"),
     (Status::Random, c"random"),
     (Status::Signing, c"signing"),
@@ -105,6 +132,14 @@ const NAMES: [(Status, &CStr); 34] = [
     (Status::ZeroWeight, c"zero_weight"),
     (Status::Epoch, c"epoch"),
     (Status::TooLarge, c"too_large"),
+    (Status::SecretRange, c"secret_range"),
+    (Status::Inconsistent, c"inconsistent"),
+    (Status::Private, c"private"),
+    (Status::UnknownSet, c"unknown_set"),
+    (Status::OtherSet, c"other_set"),
+    (Status::Structure, c"structure"),
+    (Status::AlgorithmParameters, c"algorithm_parameters"),
+    (Status::ZeroSeed, c"zero_seed"),
     (Status::Internal, c"internal"),
     (Status::UnknownMember, c"unknown_member"),
     (Status::PublicKeyLength, c"public_key_length"),
@@ -122,6 +157,15 @@ const NAMES: [(Status, &CStr); 34] = [
     (Status::InsufficientWeight, c"insufficient_weight"),
     (Status::OutOfGas, c"out_of_gas"),
     (Status::EmptyBatch, c"empty_batch"),
+    (Status::PemMissing, c"pem_missing"),
+    (Status::PemSeveral, c"pem_several"),
+    (Status::PemBoundary, c"pem_boundary"),
+    (Status::PemLabel, c"pem_label"),
+    (Status::PemEnd, c"pem_end"),
+    (Status::PemEndLabel, c"pem_end_label"),
+    (Status::PemHeaders, c"pem_headers"),
+    (Status::PemBase64, c"pem_base64"),
+    (Status::PemPadding, c"pem_padding"),
 ];
 
 /// Returns the name of a status in snake case; `unknown` for other numbers. Static, never null.
@@ -167,19 +211,11 @@ pub(crate) fn verdict_byte(verdict: Verdict) -> u8 {
 }
 
 impl From<RejectReason> for Status {
+    /// The status with the name of the reason, which every reason but `other` has.
     fn from(reason: RejectReason) -> Self {
-        match reason {
-            RejectReason::UnknownMember => Self::UnknownMember,
-            RejectReason::PublicKeyLength => Self::PublicKeyLength,
-            RejectReason::SignatureLength => Self::SignatureLength,
-            RejectReason::DigestLength => Self::DigestLength,
-            RejectReason::WeakPreHash => Self::WeakPrehash,
-            RejectReason::HintEncoding => Self::HintEncoding,
-            RejectReason::ResponseNorm => Self::ResponseNorm,
-            RejectReason::ChallengeMismatch => Self::ChallengeMismatch,
-            RejectReason::NotVerified => Self::NotVerified,
-            _ => Self::Rejected,
-        }
+        let name = reason.name().as_bytes();
+        let mut names = NAMES.iter().filter(|(_, known)| known.to_bytes() == name);
+        names.next().map_or(Self::Rejected, |(status, _)| *status)
     }
 }
 
@@ -199,7 +235,16 @@ impl From<KeyError> for Status {
     fn from(error: KeyError) -> Self {
         match error {
             KeyError::Length => Self::KeyLength,
-            _ => Self::Key,
+            KeyError::SecretRange => Self::SecretRange,
+            KeyError::Inconsistent => Self::Inconsistent,
+            KeyError::Private => Self::Private,
+            KeyError::UnknownSet => Self::UnknownSet,
+            KeyError::OtherSet => Self::OtherSet,
+            KeyError::Structure => Self::Structure,
+            KeyError::AlgorithmParameters => Self::AlgorithmParameters,
+            KeyError::Rng => Self::Random,
+            KeyError::ZeroSeed => Self::ZeroSeed,
+            _ => Self::Internal,
         }
     }
 }
@@ -226,5 +271,43 @@ impl From<BuildError> for Status {
             BuildError::Epoch { .. } => Self::Epoch,
             _ => Self::Internal,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// A new reason has a status of its own, or this fails: none hides behind that of another.
+    #[test]
+    fn every_reason_has_its_own_status() {
+        let reasons = RejectReason::ALL.iter();
+        for reason in reasons.filter(|reason| **reason != RejectReason::Other) {
+            let name = NAMES
+                .iter()
+                .find(|(status, _)| *status == Status::from(*reason));
+            assert_eq!(
+                name.map(|(_, name)| name.to_bytes()),
+                Some(reason.name().as_bytes())
+            );
+        }
+        for reason in VerifyError::ALL {
+            assert_ne!(Status::from(*reason), Status::Rejected, "{reason:?}");
+        }
+        let own: HashSet<i32> = (KeyError::ALL.iter())
+            .map(|reason| Status::from(*reason) as i32)
+            .collect();
+        assert_eq!(own.len(), KeyError::ALL.len());
+        assert!(!own.contains(&(Status::Internal as i32)));
+    }
+
+    #[test]
+    fn statuses_have_names_of_their_own() {
+        let names: HashSet<_> = NAMES.iter().map(|(_, name)| name).collect();
+        let numbers: HashSet<_> = NAMES.iter().map(|(status, _)| *status as u8).collect();
+        assert_eq!((names.len(), numbers.len()), (NAMES.len(), NAMES.len()));
+        assert!(!numbers.contains(&VERDICT_VALID));
     }
 }

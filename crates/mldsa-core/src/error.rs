@@ -18,6 +18,12 @@ macro_rules! errors {
         }
 
         impl core::error::Error for $name {}
+
+        impl $name {
+            /// Every variant: interfaces for other languages test that each has a counterpart.
+            #[doc(hidden)]
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+        }
     )+};
 }
 

@@ -129,11 +129,11 @@ static void private_key(program *p, state *s) {
     data = block(len > 5000 ? len : 5000);
     if (known(mldsa_private_key_pkcs8(*place, byte(p) % 4, data, &len)) != MLDSA_STATUS_OK) len = 54;
     if (byte(p) & 1) data[number(p) % len] ^= byte(p);
-    MAKE(private_key, *place, mldsa_private_key_from_pkcs8(data, len, &made_));
+    MAKE(private_key, *place, mldsa_private_key_from_pkcs8(data, len, &made_, NULL));
   } else {
     len = length(p, 60);
     data = bytes(p, len);
-    MAKE(private_key, *place, mldsa_private_key_from_pkcs8(data, len, &made_));
+    MAKE(private_key, *place, mldsa_private_key_from_pkcs8(data, len, &made_, NULL));
   }
   free(data);
   if (byte(p) & 1 && *place != NULL) known(mldsa_private_key_prepare(*place));
@@ -155,7 +155,7 @@ static void public_key(program *p, state *s) {
     data = block(len > 2614 ? len : 2614);
     if (known(mldsa_public_key_spki(*place, data, &len)) != MLDSA_STATUS_OK) len = 100;
     if (byte(p) & 1) data[number(p) % len] ^= byte(p);
-    MAKE(public_key, *place, mldsa_public_key_from_spki(data, len, &made_));
+    MAKE(public_key, *place, mldsa_public_key_from_spki(data, len, &made_, NULL));
   } else {
     MAKE(public_key, *place, mldsa_private_key_public_key(from, &made_));
   }

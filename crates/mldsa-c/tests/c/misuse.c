@@ -18,18 +18,18 @@ static void private_keys(signer *s) {
   mldsa_private_key *key = (mldsa_private_key *)&key;
   uint8_t buffer[8192];
   size_t len = 0, form;
-  IS(mldsa_private_key_generate(0, &key), ARGUMENT);
+  IS(mldsa_private_key_generate(0, &key), UNKNOWN_SET);
   CHECK(key == NULL);
   IS(mldsa_private_key_generate(s->set, NULL), NULL_POINTER);
   IS(mldsa_private_key_from_seed(s->set, NULL, 32, &key), NULL_POINTER);
   IS(mldsa_private_key_from_seed(s->set, zeros, 31, &key), KEY_LENGTH);
   IS(mldsa_private_key_from_seed(s->set, zeros, 0, &key), KEY_LENGTH);
-  IS(mldsa_private_key_from_seed(66, zeros, 32, &key), ARGUMENT);
+  IS(mldsa_private_key_from_seed(66, zeros, 32, &key), UNKNOWN_SET);
   IS(mldsa_private_key_from_seed(s->set, zeros, (size_t)-1, &key), TOO_LARGE);
   IS(mldsa_private_key_from_expanded(s->set, zeros, 32, &key), KEY_LENGTH);
-  IS(mldsa_private_key_from_pkcs8(zeros, 32, &key), ENCODING);
-  IS(mldsa_private_key_from_pkcs8((const uint8_t *)"-----BEGIN", 10, &key), ENCODING);
-  IS(mldsa_private_key_from_pkcs8(NULL, 0, &key), ENCODING);
+  IS(mldsa_private_key_from_pkcs8(zeros, 32, &key, NULL), PEM_MISSING);
+  IS(mldsa_private_key_from_pkcs8((const uint8_t *)"-----BEGIN", 10, &key, NULL), PEM_BOUNDARY);
+  IS(mldsa_private_key_from_pkcs8(NULL, 0, &key, NULL), PEM_MISSING);
   CHECK(key == NULL);
 
   /* Sizes are queried with a null buffer. */
@@ -43,7 +43,7 @@ static void private_keys(signer *s) {
   IS(mldsa_private_key_expanded(s->key, buffer, &len), OK);
   /* A changed expanded key is rejected. */
   buffer[len - 1] ^= 1;
-  IS(mldsa_private_key_from_expanded(s->set, buffer, len, &key), KEY);
+  IS(mldsa_private_key_from_expanded(s->set, buffer, len, &key), INCONSISTENT);
   CHECK(key == NULL);
   buffer[len - 1] ^= 1;
   IS(mldsa_private_key_from_expanded(s->set, buffer, len, &key), OK);
@@ -55,10 +55,10 @@ static void private_keys(signer *s) {
   for (form = 0; form < 3; form++) {
     len = 8192;
     IS(mldsa_private_key_pkcs8(s->key, (uint32_t)form, buffer, &len), OK);
-    IS(mldsa_private_key_from_pkcs8(buffer, len, &key), OK);
+    IS(mldsa_private_key_from_pkcs8(buffer, len, &key, NULL), OK);
     CHECK(mldsa_private_key_set(key) == s->set);
     mldsa_private_key_free(key);
-    IS(mldsa_private_key_from_pkcs8(buffer, len - 1, &key), ENCODING);
+    IS(mldsa_private_key_from_pkcs8(buffer, len - 1, &key, NULL), STRUCTURE);
   }
   len = 8192;
   IS(mldsa_private_key_pkcs8(s->key, 3, buffer, &len), ARGUMENT);
@@ -88,14 +88,14 @@ static void public_keys(signer *s) {
   IS(mldsa_public_key_new(s->set, s->encoded, s->encoded_len - 1, &key), KEY_LENGTH);
   CHECK(key == NULL);
   IS(mldsa_public_key_new(s->set, NULL, s->encoded_len, &key), NULL_POINTER);
-  IS(mldsa_public_key_new(s->set + 1, s->encoded, s->encoded_len, &key), ARGUMENT);
+  IS(mldsa_public_key_new(s->set + 1, s->encoded, s->encoded_len, &key), UNKNOWN_SET);
   IS(mldsa_public_key_new(s->set, s->encoded, s->encoded_len, NULL), NULL_POINTER);
   IS(mldsa_public_key_spki(s->public_key, buffer, &len), OK);
   CHECK(len == s->encoded_len + 22);
-  IS(mldsa_public_key_from_spki(buffer, len, &key), OK);
+  IS(mldsa_public_key_from_spki(buffer, len, &key, NULL), OK);
   CHECK(mldsa_public_key_set(key) == s->set);
   mldsa_public_key_free(key);
-  IS(mldsa_public_key_from_spki(buffer, len - 1, &key), ENCODING);
+  IS(mldsa_public_key_from_spki(buffer, len - 1, &key, NULL), STRUCTURE);
   CHECK(key == NULL);
   mldsa_public_key_free(NULL);
   CHECK(mldsa_public_key_set(NULL) == 0);
@@ -189,7 +189,7 @@ static void batches(signer *s, signer *other) {
   if (items == NULL || verdicts == NULL || data == NULL) exit(2);
   IS(mldsa_batch_new(s->set, 2, 0, &batch), ARGUMENT);
   CHECK(batch == NULL);
-  IS(mldsa_batch_new(1, 0, 0, &batch), ARGUMENT);
+  IS(mldsa_batch_new(1, 0, 0, &batch), UNKNOWN_SET);
   IS(mldsa_batch_new(s->set, MLDSA_THREADS_CALLING, 1 << 20, &batch), OK);
   mldsa_batch_free(NULL);
 
@@ -275,7 +275,7 @@ static void committees(signer *s, signer *second) {
   IS(mldsa_committee_new(options(s->set, 2, 3), NULL, 0, NULL, 0, NULL, 0, &committee),
      EMPTY_COMMITTEE);
   IS(mldsa_committee_new(NULL, NULL, 0, keys, len, weights, 1, &committee), NULL_POINTER);
-  IS(mldsa_committee_new(options(66, 2, 3), NULL, 0, keys, len, weights, 1, &committee), ARGUMENT);
+  IS(mldsa_committee_new(options(66, 2, 3), NULL, 0, keys, len, weights, 1, &committee), UNKNOWN_SET);
   {
     mldsa_committee_options other = *options(s->set, 2, 3);
     CHECK(sizeof other == 24);
@@ -394,7 +394,7 @@ static void precompile(signer *s) {
   IS(mldsa_eip8355(s->set, s->signature, 10, 1000000, &gas, &valid), OK);
   CHECK(valid == 0 && gas > 0);
   IS(mldsa_eip8355(s->set, NULL, 10, 1000000, &gas, &valid), NULL_POINTER);
-  IS(mldsa_eip8355(0, NULL, 0, 1000000, &gas, &valid), ARGUMENT);
+  IS(mldsa_eip8355(0, NULL, 0, 1000000, &gas, &valid), UNKNOWN_SET);
   IS(mldsa_eip8355(s->set, NULL, 0, 1000000, NULL, &valid), NULL_POINTER);
   IS(mldsa_eip8355(s->set, NULL, 0, 1000000, &gas, NULL), NULL_POINTER);
 }

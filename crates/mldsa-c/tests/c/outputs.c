@@ -10,7 +10,7 @@ static void joined_keys(void) {
   memset(joined, 9, 32);
   IS(mldsa_private_key_from_seed(MLDSA_44, joined, 32, &key), OK);
   IS(mldsa_private_key_expanded(key, joined + 32, &len), OK);
-  IS(mldsa_public_key_new(MLDSA_87, joined, sizeof joined, &public_key), KEY);
+  IS(mldsa_public_key_new(MLDSA_87, joined, sizeof joined, &public_key), PRIVATE);
   CHECK(public_key == NULL);
   joined[0] ^= 1;
   IS(mldsa_public_key_new(MLDSA_87, joined, sizeof joined, &public_key), OK);

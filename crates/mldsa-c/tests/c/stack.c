@@ -38,7 +38,7 @@ static void from_seed(void) { require(mldsa_private_key_from_seed(set, seed, 32,
 static void from_expanded(void) {
   require(mldsa_private_key_from_expanded(set, expanded, expanded_len, &other));
 }
-static void from_pkcs8(void) { require(mldsa_private_key_from_pkcs8(pkcs8, pkcs8_len, &other)); }
+static void from_pkcs8(void) { require(mldsa_private_key_from_pkcs8(pkcs8, pkcs8_len, &other, NULL)); }
 static void to_pkcs8(void) {
   size_t len = sizeof pkcs8;
   require(mldsa_private_key_pkcs8(key, MLDSA_PKCS8_BOTH, pkcs8, &len));
@@ -59,7 +59,7 @@ static void sign_mu(void) {
 static void public_new(void) {
   require(mldsa_public_key_new(set, encoded, encoded_len, &other_public));
 }
-static void from_spki(void) { require(mldsa_public_key_from_spki(spki, spki_len, &other_public)); }
+static void from_spki(void) { require(mldsa_public_key_from_spki(spki, spki_len, &other_public, NULL)); }
 static void of_private(void) { require(mldsa_private_key_public_key(key, &other_public)); }
 static void prepare_public(void) { require(mldsa_public_key_prepare(other_public)); }
 static void verify(void) {

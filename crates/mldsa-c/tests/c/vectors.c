@@ -62,7 +62,7 @@ static void keygen(uint32_t set) {
       mldsa_private_key *first = NULL;
       status = mldsa_private_key_from_seed(set, seed.bytes, seed.len, &first);
       if (status == 0) status = mldsa_private_key_pkcs8(first, MLDSA_PKCS8_BOTH, buffer, &len);
-      if (status == 0) status = mldsa_private_key_from_pkcs8(buffer, len, &key);
+      if (status == 0) status = mldsa_private_key_from_pkcs8(buffer, len, &key, NULL);
       mldsa_private_key_free(first);
     } else if (form == 1) {
       status = mldsa_private_key_from_expanded(set, expanded.bytes, expanded.len, &key);

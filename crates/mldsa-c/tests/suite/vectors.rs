@@ -106,7 +106,7 @@ fn wycheproof_sign() {
                 let reason = test.flags.iter().find_map(|flag| match flag {
                     Flag::InvalidContext => Some("context_length"),
                     Flag::IncorrectPrivateKeyLength => Some("key_length"),
-                    Flag::InvalidPrivateKey => Some("key"),
+                    Flag::InvalidPrivateKey => Some("secret_range"),
                     _ => None,
                 });
                 let want = match test.result {
