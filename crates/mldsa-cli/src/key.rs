@@ -1,5 +1,7 @@
-//! Keys in files, recognised by the content.
+//! Key files: [`read`] recognises a file by its content, [`structure`] decodes ASN.1, [`bare`] keys
+//! without a structure, [`encode`] writes; then the commands.
 
+mod bare;
 pub(crate) mod certificate;
 mod cose;
 mod encode;
@@ -11,20 +13,21 @@ pub(crate) mod keygen;
 mod parts;
 mod pbes2;
 pub(crate) mod pubkey;
-mod recognise;
+mod read;
+mod structure;
 
 use std::io;
 use std::path::PathBuf;
 
-use mldsa_core::{ParameterSet, SigningKey, VerifyingKey};
+use mldsa_core::{AnySigningKey, AnyVerifyingKey, KeyError, Set, with_set};
 
 use crate::backends::chosen;
+use crate::file::input::{read_small, unusable};
 use crate::file::paths::Files;
 use crate::key::certificate::Claims;
 use crate::key::encrypted::PasswordArgs;
 use crate::key::format::{Format, set_parser};
-use crate::key::parts::{KeyContent, explain};
-use crate::lines::request::Set;
+use crate::key::parts::KeyContent;
 
 /// A key file as an argument or an option of a command.
 macro_rules! key_args {
@@ -33,7 +36,7 @@ macro_rules! key_args {
         #[derive(clap::Args)]
         pub(crate) struct $name {
             $(#[$path])*
-            pub(crate) path: PathBuf,
+            path: PathBuf,
 
             #[command(flatten)]
             options: KeyOptions,
@@ -76,31 +79,61 @@ struct KeyOptions {
     password: PasswordArgs,
 }
 
-/// A key file, its structure checked and its content not yet.
+/// A key file, its structure checked and the parts of a private key not yet.
 pub(crate) struct KeyFile {
-    pub(crate) format: Format,
-    pub(crate) set: Set,
-    pub(crate) content: KeyContent,
+    path: PathBuf,
+    format: Format,
+    content: KeyContent,
     /// The unverified fields of the certificate that the key is from.
-    pub(crate) claims: Option<Claims>,
+    claims: Option<Claims>,
 }
 
 impl KeyFile {
-    /// Imports the private key, with every check.
-    pub(crate) fn signing_key<P: ParameterSet>(&self) -> Result<SigningKey<P>, &'static str> {
-        match &self.content {
-            KeyContent::Private(parts) => parts.signing_key(),
-            KeyContent::Public(_) => Err("a public key, where a private one is needed"),
+    /// Reads a key file. A bare seed needs the option for the set; with any other file the option
+    /// has to agree.
+    fn read(path: &PathBuf, options: &KeyOptions) -> io::Result<Self> {
+        let bytes = read_small(path)?;
+        let (format, content, claims) = read::recognise(&bytes, options.set, &options.password)
+            .map_err(|why| unusable(path, why))?;
+        let found = content.set();
+        match options.set.filter(|set| *set != found) {
+            Some(set) => Err(unusable(path, format!("a key of {found}, not of {set}"))),
+            None => Ok(Self {
+                path: path.clone(),
+                format,
+                content,
+                claims,
+            }),
         }
     }
 
-    /// Imports the public key, computed from a private one if need be.
-    pub(crate) fn verifying_key<P: ParameterSet>(&self) -> Result<VerifyingKey<P>, &'static str> {
+    /// Imports the private key, with every check.
+    pub(crate) fn signing_key(&self) -> io::Result<AnySigningKey> {
         match &self.content {
-            KeyContent::Public(bytes) => VerifyingKey::from_bytes(bytes)
-                .map(|key| key.with_backend(chosen()))
-                .map_err(explain),
-            KeyContent::Private(parts) => Ok(parts.signing_key()?.verifying_key().clone()),
+            KeyContent::Private(parts) => parts.signing_key().map_err(|why| self.unusable(why)),
+            KeyContent::Public(_) => {
+                Err(self.unusable("a public key, where a private one is needed"))
+            }
         }
+    }
+
+    /// Returns the public key, computed from a private one if need be.
+    pub(crate) fn verifying_key(&self) -> io::Result<AnyVerifyingKey> {
+        self.check().map_err(|why| self.unusable(why))
+    }
+
+    fn check(&self) -> Result<AnyVerifyingKey, KeyError> {
+        match &self.content {
+            KeyContent::Public(key) => {
+                let key = key.clone();
+                Ok(with_set!(AnyVerifyingKey, key, key => key.with_backend(chosen()).into()))
+            }
+            KeyContent::Private(parts) => Ok(parts.signing_key()?.verifying_key()),
+        }
+    }
+
+    /// Makes an error about this file.
+    fn unusable(&self, why: impl core::fmt::Display) -> io::Error {
+        unusable(&self.path, why)
     }
 }

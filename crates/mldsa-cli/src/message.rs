@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::ArgGroup;
-use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, PreHash, PreHashed, VerifyingKey};
+use mldsa_core::{AnyVerifyingKey, Context, Mu, MuBuilder, PreHash};
 use sha2::Digest;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 
@@ -84,7 +84,7 @@ impl MessageArgs {
     }
 
     /// Hashes the message to `mu` under `key`.
-    pub(crate) fn mu<P: ParameterSet>(&self, key: &VerifyingKey<P>) -> io::Result<Mu> {
+    pub(crate) fn mu(&self, key: &AnyVerifyingKey) -> io::Result<Mu> {
         let context = self
             .context()
             .ok_or_else(|| io::Error::other("context longer than 255 bytes"))?;
@@ -94,11 +94,11 @@ impl MessageArgs {
             return Ok(mu.finish());
         };
         if !self.allow_weak_prehash {
-            check_strength::<P>(hash).map_err(io::Error::other)?;
+            check_strength(key.set(), hash).map_err(io::Error::other)?;
         }
         let digest = self.digest(hash)?;
-        let digest = PreHashed::<P>::new_allow_weak(hash, &digest).map_err(io::Error::other)?;
-        Ok(digest.mu(key.tr(), context))
+        key.prehashed_mu_allow_weak(hash, &digest, context)
+            .map_err(io::Error::other)
     }
 
     fn digest(&self, hash: PreHash) -> io::Result<Vec<u8>> {

@@ -3,17 +3,15 @@
 
 use core::fmt::Write as _;
 
+use mldsa_core::AnyVerifyingKey;
 use x509_cert::der::Decode;
 use x509_cert::der::referenced::OwnedToRef;
 use x509_cert::name::Name;
-
-use crate::key::format::{NOT_ML_DSA, decode_public};
-use crate::lines::request::Set;
+use x509_cert::spki::Error;
 
 /// An unverified certificate of an ML-DSA key.
 pub(crate) struct Certificate {
-    pub(crate) set: Set,
-    pub(crate) key: Vec<u8>,
+    pub(crate) key: AnyVerifyingKey,
     pub(crate) claims: Claims,
 }
 
@@ -33,19 +31,18 @@ impl Certificate {
              `openssl x509 -in CERTIFICATE -noout -pubkey` may read its public key"
         })?;
         let signed = parsed.tbs_certificate();
-        let (set, key) = decode_public(signed.subject_public_key_info().owned_to_ref()).map_err(
-            |why| match why {
-                NOT_ML_DSA => "a certificate of a key that is not an ML-DSA key",
-                _ => "a certificate with a malformed public key",
-            },
-        )?;
+        let info = signed.subject_public_key_info().owned_to_ref();
+        let key = AnyVerifyingKey::try_from(info).map_err(|error| match error {
+            Error::OidUnknown { .. } => "a certificate of a key that is not an ML-DSA key",
+            _ => "a certificate with a malformed public key",
+        })?;
         let claims = Claims {
             subject: printable(signed.subject()),
             issuer: printable(signed.issuer()),
             not_before: signed.validity().not_before.to_string(),
             not_after: signed.validity().not_after.to_string(),
         };
-        Ok(Self { set, key, claims })
+        Ok(Self { key, claims })
     }
 }
 
@@ -81,8 +78,8 @@ mod tests {
             assert!(Certificate::from_der(&der[..len]).is_err(), "{len}");
         }
         let Certificate { key, .. } = Certificate::from_der(&der).expect("a certificate");
-        let begin = memchr::memmem::find(&der, &key).expect("is in there");
-        let around = (0..begin).chain(begin + key.len()..der.len());
+        let begin = memchr::memmem::find(&der, key.as_ref()).expect("is in there");
+        let around = (0..begin).chain(begin + key.as_ref().len()..der.len());
         let (mut accepted, mut rejected) = (0, 0);
         for at in around {
             let byte = der[at];

@@ -3,12 +3,11 @@
 use minicbor::data::Type;
 use minicbor::decode::Error;
 use minicbor::{Decoder, Encoder};
-use mldsa_core::{ParameterSet, VerifyingKey};
+use mldsa_core::{AnyVerifyingKey, PrivateKeyForm, Set};
 use zeroize::Zeroizing;
 
 use crate::key::format::SEED_LEN;
 use crate::key::parts::{KeyContent, PrivateParts};
-use crate::lines::request::{Set, with_set};
 
 const KTY: i64 = 1;
 const ALG: i64 = 3;
@@ -77,52 +76,45 @@ impl<'b> Parameters<'b> {
 }
 
 /// Decodes a COSE_Key. `None` if the bytes are not one of the type AKP.
-pub(crate) fn decode(bytes: &[u8]) -> Option<Result<(Set, KeyContent), &'static str>> {
+pub(crate) fn decode(bytes: &[u8]) -> Option<Result<KeyContent, &'static str>> {
     let parameters = Parameters::decode(bytes).ok()?;
     (parameters.kty == Some(AKP)).then(|| content(&parameters))
 }
 
-fn content(parameters: &Parameters<'_>) -> Result<(Set, KeyContent), &'static str> {
+fn content(parameters: &Parameters<'_>) -> Result<KeyContent, &'static str> {
     let mut sets = Set::ALL.into_iter();
     let set = sets.find(|&set| parameters.alg == Some(algorithm(set)));
     let set = set.ok_or("a COSE key whose alg is not an ML-DSA parameter set")?;
     let public = parameters
         .public
         .ok_or("a COSE key without its public key")?;
-    if public.len() != with_set!(set, P => P::PK_LEN) {
-        return Err("a COSE key whose public key has the wrong length");
+    let key = AnyVerifyingKey::from_bytes_of(set, public)
+        .map_err(|_| "a COSE key whose public key has the wrong length")?;
+    match parameters.private {
+        None => Ok(KeyContent::Public(key)),
+        Some(seed) if seed.len() == SEED_LEN => {
+            let parts = PrivateParts::new(set, PrivateKeyForm::Seed, &[seed]);
+            Ok(KeyContent::Private(parts.beside(public)))
+        }
+        Some(_) => Err("a COSE key whose seed has the wrong length"),
     }
-    let public = public.to_vec();
-    let Some(private) = parameters.private else {
-        return Ok((set, KeyContent::Public(public)));
-    };
-    if private.len() != SEED_LEN {
-        return Err("a COSE key whose seed has the wrong length");
-    }
-    let seed = Zeroizing::new(private.to_vec());
-    Ok((
-        set,
-        KeyContent::Private(PrivateParts::from_seed(seed, Some(public))),
-    ))
 }
 
 /// Encodes a public key, and its seed if it is given, in the deterministic encoding of CBOR.
-pub(crate) fn encode<P: ParameterSet>(
-    key: &VerifyingKey<P>,
-    seed: Option<&[u8; SEED_LEN]>,
-) -> Zeroizing<Vec<u8>> {
-    let alg = match P::CATEGORY {
-        2 => Set::MlDsa44,
-        3 => Set::MlDsa65,
-        _ => Set::MlDsa87,
-    };
+pub(crate) fn encode(key: &AnyVerifyingKey, seed: Option<&[u8; SEED_LEN]>) -> Zeroizing<Vec<u8>> {
     // Allocated at once: a vector that grows leaves unwiped copies.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(P::PK_LEN + SEED_LEN + 32));
+    let mut bytes = Zeroizing::new(Vec::with_capacity(key.as_ref().len() + SEED_LEN + 32));
     let mut encoder = Encoder::new(&mut *bytes);
     // A vector takes everything.
     let _ = encoder
         .map(if seed.is_some() { 4 } else { 3 })
-        .and_then(|encoder| encoder.i64(KTY)?.i64(AKP)?.i64(ALG)?.i64(algorithm(alg)))
+        .and_then(|encoder| {
+            encoder
+                .i64(KTY)?
+                .i64(AKP)?
+                .i64(ALG)?
+                .i64(algorithm(key.set()))
+        })
         .and_then(|encoder| encoder.i64(PUBLIC)?.bytes(key.as_ref()))
         .and_then(|encoder| match seed {
             Some(seed) => encoder.i64(PRIVATE)?.bytes(seed),

@@ -4,7 +4,7 @@ use std::io;
 
 use mldsa_core::pkcs8::der::pem;
 use mldsa_core::pkcs8::{EncodePublicKey, LineEnding};
-use mldsa_core::{ParameterSet, PrivateKeyForm, SigningKey, VerifyingKey};
+use mldsa_core::{AnySigningKey, AnyVerifyingKey, PrivateKeyForm};
 use zeroize::Zeroizing;
 
 use crate::file::text::encode_bytes;
@@ -13,8 +13,8 @@ use crate::key::format::Format;
 use crate::key::{cose, jwk};
 
 /// Encodes a private key in the chosen format and form, under a password if there is one.
-pub(crate) fn encode_private<P: ParameterSet>(
-    key: &SigningKey<P>,
+pub(crate) fn encode_private(
+    key: &AnySigningKey,
     format: Format,
     form: PrivateKeyForm,
     password: Option<&[u8]>,
@@ -46,18 +46,18 @@ pub(crate) fn encode_private<P: ParameterSet>(
             Zeroizing::new(text.map_err(io::Error::other)?.into_bytes())
         }
         (Format::Der, _) => der()?,
-        (Format::Jwk, _) => jwk::encode(key.verifying_key(), Some(seed_only()?)),
-        (Format::Cose, _) => cose::encode(key.verifying_key(), Some(seed_only()?)),
+        (Format::Jwk, _) => jwk::encode(&key.verifying_key(), Some(seed_only()?)),
+        (Format::Cose, _) => cose::encode(&key.verifying_key(), Some(seed_only()?)),
         (_, PrivateKeyForm::Seed) => encode_bytes(key.seed().ok_or_else(unknown)?, format),
-        (_, PrivateKeyForm::Expanded) => encode_bytes(key.expanded().as_ref(), format),
+        (_, PrivateKeyForm::Expanded) => encode_bytes(key.expanded(), format),
         (_, PrivateKeyForm::Both) => {
             return Err(io::Error::other("seed and expanded key need PEM or DER"));
         }
     })
 }
 
-pub(crate) fn encode_public<P: ParameterSet>(
-    key: &VerifyingKey<P>,
+pub(crate) fn encode_public(
+    key: &AnyVerifyingKey,
     format: Format,
 ) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(match format {

@@ -4,13 +4,12 @@ use core::fmt::Write as _;
 use std::io;
 
 use base16ct::lower::encode_string;
-use mldsa_core::PrivateKeyForm;
+use mldsa_core::{KeyError, PrivateKeyForm};
 use serde_json::Value;
 
 use crate::file::paths::Files;
 use crate::key::parts::KeyContent;
 use crate::key::{KeyFile, KeyFileArgs};
-use crate::lines::request::with_set;
 use crate::terminal::print;
 use crate::{Status, Task};
 
@@ -55,7 +54,7 @@ impl Task for Args {
 
     fn run(&self) -> io::Result<Status> {
         let file = self.key.read()?;
-        let key = with_set!(file.set, P => file.verifying_key::<P>().map(|key| *key.tr()));
+        let key = file.check().map(|key| *key.tr());
         let facts = facts(&file, key);
         let consistent = key.is_ok();
         let text = if self.json {
@@ -75,7 +74,7 @@ impl Task for Args {
 type Fact = (&'static str, String);
 
 /// Collects what is known about a key whose hash is `tr`, or which is rejected for a reason.
-fn facts(file: &KeyFile, tr: Result<[u8; 64], &'static str>) -> Vec<Fact> {
+fn facts(file: &KeyFile, tr: Result<[u8; 64], KeyError>) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut add = |name, value: &str| facts.push((name, value.to_owned()));
     add(
@@ -87,7 +86,7 @@ fn facts(file: &KeyFile, tr: Result<[u8; 64], &'static str>) -> Vec<Fact> {
         },
     );
     add("format", file.format.name());
-    add("set", file.set.name());
+    add("set", file.content.set().name());
     if let KeyContent::Private(parts) = &file.content {
         add(
             "form",
@@ -102,7 +101,7 @@ fn facts(file: &KeyFile, tr: Result<[u8; 64], &'static str>) -> Vec<Fact> {
         }
     }
     match tr {
-        Err(why) => add("problem", why),
+        Err(why) => add("problem", &why.to_string()),
         Ok(tr) => {
             let hash = encode_string(&tr);
             add("fingerprint", &hash[..32]);

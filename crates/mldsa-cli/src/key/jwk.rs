@@ -1,14 +1,13 @@
 //! JSON Web Keys of ML-DSA: key type AKP (RFC 9964), with the seed as the private key.
 
 use base64ct::{Base64UrlUnpadded, Encoding};
-use mldsa_core::{ParameterSet, VerifyingKey};
+use mldsa_core::{AnyVerifyingKey, PrivateKeyForm, Set};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use zeroize::Zeroizing;
 
 use crate::key::format::SEED_LEN;
 use crate::key::parts::{KeyContent, PrivateParts};
-use crate::lines::request::{Set, with_set};
 
 /// The members that make a key; others are ignored. Escapes are errors: they would be decoded into
 /// memory that is not wiped.
@@ -24,7 +23,7 @@ struct Members<'a> {
 }
 
 /// Decodes a JSON Web Key. `None` if the text is not a JSON object.
-pub(crate) fn decode(text: &[u8]) -> Option<Result<(Set, KeyContent), &'static str>> {
+pub(crate) fn decode(text: &[u8]) -> Option<Result<KeyContent, &'static str>> {
     if !text.trim_ascii_start().starts_with(b"{") {
         return None;
     }
@@ -36,45 +35,44 @@ pub(crate) fn decode(text: &[u8]) -> Option<Result<(Set, KeyContent), &'static s
     })
 }
 
-fn content(members: &Members<'_>) -> Result<(Set, KeyContent), &'static str> {
+fn content(members: &Members<'_>) -> Result<KeyContent, &'static str> {
     if members.keys.is_some() {
         return Err("a set of JSON Web Keys: leave the one to be used");
     }
     if members.kty != Some("AKP") {
         return Err("JSON, but not a JSON Web Key of type AKP");
     }
-    let mut sets = Set::ALL.into_iter();
-    let set = sets.find(|set| members.alg == Some(set.name()));
+    let set = members.alg.and_then(|name| name.parse::<Set>().ok());
     let set = set.ok_or("a JSON Web Key whose \"alg\" is not an ML-DSA parameter set")?;
     let public = members.public.ok_or("a JSON Web Key without \"pub\"")?;
-    let public = bytes(public, with_set!(set, P => P::PK_LEN))?;
+    let public = bytes(public, set.public_key_len())?;
     let Some(private) = members.private else {
-        return Ok((set, KeyContent::Public(public.to_vec())));
+        let key = AnyVerifyingKey::from_bytes_of(set, &public);
+        return key.map(KeyContent::Public).map_err(|_| BAD_PART);
     };
     let seed = bytes(private, SEED_LEN)?;
-    let parts = PrivateParts::from_seed(seed, Some(public.to_vec()));
-    Ok((set, KeyContent::Private(parts)))
+    let parts = PrivateParts::new(set, PrivateKeyForm::Seed, &[&seed]);
+    Ok(KeyContent::Private(parts.beside(&public)))
 }
+
+const BAD_PART: &str = "a JSON Web Key with a part that is not base64url of the right length";
 
 /// Decodes exactly `len` bytes of base64url without padding.
 fn bytes(text: &str, len: usize) -> Result<Zeroizing<Vec<u8>>, &'static str> {
     let mut bytes = Zeroizing::new(vec![0; len]);
     match Base64UrlUnpadded::decode(text, &mut bytes) {
         Ok(decoded) if decoded.len() == len => Ok(bytes),
-        _ => Err("a JSON Web Key with a part that is not base64url of the right length"),
+        _ => Err(BAD_PART),
     }
 }
 
 /// Encodes a public key, and its seed if it is given, as one line.
-pub(crate) fn encode<P: ParameterSet>(
-    key: &VerifyingKey<P>,
-    seed: Option<&[u8; SEED_LEN]>,
-) -> Zeroizing<Vec<u8>> {
+pub(crate) fn encode(key: &AnyVerifyingKey, seed: Option<&[u8; SEED_LEN]>) -> Zeroizing<Vec<u8>> {
     let public = Base64UrlUnpadded::encoded_len(key.as_ref());
     // Allocated at once: a vector that grows leaves unwiped copies.
     let mut text = Zeroizing::new(Vec::with_capacity(public + 128));
     text.extend_from_slice(b"{\"kty\":\"AKP\",\"alg\":\"");
-    text.extend_from_slice(P::NAME.as_bytes());
+    text.extend_from_slice(key.set().name().as_bytes());
     text.extend_from_slice(b"\",\"pub\":\"");
     append(&mut text, key.as_ref());
     if let Some(seed) = seed {

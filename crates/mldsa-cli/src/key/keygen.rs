@@ -4,9 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use mldsa_core::{ParameterSet, PrivateKeyForm, SigningKey};
+use mldsa_core::{AnySigningKey, PrivateKeyForm, Set};
 
-use crate::file::input::{read_small, unusable};
+use crate::file::input::read_small;
 use crate::file::output::{Content, Output, OutputArgs, write_each};
 use crate::file::paths::Files;
 use crate::file::text::exactly;
@@ -14,7 +14,6 @@ use crate::key::KeyFileArgs;
 use crate::key::encode::{encode_private, encode_public};
 use crate::key::encrypted::EncryptArgs;
 use crate::key::format::{Format, set_parser};
-use crate::lines::request::{Set, with_set};
 use crate::random::random;
 use crate::terminal::complain;
 use crate::{Status, Task};
@@ -141,15 +140,15 @@ impl Task for Args {
         let set = self.set.unwrap_or_else(|| {
             complain(format_args!(
                 "a key of {}, the default of --set",
-                DEFAULT_SET.name()
+                DEFAULT_SET
             ));
             DEFAULT_SET
         });
-        with_set!(set, P => generate::<P>(self))
+        generate(self, set)
     }
 }
 
-fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
+fn generate(args: &Args, set: Set) -> io::Result<Status> {
     let EncodingArgs { form, format } = args.encoding;
     let output = args.output.prepare(Content::Secret)?;
     let public = args.public.as_deref();
@@ -162,13 +161,13 @@ fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
     };
     let password = args.encrypt.read()?;
     let password = password.as_ref().map(|password| &password[..]);
-    let key = SigningKey::<P>::from_seed(&seed);
+    let key = AnySigningKey::from_seed(set, &seed);
     let encoded = encode_private(&key, format, form.into(), password)?;
     let Some(public) = public else {
         output.write(&encoded)?;
         return Ok(Status::Good);
     };
-    let half = encode_public(key.verifying_key(), format)?;
+    let half = encode_public(&key.verifying_key(), format)?;
     // The private key last: it replaces nothing before the public one is written.
     write_each(&[(&public, &half), (&output, &encoded)])?;
     Ok(Status::Good)
@@ -184,13 +183,11 @@ impl Task for ConvertArgs {
         let EncodingArgs { form, format } = self.encoding;
         let output = self.output.prepare(Content::Secret)?;
         let file = self.key.read()?;
-        let encoded = with_set!(file.set, P => {
-            let path = &self.key.path;
-            let key = file.signing_key::<P>().map_err(|why| unusable(path, why))?;
-            let password = self.encrypt.read()?;
-            let password = password.as_ref().map(|password| &password[..]);
-            encode_private(&key, format, form.into(), password).map_err(|why| unusable(path, why))?
-        });
+        let key = file.signing_key()?;
+        let password = self.encrypt.read()?;
+        let password = password.as_ref().map(|password| &password[..]);
+        let encoded = encode_private(&key, format, form.into(), password);
+        let encoded = encoded.map_err(|why| file.unusable(why))?;
         output.write(&encoded)?;
         Ok(Status::Good)
     }

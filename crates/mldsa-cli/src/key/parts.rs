@@ -1,46 +1,73 @@
 //! Content of a key file, and the import of its private parts.
 
-use mldsa_core::internals::PrivateKeyChoice;
-use mldsa_core::{KeyError, ParameterSet, PrivateKeyForm, SigningKey};
+use mldsa_core::internals::{PrivateKeyChoice, is_joined_private_key};
+use mldsa_core::{AnySigningKey, AnyVerifyingKey, KeyError, PrivateKeyForm, Set, with_set};
 use zeroize::Zeroizing;
 
 use crate::backends::chosen;
 use crate::key::format::SEED_LEN;
 
 pub(crate) enum KeyContent {
-    /// An encoded public key.
-    Public(Vec<u8>),
+    Public(AnyVerifyingKey),
     Private(PrivateParts),
 }
 
+impl KeyContent {
+    pub(crate) fn set(&self) -> Set {
+        match self {
+            Self::Public(key) => key.set(),
+            Self::Private(parts) => parts.set,
+        }
+    }
+}
+
 pub(crate) struct PrivateParts {
+    set: Set,
     pub(crate) form: PrivateKeyForm,
     /// The seed, the expanded key, or the first and then the second.
     secret: Zeroizing<Vec<u8>>,
     /// The public key that the file has beside it.
     pub(crate) public: Option<Vec<u8>>,
-    /// Whether the algorithm identifier has parameters, which ML-DSA does not have.
-    pub(crate) has_parameters: bool,
     /// The name of a form that RFC 9881 does not have.
     pub(crate) older_form: Option<&'static str>,
 }
 
 impl PrivateParts {
-    /// Makes the parts of a seed and of the public key beside it.
-    pub(crate) fn from_seed(seed: Zeroizing<Vec<u8>>, public: Option<Vec<u8>>) -> Self {
+    pub(crate) fn new(set: Set, form: PrivateKeyForm, secret: &[&[u8]]) -> Self {
         Self {
-            public,
-            ..Self::new(PrivateKeyForm::Seed, seed)
+            set,
+            form,
+            secret: Zeroizing::new(secret.concat()),
+            public: None,
+            older_form: None,
         }
     }
 
-    pub(crate) fn new(form: PrivateKeyForm, secret: Zeroizing<Vec<u8>>) -> Self {
+    /// Recognises by their length parts without a structure: a seed, an expanded key, a seed and
+    /// its expanded key, or an expanded and its public key. Each set has other lengths, except for
+    /// the seed.
+    pub(crate) fn from_bare(set: Set, bytes: &[u8]) -> Option<Self> {
+        let (sk_len, pk_len) = (set.private_key_len(), set.public_key_len());
+        if bytes.len() == SEED_LEN {
+            return Some(Self::new(set, PrivateKeyForm::Seed, &[bytes]));
+        }
+        if with_set!(set, P => is_joined_private_key::<P>(bytes)) {
+            return Some(Self::new(set, PrivateKeyForm::Both, &[bytes]));
+        }
+        let (secret, public) = bytes.split_at_checked(sk_len)?;
+        let parts = Self::new(set, PrivateKeyForm::Expanded, &[secret]);
+        match public.len() {
+            0 => Some(parts),
+            len if len == pk_len => Some(parts.beside(public)),
+            _ => None,
+        }
+    }
+
+    /// Adds the public key that is beside the parts.
+    pub(crate) fn beside(self, public: &[u8]) -> Self {
         Self {
-            form,
-            secret,
-            public: None,
-            has_parameters: false,
-            older_form: None,
+            public: Some(public.to_vec()),
+            ..self
         }
     }
 
@@ -58,21 +85,14 @@ impl PrivateParts {
     }
 
     /// Imports the key, with every check.
-    pub(crate) fn signing_key<P: ParameterSet>(&self) -> Result<SigningKey<P>, &'static str> {
-        let key: SigningKey<P> = self.choice().signing_key().map_err(explain)?;
-        let enclosed = self.public.as_deref();
-        let fits = enclosed.is_none_or(|public| public == key.verifying_key().as_ref());
-        if self.has_parameters || !fits {
-            return Err("algorithm parameters or an enclosed public key do not fit");
+    pub(crate) fn signing_key(&self) -> Result<AnySigningKey, KeyError> {
+        let key: AnySigningKey = with_set!(self.set, P => {
+            self.choice().signing_key::<P>()?.with_backend(chosen()).into()
+        });
+        let public = key.verifying_key();
+        match &self.public {
+            Some(enclosed) if enclosed != public.as_ref() => Err(KeyError::Inconsistent),
+            _ => Ok(key),
         }
-        Ok(key.with_backend(chosen()))
-    }
-}
-
-pub(crate) fn explain(error: KeyError) -> &'static str {
-    match error {
-        KeyError::Length => "wrong length of a key part",
-        KeyError::SecretRange => "a secret coefficient is out of range",
-        _ => "the parts of the private key do not belong together",
     }
 }

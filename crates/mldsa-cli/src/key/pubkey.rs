@@ -2,13 +2,11 @@
 
 use std::io;
 
-use crate::file::input::unusable;
 use crate::file::output::OutputArgs;
 use crate::file::paths::Files;
 use crate::key::KeyFileArgs;
 use crate::key::encode::encode_public;
 use crate::key::format::Format;
-use crate::lines::request::with_set;
 use crate::{Status, Task};
 
 /// Write the public key of a key
@@ -43,10 +41,7 @@ impl Task for Args {
     fn run(&self) -> io::Result<Status> {
         let output = self.output.prepare(self.format.public_content())?;
         let file = self.key.read()?;
-        let encoded = with_set!(file.set, P => {
-            let key = file.verifying_key::<P>();
-            encode_public(&key.map_err(|why| unusable(&self.key.path, why))?, self.format)?
-        });
+        let encoded = encode_public(&file.verifying_key()?, self.format)?;
         output.write(&encoded)?;
         Ok(Status::Good)
     }

@@ -1,7 +1,7 @@
 //! What fuzzing checks of the reader of lines.
 
 use super::fields::{Fields, LineReader};
-use super::request::{LineRequest, Set};
+use super::request::{LineRequest, set_from_fields};
 use super::{sign, verify};
 
 /// Reads `input` as the commands do, and returns the number of lines.
@@ -46,7 +46,7 @@ fn check_fields(fields: &Fields<'_>, known: &[&str]) {
             assert_eq!(text.len(), 2 * bytes.len());
         }
     }
-    let Ok(set) = Set::from_fields(fields) else {
+    let Ok(set) = set_from_fields(fields) else {
         return;
     };
     for allow_weak in [false, true] {

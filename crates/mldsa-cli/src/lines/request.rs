@@ -1,55 +1,17 @@
 //! Request of one JSON line: parameter set, message and context. The commands and the fuzz targets
 //! (`tests/interop`) compile this file.
 
-use mldsa_core::{Mu, ParameterSet, PreHash};
+use mldsa_core::{Mu, PreHash, Set, with_set};
 use zeroize::Zeroizing;
 
 use crate::lines::fields::{Fields, LineError};
 
-/// A parameter set, chosen at run time.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Set {
-    MlDsa44,
-    MlDsa65,
-    MlDsa87,
-}
-
-/// Evaluates `$body` with the type `$P` of the set.
-macro_rules! with_set {
-    ($set:expr, $P:ident => $body:expr) => {
-        match $set {
-            $crate::lines::request::Set::MlDsa44 => {
-                type $P = mldsa_core::MlDsa44;
-                $body
-            }
-            $crate::lines::request::Set::MlDsa65 => {
-                type $P = mldsa_core::MlDsa65;
-                $body
-            }
-            $crate::lines::request::Set::MlDsa87 => {
-                type $P = mldsa_core::MlDsa87;
-                $body
-            }
-        }
-    };
-}
-pub(crate) use with_set;
-
-impl Set {
-    pub(crate) const ALL: [Self; 3] = [Self::MlDsa44, Self::MlDsa65, Self::MlDsa87];
-
-    pub(crate) fn from_fields(fields: &Fields<'_>) -> Result<Self, LineError> {
-        let name = fields.required("set")?;
-        let mut sets = Self::ALL.into_iter();
-        sets.find(|set| set.name() == name).ok_or_else(|| {
-            let [a, b, c] = Self::ALL.map(Self::name);
-            LineError::new(format!("unknown set, none of {a}, {b} and {c}"))
-        })
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        with_set!(self, P => P::NAME)
-    }
+/// Parses the parameter set of a line.
+pub(crate) fn set_from_fields(fields: &Fields<'_>) -> Result<Set, LineError> {
+    fields.required("set")?.parse().map_err(|_| {
+        let [a, b, c] = Set::ALL;
+        LineError::new(format!("unknown set, none of {a}, {b} and {c}"))
+    })
 }
 
 pub(crate) enum Message {
@@ -118,11 +80,11 @@ pub(crate) fn hash_from_name(name: &str) -> Result<PreHash, String> {
 }
 
 /// Rejects a hash too weak for the parameter set.
-pub(crate) fn check_strength<P: ParameterSet>(hash: PreHash) -> Result<(), String> {
-    if hash.is_strong_enough::<P>() {
+pub(crate) fn check_strength(set: Set, hash: PreHash) -> Result<(), String> {
+    if with_set!(set, P => hash.is_strong_enough::<P>()) {
         return Ok(());
     }
-    let (hash, set) = (hash.name(), P::NAME);
+    let hash = hash.name();
     Err(format!(
         "{hash} is too weak for {set} (--allow-weak-prehash accepts it)"
     ))
@@ -140,7 +102,7 @@ fn pre_hashed(fields: &Fields<'_>, set: Set, allow_weak: bool) -> Result<Message
         )));
     }
     if !allow_weak {
-        with_set!(set, P => check_strength::<P>(hash)).map_err(LineError::new)?;
+        check_strength(set, hash).map_err(LineError::new)?;
     }
     Ok(Message::PreHashed { hash, digest })
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::io;
 
 use batch_verify::ThreadPool;
-use mldsa_core::zeroize_stack;
+use mldsa_core::{Set, with_set, zeroize_stack};
 
 use crate::file::paths::Files;
 use crate::lines::fields::{Fields, LineError};
-use crate::lines::request::{LineRequest, Set, with_set};
+use crate::lines::request::{LineRequest, set_from_fields};
 use crate::lines::run::{BatchArgs, Style, map, print_error};
 use crate::lines::signer::{Answer, MAX_GROUP, PrivateKey, SignLine, Signing, sign};
 use crate::random::random;
@@ -124,7 +124,7 @@ impl Task for Args {
 
 /// Parses the request of one line: the set of its key, and what is asked for.
 fn request(fields: &Fields<'_>, args: &Args) -> Result<(Set, SignLine), LineError> {
-    let set = Set::from_fields(fields)?;
+    let set = set_from_fields(fields)?;
     let request = LineRequest::from_fields(fields, set, args.batch.allow_weak_prehash)?;
     let key = private_key(fields)?;
     let given = fields.hex_array("rnd")?;

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use batch_verify::{BatchVerifier, Item, Message, Mode, RejectReason, ThreadPool, Threads};
 use clap::ValueEnum;
-use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Set};
 use zeroize::Zeroizing;
 
 use crate::backends::chosen;
@@ -12,7 +12,7 @@ use crate::file::paths::Files;
 use crate::lines::fields::{Fields, LINE, LineError};
 #[cfg(feature = "gpu")]
 use crate::lines::gpu;
-use crate::lines::request::{LineRequest, Message as LineMessage, Set};
+use crate::lines::request::{LineRequest, Message as LineMessage, set_from_fields};
 use crate::lines::run::{BatchArgs, LineBatch, Style, print_error};
 use crate::terminal::standard_output;
 use crate::{Status, Task};
@@ -183,7 +183,7 @@ struct Candidate {
 
 impl Candidate {
     fn from_fields(fields: &Fields<'_>, allow_weak: bool) -> Result<Self, LineError> {
-        let set = Set::from_fields(fields)?;
+        let set = set_from_fields(fields)?;
         let pk = match fields.hex("cert")? {
             None => fields.required_hex("pk")?,
             Some(_) if fields.text("pk").is_some() => {
@@ -223,10 +223,10 @@ impl Candidate {
 fn certified_key(der: &[u8], set: Set) -> Result<Zeroizing<Vec<u8>>, String> {
     let certificate = crate::key::certificate::Certificate::from_der(der)
         .map_err(|why| format!("field \"cert\": {why}"))?;
-    if certificate.set == set {
-        Ok(certificate.key.into())
+    if certificate.key.set() == set {
+        Ok(certificate.key.as_ref().to_vec().into())
     } else {
-        let found = certificate.set.name();
+        let found = certificate.key.set();
         Err(format!("a certificate of an {found} key"))
     }
 }

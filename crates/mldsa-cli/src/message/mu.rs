@@ -2,12 +2,10 @@
 
 use std::io;
 
-use crate::file::input::unusable;
 use crate::file::output::OutputArgs;
 use crate::file::paths::Files;
 use crate::file::text::encode_bytes;
 use crate::key::format::Format;
-use crate::lines::request::with_set;
 use crate::message::MessageArgs;
 use crate::{Status, Task};
 
@@ -46,12 +44,7 @@ impl Task for Args {
         let format = if self.raw { Format::Raw } else { Format::Hex };
         let output = self.output.prepare(format.public_content())?;
         let file = self.message.key.read()?;
-        let mu = with_set!(file.set, P => {
-            let key = file
-                .verifying_key::<P>()
-                .map_err(|why| unusable(&self.message.key.path, why))?;
-            self.message.mu(&key)?
-        });
+        let mu = self.message.mu(&file.verifying_key()?)?;
         output.write(&encode_bytes(mu.as_bytes(), format))?;
         Ok(Status::Good)
     }

@@ -2,15 +2,12 @@
 
 use std::io;
 
-use mldsa_core::{ParameterSet, Randomness};
+use mldsa_core::Randomness;
 
-use crate::file::input::unusable;
 use crate::file::output::OutputArgs;
 use crate::file::paths::Files;
 use crate::file::text::encode_bytes;
-use crate::key::KeyFile;
 use crate::key::format::Format;
-use crate::lines::request::with_set;
 use crate::message::MessageArgs;
 use crate::random::random;
 use crate::{Status, Task};
@@ -67,24 +64,18 @@ impl Task for Args {
         };
         let output = self.output.prepare(format.public_content())?;
         let file = self.message.key.read()?;
-        let signature = with_set!(file.set, P => sign::<P>(self, &file))?;
+        let key = file.signing_key()?;
+        let mu = if self.mu {
+            self.message.read_mu()?
+        } else {
+            self.message.mu(&key.verifying_key())?
+        };
+        let signature = match self.deterministic {
+            true => key.sign_mu(&mu, Randomness::Deterministic),
+            false => key.sign_mu(&mu, Randomness::Hedged(&*random()?)),
+        };
+        let signature = signature.map_err(io::Error::other)?;
         output.write(&encode_bytes(&signature, format))?;
         Ok(Status::Good)
     }
-}
-
-fn sign<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Vec<u8>> {
-    let key = file
-        .signing_key::<P>()
-        .map_err(|why| unusable(&args.message.key.path, why))?;
-    let mu = if args.mu {
-        args.message.read_mu()?
-    } else {
-        args.message.mu(key.verifying_key())?
-    };
-    let signature = match args.deterministic {
-        true => key.sign_mu(&mu, Randomness::Deterministic),
-        false => key.sign_mu(&mu, Randomness::Hedged(&*random()?)),
-    };
-    Ok(signature.map_err(io::Error::other)?.as_ref().to_vec())
 }

@@ -4,12 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use batch_verify::RejectReason;
-use mldsa_core::{ParameterSet, VerifyError};
+use mldsa_core::{AnyVerifyingKey, Set, VerifyError};
 
-use crate::file::input::unusable;
 use crate::file::paths::Files;
-use crate::key::KeyFile;
-use crate::lines::request::{Set, with_set};
 use crate::message::{MessageArgs, read_signature};
 use crate::terminal::{complain, print};
 use crate::{Status, Task};
@@ -62,8 +59,9 @@ impl Task for Args {
 
     fn run(&self) -> io::Result<Status> {
         let file = self.message.key.read()?;
-        let rejection = with_set!(file.set, P => verify::<P>(self, &file))?.err();
-        let set = file.set.name();
+        let key = file.verifying_key()?;
+        let set = key.set();
+        let rejection = verify(self, &key)?.err();
         let text = match (&rejection, self.json) {
             (None, false) => "valid\n".into(),
             (Some(Rejection { reason, .. }), false) => format!("invalid: {reason}\n"),
@@ -94,18 +92,15 @@ struct Rejection {
 }
 
 impl Rejection {
-    fn of<P: ParameterSet>(error: VerifyError, signature: &[u8]) -> Self {
+    fn new(set: Set, error: VerifyError, signature: &[u8]) -> Self {
         let sentence = match error {
             VerifyError::SignatureLength => match Set::from_signature_len(signature.len()) {
-                Some(other) => format!(
-                    "this is as long as an {} signature; the key is of {}",
-                    other.name(),
-                    P::NAME
-                ),
+                Some(other) => {
+                    format!("this is as long as an {other} signature; the key is of {set}")
+                }
                 None => format!(
-                    "a signature of {} has {} bytes, not {}",
-                    P::NAME,
-                    P::SIG_LEN,
+                    "a signature of {set} has {} bytes, not {}",
+                    set.signature_len(),
                     signature.len()
                 ),
             },
@@ -121,11 +116,8 @@ impl Rejection {
     }
 }
 
-fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(), Rejection>> {
-    let key = file
-        .verifying_key::<P>()
-        .map_err(|why| unusable(&args.message.key.path, why))?;
-    let signature = read_signature(&args.sig, P::SIG_LEN)?;
+fn verify(args: &Args, key: &AnyVerifyingKey) -> io::Result<Result<(), Rejection>> {
+    let signature = read_signature(&args.sig, key.set().signature_len())?;
     let mu = if args.mu {
         args.message.read_mu()?
     } else if args.message.context().is_none() {
@@ -134,9 +126,9 @@ fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(),
             sentence: "a context has 255 bytes at most".into(),
         }));
     } else {
-        args.message.mu(&key)?
+        args.message.mu(key)?
     };
     Ok(key
         .verify_mu(&mu, &signature)
-        .map_err(|error| Rejection::of::<P>(error, &signature)))
+        .map_err(|error| Rejection::new(key.set(), error, &signature)))
 }

@@ -48,7 +48,7 @@ fn inspect_golden() {
     folder.put("pk.raw", &pk);
     sk[64] ^= 1;
     folder.put("sk.hex", hex::encode(&sk).as_bytes());
-    let unrelated = "the parts of the private key do not belong together";
+    let unrelated = "private key parts do not belong together";
     let good = format!(
         "consistent:  yes\nfingerprint: {}\ntr:          {tr}",
         &tr[..32]

@@ -152,7 +152,7 @@ fn json_web_keys() {
             expected.replace(&public, &url(&damaged)).as_bytes(),
         );
         assert_eq!(folder.run("inspect damaged", b"").code, 1);
-        folder.unusable("convert damaged", b"", "enclosed public key");
+        folder.unusable("convert damaged", b"", "do not belong together");
         for (change, why) in [
             (
                 expected.replace("AKP", "OKP"),
@@ -307,7 +307,7 @@ fn cose_keys() {
             (long, "not a key"),
             (twice, "not a key"),
             (foreign, "not an ML-DSA parameter set"),
-            (damaged, "enclosed public key"),
+            (damaged, "do not belong together"),
             ([&[0xa2][..], &head].concat(), "without its public key"),
         ] {
             folder.put("changed", &content);
