@@ -8,7 +8,7 @@ use core::fmt;
 
 use mldsa_core::pkcs8::PrivateKeyInfoRef;
 use mldsa_core::pkcs8::der::Decode;
-use mldsa_core::{AnySigningKey, Context, Randomness};
+use mldsa_core::{AnyPreparedSigningKey, AnySigningKey, Context, Randomness, Set};
 use rustls::crypto::{KeyProvider, SecureRandom};
 use rustls::pki_types::{AlgorithmIdentifier, PrivateKeyDer, SubjectPublicKeyInfoDer, alg_id};
 use rustls::sign::{Signer, SigningKey, public_key_to_spki};
@@ -17,24 +17,24 @@ use zeroize::Zeroizing;
 
 use crate::usage;
 
-/// A private key that signs handshakes of TLS 1.3, for `rustls::sign::CertifiedKey`. Signatures are
+/// A private key, prepared, that signs handshakes of TLS 1.3, for `rustls::sign::CertifiedKey`. Signatures are
 /// hedged with bytes of the generator of a provider, and verified before they leave.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use mldsa_core::{MlDsa44, SigningKey};
+/// use mldsa_core::{AnySigningKey, Set};
 /// use mldsa_rustls::{HandshakeKey, with_mldsa};
 /// use rustls::sign::CertifiedKey;
 ///
 /// let provider = with_mldsa(rustls_graviola::default_provider());
-/// let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]); // A secret seed.
-/// let key = HandshakeKey::new(key.into(), provider.secure_random);
+/// let key = AnySigningKey::from_seed(Set::MlDsa44, &[7; 32]); // A secret seed.
+/// let key = HandshakeKey::new(key, provider.secure_random);
 /// let chain = vec![]; // Certificates, that of the key first.
 /// let certified = CertifiedKey::new(chain, Arc::new(key));
 /// ```
 #[derive(Clone)]
 pub struct HandshakeKey {
-    key: Arc<AnySigningKey>,
+    key: Arc<AnyPreparedSigningKey>,
     random: &'static dyn SecureRandom,
 }
 
@@ -43,16 +43,16 @@ impl HandshakeKey {
     #[must_use]
     pub fn new(key: AnySigningKey, random: &'static dyn SecureRandom) -> Self {
         Self {
-            key: Arc::new(key),
+            key: Arc::new(key.prepare()),
             random,
         }
     }
 
     fn names(&self) -> (SignatureScheme, AlgorithmIdentifier) {
-        match *self.key {
-            AnySigningKey::MlDsa44(_) => (SignatureScheme::ML_DSA_44, alg_id::ML_DSA_44),
-            AnySigningKey::MlDsa65(_) => (SignatureScheme::ML_DSA_65, alg_id::ML_DSA_65),
-            _ => (SignatureScheme::ML_DSA_87, alg_id::ML_DSA_87),
+        match self.key.set() {
+            Set::MlDsa44 => (SignatureScheme::ML_DSA_44, alg_id::ML_DSA_44),
+            Set::MlDsa65 => (SignatureScheme::ML_DSA_65, alg_id::ML_DSA_65),
+            Set::MlDsa87 => (SignatureScheme::ML_DSA_87, alg_id::ML_DSA_87),
         }
     }
 }
@@ -118,16 +118,8 @@ impl KeyProvider for Keys {
             return self.base.load_private_key(der);
         };
         // A faulty key of ML-DSA is an error: another reader's opinion of it is not asked for.
-        let key = read(info).map_err(|error| Error::General(error.to_string()))?;
+        let key =
+            AnySigningKey::try_from(info).map_err(|error| Error::General(error.to_string()))?;
         Ok(Arc::new(HandshakeKey::new(key, self.random)))
-    }
-}
-
-fn read(info: PrivateKeyInfoRef<'_>) -> Result<AnySigningKey, mldsa_core::pkcs8::Error> {
-    use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, SigningKey};
-    match info.algorithm.oid.arcs().last() {
-        Some(17) => SigningKey::<MlDsa44>::try_from(info).map(AnySigningKey::from),
-        Some(18) => SigningKey::<MlDsa65>::try_from(info).map(AnySigningKey::from),
-        _ => SigningKey::<MlDsa87>::try_from(info).map(AnySigningKey::from),
     }
 }

@@ -1,13 +1,11 @@
 //! Key usages of certificates with ML-DSA keys (RFC 9881 section 5).
 
+use mldsa_core::Set;
 use mldsa_core::pkcs8::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier};
 use mldsa_core::pkcs8::der::{self, Decode, Reader, SliceReader, Tag, TagNumber};
 
 const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 const BASIC_CONSTRAINTS: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.19");
-
-/// The arc of the three sets: .17, .18 and .19 below it.
-const SIGNATURES: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.3");
 
 // Bits of KeyUsage (RFC 5280 section 4.2.1.3), the first byte first.
 const DIGITAL_SIGNATURE: u16 = 0x8000;
@@ -17,7 +15,7 @@ const FORBIDDEN: u16 = 0x2000 | 0x1000 | 0x0800 | 0x0100 | 0x0080;
 
 /// Returns whether `id` names one of the sets of ML-DSA.
 pub(crate) fn is_ml_dsa(id: &ObjectIdentifier) -> bool {
-    id.parent() == Some(SIGNATURES) && id.arcs().last().is_some_and(|arc| (17..=19).contains(&arc))
+    Set::ALL.iter().any(|set| &set.oid()[2..] == id.as_bytes())
 }
 
 /// Returns whether `message` is the content of a certificate that a certificate authority signs.
