@@ -102,7 +102,7 @@ func signerFromSeed(set Set, seed []byte) (signer, error) {
 // signerFromExpanded checks the range of s1 and s2 and tr. CIRCL has no way to check t0.
 func signerFromExpanded(set Set, expanded []byte) (signer, error) {
 	if !inRange(set, expanded) {
-		return nil, ErrKey
+		return nil, ErrSecretRange
 	}
 	s := &circlSigner{set: set}
 	var err error
@@ -124,14 +124,14 @@ func signerFromExpanded(set Set, expanded []byte) (signer, error) {
 		}
 	}
 	if err != nil {
-		return nil, ErrKey
+		return nil, ErrInconsistent
 	}
 	tr := make([]byte, 64)
 	hash := sha3.NewSHAKE256()
 	hash.Write(s.public)
 	hash.Read(tr)
 	if subtle.ConstantTimeCompare(tr, expanded[64:128]) != 1 {
-		return nil, ErrKey
+		return nil, ErrInconsistent
 	}
 	return s, nil
 }

@@ -1,12 +1,12 @@
 package mldsa
 
 import (
-	"bytes"
-	"crypto/subtle"
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/pem"
-	"slices"
+	"errors"
+	"fmt"
+	"strings"
 )
 
 // PKCS8Form is a form of private keys in RFC 9881.
@@ -34,9 +34,6 @@ type publicKeyInfo struct {
 	PublicKey asn1.BitString
 }
 
-// publicKeyTag is the tag of the field PublicKey of a privateKeyInfo.
-const publicKeyTag = 1
-
 // privateKeyInfo is OneAsymmetricKey of RFC 5958 without extensions.
 type privateKeyInfo struct {
 	Version    int
@@ -55,106 +52,26 @@ func (s Set) algorithm() pkix.AlgorithmIdentifier {
 	return pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 3, last}}
 }
 
-// setOf returns the parameter set of an identifier without parameters.
-func setOf(algorithm pkix.AlgorithmIdentifier) (Set, error) {
-	for _, set := range allSets {
-		if algorithm.Algorithm.Equal(set.algorithm().Algorithm) && len(algorithm.Parameters.FullBytes) == 0 {
-			return set, nil
-		}
+// keyFileError is the reason why a key file was rejected. It is an ErrEncoding too.
+type keyFileError struct{ error }
+
+func (keyFileError) Is(target error) bool { return target == ErrEncoding }
+func (e keyFileError) Unwrap() error      { return e.error }
+
+// ofKeyFile makes a reason an ErrEncoding.
+func ofKeyFile(reason error) error {
+	if reason == nil || errors.Is(reason, ErrEncoding) {
+		return reason
 	}
-	return 0, ErrEncoding
+	return keyFileError{reason}
 }
 
-// decode reads DER into value, parts of which may share memory with data. Any other encoding of the
-// value is an error.
-func decode[T any](data []byte, value *T) error {
-	if after, err := decodeFields(data, value); err != nil || len(after) != 0 {
-		return ErrEncoding
-	}
-	return nil
-}
-
-// decodeFields reads as decode does, and returns the elements after the last field of a SEQUENCE, which
-// the package asn1 ignores.
-func decodeFields[T any](data []byte, value *T) ([]byte, error) {
-	rest, err := asn1.Unmarshal(data, value)
-	if err != nil || len(rest) != 0 {
-		return nil, ErrEncoding
-	}
-	again, err := asn1.Marshal(*value)
-	defer clear(again)
-	if err != nil {
-		return nil, ErrEncoding
-	}
-	var found, known asn1.RawValue
-	_, foundErr := asn1.Unmarshal(data, &found)
-	_, knownErr := asn1.Unmarshal(again, &known)
-	after, same := bytes.CutPrefix(found.Bytes, known.Bytes)
-	if foundErr != nil || knownErr != nil || !same {
-		return nil, ErrEncoding
-	}
-	return after, nil
-}
-
-// decodeInfo reads OneAsymmetricKey. Extensions after the fields of RFC 5958 are explicitly tagged
-// elements, and are ignored.
-func decodeInfo(data []byte, info *privateKeyInfo) error {
-	after, err := decodeFields(data, info)
-	if err != nil || info.Attributes.FullBytes != nil && !info.Attributes.IsCompound {
-		return ErrEncoding
-	}
-	for first := true; len(after) > 0; first = false {
-		var extension, content asn1.RawValue
-		if after, err = asn1.Unmarshal(after, &extension); err != nil {
-			return ErrEncoding
-		}
-		malformedKey := first && info.PublicKey.Bytes == nil && extension.Tag == publicKeyTag
-		if malformedKey || extension.Class != asn1.ClassContextSpecific || !extension.IsCompound {
-			return ErrEncoding
-		}
-		rest, err := asn1.Unmarshal(extension.Bytes, &content)
-		if err != nil || len(rest) != 0 || content.Class == asn1.ClassUniversal && !isUniversal(content) {
-			return ErrEncoding
-		}
-	}
-	return nil
-}
-
-// primitives are the tags of the universal primitive types that the Rust library knows.
-var primitives = []int{1, 2, 3, 4, 5, 6, 9, 10, 12, 13, 18, 19, 20, 21, 22, 23, 24, 26, 27, 30}
-
-// isUniversal reports whether an element of the universal class has a known type and its form.
-func isUniversal(element asn1.RawValue) bool {
-	if element.IsCompound {
-		return element.Tag == asn1.TagSequence || element.Tag == asn1.TagSet
-	}
-	return slices.Contains(primitives, element.Tag)
-}
-
-// ParseSPKI makes a public key from SubjectPublicKeyInfo (RFC 9881), in DER or in PEM. The parameter
-// set is in it.
+// ParseSPKI makes a public key from SubjectPublicKeyInfo (RFC 9881), in DER or in PEM (the lax grammar of
+// RFC 7468, one object). The parameter set is in it. Errors are an ErrEncoding and ErrStructure, ErrSet,
+// ErrAlgorithmParameters, ErrKeySize or a *PEMError.
 func ParseSPKI(data []byte) (*PublicKey, error) {
-	key, err := parsePublicDER(data)
-	if err == nil {
-		return key, nil
-	}
-	der, reason := decodePEM(data, publicKeyLabel)
-	if reason != nil {
-		return nil, explained(data, err, reason)
-	}
-	return parsePublicDER(der)
-}
-
-func parsePublicDER(der []byte) (*PublicKey, error) {
-	var info publicKeyInfo
-	if err := decode(der, &info); err != nil {
-		return nil, err
-	}
-	set, err := setOf(info.Algorithm)
-	if err != nil || info.PublicKey.BitLength%8 != 0 || len(info.PublicKey.Bytes) != set.PublicKeySize() {
-		return nil, ErrEncoding
-	}
-	return ParsePublicKey(set, info.PublicKey.Bytes)
+	key, err := parseSPKI(data)
+	return key, ofKeyFile(err)
 }
 
 // MarshalSPKI returns SubjectPublicKeyInfo in DER: 1334, 1974 or 2614 bytes.
@@ -180,80 +97,11 @@ func (k *PublicKey) MarshalText() ([]byte, error) {
 func (k *PublicKey) UnmarshalText(text []byte) error { return k.read(ParseSPKI(text)) }
 
 // ParsePKCS8 makes a private key from PKCS#8 (RFC 9881: seed, expanded key or both), in DER or in PEM.
-// The parameter set is in it. Every part is checked, an enclosed public key too.
+// The parameter set is in it. Every part is checked, an enclosed public key too. Errors are those of
+// ParseSPKI, ErrSecretRange and ErrInconsistent.
 func ParsePKCS8(data []byte) (*PrivateKey, error) {
-	key, err := parsePrivateDER(data)
-	if err == nil {
-		return key, nil
-	}
-	der, reason := decodePEM(data, privateKeyLabel)
-	if reason != nil {
-		return nil, explained(data, err, reason)
-	}
-	defer clear(der)
-	return parsePrivateDER(der)
-}
-
-// explained is the reason why data was rejected: that of DER if it looks like DER and not like PEM.
-func explained(data []byte, der, pem error) error {
-	const sequence = 0x30
-	if len(data) > 0 && data[0] == sequence && !bytes.Contains(data, pemBegin) {
-		return der
-	}
-	return pem
-}
-
-func parsePrivateDER(data []byte) (*PrivateKey, error) {
-	der := bytes.Clone(data)
-	defer clear(der)
-	var info privateKeyInfo
-	defer func() { clear(info.PrivateKey) }()
-	if err := decodeInfo(der, &info); err != nil {
-		return nil, err
-	}
-	set, err := setOf(info.Algorithm)
-	public := info.PublicKey.Bytes != nil
-	if err != nil || info.Version != 0 && !public || info.Version != 1 && public {
-		return nil, ErrEncoding
-	}
-	key, err := parseChoice(set, info.PrivateKey)
-	if err != nil {
-		return nil, ErrEncoding
-	}
-	if public && (info.PublicKey.BitLength%8 != 0 || string(info.PublicKey.Bytes) != key.public.encoded) {
-		return nil, ErrEncoding
-	}
-	return key, nil
-}
-
-// parseChoice reads one of the three forms.
-func parseChoice(set Set, der []byte) (*PrivateKey, error) {
-	var expanded []byte
-	var both bothKeys
-	defer func() {
-		clear(expanded)
-		clear(both.Seed)
-		clear(both.Expanded)
-	}()
-	if len(der) == 2+SeedSize && der[0] == 0x80 && der[1] == SeedSize {
-		return NewPrivateKey(set, der[2:])
-	}
-	if decode(der, &expanded) == nil {
-		return ParsePrivateKey(set, expanded)
-	}
-	if err := decode(der, &both); err != nil {
-		return nil, err
-	}
-	key, err := NewPrivateKey(set, both.Seed)
-	if err != nil {
-		return nil, err
-	}
-	same, err := key.Expanded()
-	defer clear(same)
-	if err != nil || subtle.ConstantTimeCompare(same, both.Expanded) != 1 {
-		return nil, ErrKey
-	}
-	return key, nil
+	key, err := parsePKCS8(data)
+	return key, ofKeyFile(err)
 }
 
 // MarshalPKCS8 returns PKCS#8 in DER; ErrNoSeed if the form needs a seed that is not known. The
@@ -291,3 +139,42 @@ func (k *PrivateKey) MarshalPKCS8(form PKCS8Form) ([]byte, error) {
 	}
 	return asn1.Marshal(privateKeyInfo{Algorithm: k.Set().algorithm(), PrivateKey: choice})
 }
+
+// PEMError is the reason why a PEM text was rejected. It is an ErrEncoding. Lines and columns count
+// from 1, columns in bytes; 0 where there is none. Nothing of the key is in it.
+type PEMError struct {
+	// Reason is missing, several, boundary, label, end, end-label, headers, base64 or padding.
+	Reason       string
+	Line, Column int
+	// Label is the label that was found instead of the wanted one, at most 64 characters of it.
+	Label string
+}
+
+// Error returns a sentence.
+func (e *PEMError) Error() string {
+	text := "no reason"
+	if e != nil {
+		text = map[string]string{
+			"missing":   "PEM without a line -----BEGIN LABEL-----",
+			"several":   "PEM with more than one object: another begins in line %d",
+			"boundary":  "PEM with a malformed boundary in line %d",
+			"label":     "PEM of " + strings.ReplaceAll(e.Label, "%", "%%"),
+			"end":       "PEM without its END line",
+			"end-label": "PEM with another label at its END in line %d",
+			"headers":   "PEM with headers",
+			"base64":    "PEM with a bad base64 character in line %d, column %d",
+			"padding":   "PEM whose base64 ends early or is not canonical",
+		}[e.Reason]
+		var places []any
+		for _, place := range []int{e.Line, e.Column} {
+			if place > 0 {
+				places = append(places, place)
+			}
+		}
+		text = fmt.Sprintf(text, places...)
+	}
+	return "mldsa: " + text
+}
+
+// Is reports whether target is ErrEncoding.
+func (e *PEMError) Is(target error) bool { return target == ErrEncoding }

@@ -41,6 +41,42 @@ func TestEncodingsOfPublicKeys(t *testing.T) {
 	}
 }
 
+// The reasons to reject a file of a public key.
+func TestPartsOfPublicKeys(t *testing.T) {
+	key := seeded(t, MLDSA44, 1).PublicKey()
+	bits := asn1.BitString{Bytes: key.Bytes(), BitLength: 8 * MLDSA44.PublicKeySize()}
+	other := MLDSA44.algorithm()
+	other.Algorithm = asn1.ObjectIdentifier{1, 3, 101, 112}
+	null := MLDSA44.algorithm()
+	null.Parameters = asn1.NullRawValue
+	unused := bits
+	unused.BitLength--
+	unused.Bytes = append(bytes.Clone(key.Bytes()[:len(key.Bytes())-1]), 0)
+	for n, test := range []struct {
+		info   publicKeyInfo
+		reason error
+	}{
+		{publicKeyInfo{MLDSA44.algorithm(), bits}, nil},
+		{publicKeyInfo{other, bits}, ErrSet},
+		{publicKeyInfo{null, bits}, ErrAlgorithmParameters},
+		{publicKeyInfo{MLDSA65.algorithm(), bits}, ErrKeySize},
+		{publicKeyInfo{MLDSA87.algorithm(), bits}, ErrKeySize},
+		{publicKeyInfo{MLDSA44.algorithm(), unused}, ErrStructure},
+		{publicKeyInfo{MLDSA44.algorithm(), asn1.BitString{}}, ErrKeySize},
+	} {
+		der, err := asn1.Marshal(test.info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, data := range [][]byte{der, pem.EncodeToMemory(&pem.Block{Type: publicKeyLabel, Bytes: der})} {
+			parsed, err := ParseSPKI(data)
+			if !errors.Is(err, test.reason) || err == nil && !parsed.Equal(key) || err != nil && !errors.Is(err, ErrEncoding) {
+				t.Error(n, err)
+			}
+		}
+	}
+}
+
 func TestEncodingsOfPrivateKeys(t *testing.T) {
 	for _, set := range allSets {
 		key := seeded(t, set, 1)
@@ -100,32 +136,32 @@ func TestPartsOfPrivateKeys(t *testing.T) {
 	null := algorithm
 	null.Parameters = asn1.NullRawValue
 	for n, test := range []struct {
-		info  privateKeyInfo
-		valid bool
+		info   privateKeyInfo
+		reason error
 	}{
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: tagged}, true},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: tagged, Attributes: attributes}, true},
-		{privateKeyInfo{Version: 1, Algorithm: algorithm, PrivateKey: tagged, PublicKey: public(key)}, true},
-		{privateKeyInfo{Version: 1, Algorithm: algorithm, PrivateKey: tagged, PublicKey: public(other)}, false},
-		{privateKeyInfo{Version: 1, Algorithm: algorithm, PrivateKey: tagged}, false},
-		{privateKeyInfo{Version: 0, Algorithm: algorithm, PrivateKey: tagged, PublicKey: public(key)}, false},
-		{privateKeyInfo{Version: 2, Algorithm: algorithm, PrivateKey: tagged, PublicKey: public(key)}, false},
-		{privateKeyInfo{Algorithm: null, PrivateKey: tagged}, false},
-		{privateKeyInfo{Algorithm: MLDSA65.algorithm(), PrivateKey: octets(expanded)}, false},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(expanded)}, true},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(broken)}, false},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(expanded[1:])}, false},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(bothKeys{seed, expanded})}, true},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(bothKeys{seed, wrong})}, false},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(bothKeys{seed[1:], expanded})}, false},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(bothKeys{seed, nil})}, false},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: append(octets(bothKeys{seed, expanded}), 0)}, false},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: seed}, false},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: tagged[:33]}, false},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: tagged}, nil},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: tagged, Attributes: attributes}, nil},
+		{privateKeyInfo{Version: 1, Algorithm: algorithm, PrivateKey: tagged, PublicKey: public(key)}, nil},
+		{privateKeyInfo{Version: 1, Algorithm: algorithm, PrivateKey: tagged, PublicKey: public(other)}, ErrInconsistent},
+		{privateKeyInfo{Version: 1, Algorithm: algorithm, PrivateKey: tagged}, ErrStructure},
+		{privateKeyInfo{Version: 0, Algorithm: algorithm, PrivateKey: tagged, PublicKey: public(key)}, ErrStructure},
+		{privateKeyInfo{Version: 2, Algorithm: algorithm, PrivateKey: tagged, PublicKey: public(key)}, ErrStructure},
+		{privateKeyInfo{Algorithm: null, PrivateKey: tagged}, ErrAlgorithmParameters},
+		{privateKeyInfo{Algorithm: MLDSA65.algorithm(), PrivateKey: octets(expanded)}, ErrKeySize},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(expanded)}, nil},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(broken)}, ErrInconsistent},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(expanded[1:])}, ErrKeySize},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(bothKeys{seed, expanded})}, nil},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(bothKeys{seed, wrong})}, ErrInconsistent},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(bothKeys{seed[1:], expanded})}, ErrKeySize},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(bothKeys{seed, nil})}, ErrKeySize},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: append(octets(bothKeys{seed, expanded}), 0)}, ErrStructure},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: seed}, ErrStructure},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: tagged[:33]}, ErrStructure},
 	} {
 		parsed, err := ParsePKCS8(octets(test.info))
-		if (err == nil) != test.valid || test.valid && !parsed.Equal(key) || !test.valid && !errors.Is(err, ErrEncoding) {
-			t.Fatal(n, err)
+		if !errors.Is(err, test.reason) || err == nil && !parsed.Equal(key) || err != nil && !errors.Is(err, ErrEncoding) {
+			t.Error(n, err)
 		}
 	}
 	// Bytes after the private key: attributes, public key, extensions.
@@ -139,38 +175,38 @@ func TestPartsOfPrivateKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, test := range []struct {
-		der   []byte
-		valid bool
+		der    []byte
+		reason error
 	}{
-		{sequence(0), true},
-		{sequence(0, empty), true},
-		{sequence(1, empty, enclosed), true},
-		{sequence(0, extension), true},
-		{sequence(0, empty, extension, extension), true},
-		{sequence(1, enclosed, extension), true},
-		{sequence(1, enclosed, []byte{0xa1, 2, 5, 0}, []byte{0xa0, 2, 5, 0}), true},
-		{sequence(0, []byte{0xbf, 0x64, 2, 0x30, 0}), true},
-		{sequence(1, extension), false},
-		{sequence(0, extension, enclosed), false},
-		{sequence(0, []byte{0x80, 0}), false},
-		{sequence(0, []byte{0x81, 1, 0}), false},
-		{sequence(1, []byte{0x81, 1, 0}), false},
-		{sequence(0, []byte{0xa1, 2, 5, 0}), false},
-		{sequence(0, []byte{0x82, 2, 5, 0}), false},
-		{sequence(0, []byte{0xa2, 0}), false},
-		{sequence(0, []byte{0xa2, 4, 5, 0, 5, 0}), false},
-		{sequence(0, []byte{0xa2, 2, 5}), false},
-		{sequence(0, []byte{0xa2, 2, 0x31, 0}), true},
-		{sequence(0, []byte{0xa2, 2, 0x24, 0}), false},
-		{sequence(0, []byte{0xa2, 2, 0x10, 0}), false},
-		{sequence(0, []byte{0xa2, 2, 7, 0}), false},
-		{sequence(0, []byte{0xa2, 0x81, 2, 5, 0}), false},
-		{sequence(0, []byte{5, 0}), false},
-		{sequence(0, []byte{0xe2, 2, 5, 0}), false},
-		{append(sequence(0, extension), 0), false},
+		{sequence(0), nil},
+		{sequence(0, empty), nil},
+		{sequence(1, empty, enclosed), nil},
+		{sequence(0, extension), nil},
+		{sequence(0, empty, extension, extension), nil},
+		{sequence(1, enclosed, extension), nil},
+		{sequence(1, enclosed, []byte{0xa1, 2, 5, 0}, []byte{0xa0, 2, 5, 0}), nil},
+		{sequence(0, []byte{0xbf, 0x64, 2, 0x30, 0}), nil},
+		{sequence(1, extension), ErrStructure},
+		{sequence(0, extension, enclosed), ErrStructure},
+		{sequence(0, []byte{0x80, 0}), ErrStructure},
+		{sequence(0, []byte{0x81, 1, 0}), ErrStructure},
+		{sequence(1, []byte{0x81, 1, 0}), ErrInconsistent},
+		{sequence(0, []byte{0xa1, 2, 5, 0}), ErrStructure},
+		{sequence(0, []byte{0x82, 2, 5, 0}), ErrStructure},
+		{sequence(0, []byte{0xa2, 0}), ErrStructure},
+		{sequence(0, []byte{0xa2, 4, 5, 0, 5, 0}), ErrStructure},
+		{sequence(0, []byte{0xa2, 2, 5}), ErrStructure},
+		{sequence(0, []byte{0xa2, 2, 0x31, 0}), nil},
+		{sequence(0, []byte{0xa2, 2, 0x24, 0}), ErrStructure},
+		{sequence(0, []byte{0xa2, 2, 0x10, 0}), ErrStructure},
+		{sequence(0, []byte{0xa2, 2, 7, 0}), ErrStructure},
+		{sequence(0, []byte{0xa2, 0x81, 2, 5, 0}), ErrStructure},
+		{sequence(0, []byte{5, 0}), ErrStructure},
+		{sequence(0, []byte{0xe2, 2, 5, 0}), ErrStructure},
+		{append(sequence(0, extension), 0), ErrStructure},
 	} {
 		parsed, err := ParsePKCS8(test.der)
-		if (err == nil) != test.valid || test.valid && !parsed.Equal(key) || !test.valid && !errors.Is(err, ErrEncoding) {
+		if !errors.Is(err, test.reason) || err == nil && !parsed.Equal(key) || err != nil && !errors.Is(err, ErrEncoding) {
 			t.Errorf("fields %d: %v", n, err)
 		}
 	}

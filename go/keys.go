@@ -23,7 +23,7 @@ type PublicKey struct {
 }
 
 // ParsePublicKey makes a public key from its encoding, which is copied. A joined private key of
-// ML-DSA-44, which has the size of a public key of ML-DSA-87, is ErrKey.
+// ML-DSA-44, which has the size of a public key of ML-DSA-87, is ErrPrivate.
 func ParsePublicKey(set Set, encoded []byte) (*PublicKey, error) {
 	if set.PublicKeySize() == 0 {
 		return nil, ErrSet
@@ -32,7 +32,7 @@ func ParsePublicKey(set Set, encoded []byte) (*PublicKey, error) {
 		return nil, ErrKeySize
 	}
 	if isJoinedPrivateKey(encoded) {
-		return nil, ErrKey
+		return nil, ErrPrivate
 	}
 	key := new(PublicKey)
 	key.become(set, string(encoded))
@@ -217,7 +217,8 @@ func NewPrivateKey(set Set, seed []byte) (*PrivateKey, error) {
 	return newPrivateKey(set, native, err)
 }
 
-// ParsePrivateKey makes a private key from its expanded encoding. Every part is checked.
+// ParsePrivateKey makes a private key from its expanded encoding. Every part is checked: errors are
+// ErrKeySize, ErrSecretRange and ErrInconsistent.
 func ParsePrivateKey(set Set, expanded []byte) (*PrivateKey, error) {
 	if set.PublicKeySize() == 0 {
 		return nil, ErrSet

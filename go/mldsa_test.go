@@ -226,12 +226,12 @@ func TestBadInput(t *testing.T) {
 				t.Fatal(size)
 			}
 		}
-		if _, err := ParsePrivateKey(set, bytes.Repeat([]byte{255}, set.ExpandedKeySize())); err != ErrKey {
+		if _, err := ParsePrivateKey(set, bytes.Repeat([]byte{255}, set.ExpandedKeySize())); err != ErrSecretRange {
 			t.Fatal(err)
 		}
 		expanded, _ := key.Expanded()
 		expanded[64] ^= 1
-		if _, err := ParsePrivateKey(set, expanded); err != ErrKey {
+		if _, err := ParsePrivateKey(set, expanded); err != ErrInconsistent {
 			t.Fatal(err)
 		}
 		if _, err := key.Sign(nil, nil, crypto.SHA256); err != ErrOptions {

@@ -3,6 +3,7 @@
 package mldsa
 
 import (
+	"bytes"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -172,9 +173,58 @@ func signerFromSeed(set Set, seed []byte) (signer, error) {
 func signerFromExpanded(set Set, expanded []byte) (signer, error) {
 	var handle unsafe.Pointer
 	if status := abi.privateKeyFromExpanded(uint32(set), expanded, &handle); status != statusOK {
-		return nil, ErrKey
+		return nil, keyReason(status, nil)
 	}
 	return ownPrivateKey(set, handle), nil
+}
+
+// pemPlace has the layout of mldsa_pem_place.
+type pemPlace struct {
+	line, column uint64
+	label        [72]byte
+}
+
+// keyReason is the error of a status for a key.
+func keyReason(status int32, place *pemPlace) error {
+	const firstOfPEM = 48
+	words := [...]string{"missing", "several", "boundary", "label", "end", "end-label", "headers", "base64", "padding"}
+	if n := int(status) - firstOfPEM; place != nil && n >= 0 && n < len(words) {
+		label, _, _ := bytes.Cut(place.label[:], []byte{0})
+		return &PEMError{words[n], int(place.line), int(place.column), string(label)}
+	}
+	reason, known := map[int32]error{
+		6: ErrKeySize, 19: ErrSecretRange, 20: ErrInconsistent, 21: ErrPrivate, 22: ErrSet, 24: ErrStructure,
+		25: ErrAlgorithmParameters,
+	}[status]
+	if !known {
+		return ErrInternal
+	}
+	return reason
+}
+
+func parseSPKI(data []byte) (*PublicKey, error) {
+	var handle unsafe.Pointer
+	var place pemPlace
+	if status := abi.publicKeyFromSPKI(data, &handle, &place); status != statusOK {
+		return nil, keyReason(status, &place)
+	}
+	defer abi.publicKeyFree(handle)
+	set := Set(abi.publicKeySet(handle))
+	encoded := make([]byte, set.PublicKeySize())
+	if abi.publicKeyBytes(handle, encoded) != statusOK {
+		return nil, ErrInternal
+	}
+	return ParsePublicKey(set, encoded)
+}
+
+func parsePKCS8(data []byte) (*PrivateKey, error) {
+	var handle unsafe.Pointer
+	var place pemPlace
+	if status := abi.privateKeyFromPKCS8(data, &handle, &place); status != statusOK {
+		return nil, keyReason(status, &place)
+	}
+	set := Set(abi.privateKeySet(handle))
+	return newPrivateKey(set, ownPrivateKey(set, handle), nil)
 }
 
 func (k *privateKey) sign(in input, randomness *[32]byte) ([]byte, error) {

@@ -101,6 +101,24 @@ func (cgo) privateKeyFromExpanded(set uint32, expanded []byte, key *unsafe.Point
 	return int32(status)
 }
 
+func (cgo) publicKeyFromSPKI(spki []byte, key *unsafe.Pointer, place *pemPlace) int32 {
+	var made *C.mldsa_public_key
+	status := C.mldsa_public_key_from_spki(u8(spki), size(spki), &made, (*C.mldsa_pem_place)(unsafe.Pointer(place)))
+	*key = unsafe.Pointer(made)
+	return int32(status)
+}
+
+func (cgo) publicKeySet(key unsafe.Pointer) uint32 { return uint32(C.mldsa_public_key_set(vk(key))) }
+
+func (cgo) privateKeyFromPKCS8(pkcs8 []byte, key *unsafe.Pointer, place *pemPlace) int32 {
+	var made *C.mldsa_private_key
+	status := C.mldsa_private_key_from_pkcs8(u8(pkcs8), size(pkcs8), &made, (*C.mldsa_pem_place)(unsafe.Pointer(place)))
+	*key = unsafe.Pointer(made)
+	return int32(status)
+}
+
+func (cgo) privateKeySet(key unsafe.Pointer) uint32 { return uint32(C.mldsa_private_key_set(sk(key))) }
+
 func (cgo) privateKeyFree(key unsafe.Pointer) { C.mldsa_private_key_free(sk(key)) }
 
 func (cgo) privateKeyPrepare(key unsafe.Pointer) { C.mldsa_private_key_prepare(sk(key)) }
@@ -173,6 +191,7 @@ var (
 	_ = [1]struct{}{}[unsafe.Sizeof(packedItem{})-C.sizeof_mldsa_packed_item]
 	_ = [1]struct{}{}[unsafe.Sizeof(committeeOptions{})-C.sizeof_mldsa_committee_options]
 	_ = [1]struct{}{}[unsafe.Sizeof(quorumResult{})-C.sizeof_mldsa_quorum]
+	_ = [1]struct{}{}[unsafe.Sizeof(pemPlace{})-C.sizeof_mldsa_pem_place]
 )
 
 func (cgo) committeeVerify(committee unsafe.Pointer, data []byte, votes []packedVote, out []byte) int32 {

@@ -33,6 +33,10 @@ type library struct {
 	cFromSeed     func(set uint32, seed *byte, n uintptr, key *unsafe.Pointer) int32
 	cFromExpanded func(set uint32, expanded *byte, n uintptr, key *unsafe.Pointer) int32
 	cPrivateFree  func(key unsafe.Pointer)
+	cFromSPKI     func(spki *byte, n uintptr, key *unsafe.Pointer, place *pemPlace) int32
+	cFromPKCS8    func(pkcs8 *byte, n uintptr, key *unsafe.Pointer, place *pemPlace) int32
+	cPublicSet    func(key unsafe.Pointer) uint32
+	cPrivateSet   func(key unsafe.Pointer) uint32
 	cPrivatePrep  func(key unsafe.Pointer) int32
 	cSeed         func(key unsafe.Pointer, out *byte, n *uintptr) int32
 	cExpanded     func(key unsafe.Pointer, out *byte, n *uintptr) int32
@@ -109,6 +113,10 @@ func functions(handle uintptr) *library {
 		"mldsa_verify_mu":                      &l.cVerifyMu,
 		"mldsa_private_key_from_seed":          &l.cFromSeed,
 		"mldsa_private_key_from_expanded":      &l.cFromExpanded,
+		"mldsa_public_key_from_spki":           &l.cFromSPKI,
+		"mldsa_public_key_set":                 &l.cPublicSet,
+		"mldsa_private_key_from_pkcs8":         &l.cFromPKCS8,
+		"mldsa_private_key_set":                &l.cPrivateSet,
 		"mldsa_private_key_free":               &l.cPrivateFree,
 		"mldsa_private_key_prepare":            &l.cPrivatePrep,
 		"mldsa_private_key_seed":               &l.cSeed,
@@ -171,6 +179,18 @@ func (l *library) privateKeyFromExpanded(set uint32, expanded []byte, key *unsaf
 	return l.cFromExpanded(set, pointer(expanded), length(expanded), key)
 }
 
+func (l *library) publicKeyFromSPKI(spki []byte, key *unsafe.Pointer, place *pemPlace) int32 {
+	return l.cFromSPKI(pointer(spki), length(spki), key, place)
+}
+
+func (l *library) publicKeySet(key unsafe.Pointer) uint32 { return l.cPublicSet(key) }
+
+func (l *library) privateKeyFromPKCS8(pkcs8 []byte, key *unsafe.Pointer, place *pemPlace) int32 {
+	return l.cFromPKCS8(pointer(pkcs8), length(pkcs8), key, place)
+}
+
+func (l *library) privateKeySet(key unsafe.Pointer) uint32 { return l.cPrivateSet(key) }
+
 func (l *library) privateKeyFree(key unsafe.Pointer) { l.cPrivateFree(key) }
 
 func (l *library) privateKeyPrepare(key unsafe.Pointer) { l.cPrivatePrep(key) }
@@ -225,13 +245,13 @@ func (l *library) committeeSuccessor(old unsafe.Pointer, epoch uint64, keys []by
 
 func (l *library) committeeFree(committee unsafe.Pointer) { l.cCommitteeFree(committee) }
 
-// The sizes of mldsa_packed_vote, mldsa_packed_item, mldsa_committee_options and mldsa_quorum, or this
-// does not compile.
+// The sizes of the structs of mldsa.h, or this does not compile.
 var (
 	_ = [1]struct{}{}[unsafe.Sizeof(packedVote{})-20]
 	_ = [1]struct{}{}[unsafe.Sizeof(packedItem{})-24]
 	_ = [1]struct{}{}[unsafe.Sizeof(committeeOptions{})-24]
 	_ = [1]struct{}{}[unsafe.Sizeof(quorumResult{})-24]
+	_ = [1]struct{}{}[unsafe.Sizeof(pemPlace{})-88]
 )
 
 func (l *library) committeeVerify(committee unsafe.Pointer, data []byte, votes []packedVote, out []byte) int32 {

@@ -102,11 +102,11 @@ func TestDamagedTexts(t *testing.T) {
 			continue
 		}
 		for at := range c.text {
-			decodePEM(c.text[:at], privateKeyLabel)
+			ParsePKCS8(c.text[:at])
 			for _, other := range []byte("\x00\n\r -=A:\xef\xff") {
 				text := append([]byte(nil), c.text...)
 				text[at] = other
-				decodePEM(text, privateKeyLabel)
+				ParseSPKI(text)
 			}
 		}
 	}

@@ -122,7 +122,7 @@ func TestAJoinedPrivateKeyIsNoPublicKey(t *testing.T) {
 			}
 		}
 		if set == MLDSA44 {
-			if _, err := ParsePublicKey(MLDSA87, joined); err != ErrKey {
+			if _, err := ParsePublicKey(MLDSA87, joined); err != ErrPrivate {
 				t.Fatal(err)
 			}
 			// Another seed does not belong to this key: nothing else can be said about the bytes.

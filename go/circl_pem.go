@@ -1,52 +1,14 @@
+//go:build !mldsa_cgo && !mldsa_purego
+
 package mldsa
 
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
-
-// PEMError is the reason why a PEM text was rejected. It is an ErrEncoding. Lines and columns count
-// from 1, columns in bytes; 0 where there is none. Nothing of the key is in it.
-type PEMError struct {
-	// Reason is missing, several, boundary, label, end, end-label, headers, base64 or padding.
-	Reason       string
-	Line, Column int
-	// Label is the label that was found instead of the wanted one, at most 64 characters of it.
-	Label string
-}
-
-// Error returns a sentence.
-func (e *PEMError) Error() string {
-	text := "no reason"
-	if e != nil {
-		text = map[string]string{
-			"missing":   "PEM without a line -----BEGIN LABEL-----",
-			"several":   "PEM with more than one object: another begins in line %d",
-			"boundary":  "PEM with a malformed boundary in line %d",
-			"label":     "PEM of " + strings.ReplaceAll(e.Label, "%", "%%"),
-			"end":       "PEM without its END line",
-			"end-label": "PEM with another label at its END in line %d",
-			"headers":   "PEM with headers",
-			"base64":    "PEM with a bad base64 character in line %d, column %d",
-			"padding":   "PEM whose base64 ends early or is not canonical",
-		}[e.Reason]
-		var places []any
-		for _, place := range []int{e.Line, e.Column} {
-			if place > 0 {
-				places = append(places, place)
-			}
-		}
-		text = fmt.Sprintf(text, places...)
-	}
-	return "mldsa: " + text
-}
-
-// Is reports whether target is ErrEncoding.
-func (e *PEMError) Is(target error) bool { return target == ErrEncoding }
 
 var (
 	pemBegin = []byte("-----BEGIN")
