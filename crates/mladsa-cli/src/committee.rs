@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base16ct::lower::encode_string;
-use mladsa_aggregate::{Committee, Registration, SigningTask};
+use mladsa_aggregate::{Registration, SigningCommittee, SigningTask};
 
 use crate::keygen::EpochArgs;
 use crate::{failed, files};
@@ -44,13 +44,16 @@ pub(crate) fn run(args: &Args) -> io::Result<()> {
     let total = members
         .iter()
         .fold(0u64, |sum, (_, weight)| sum.saturating_add(*weight));
-    let threshold = args.threshold.unwrap_or(Committee::two_thirds(total));
-    let committee = Committee::new(&args.epoch.epoch()?, members, threshold).map_err(failed)?;
+    let threshold = args
+        .threshold
+        .unwrap_or(SigningCommittee::two_thirds(total));
+    let committee =
+        SigningCommittee::new(&args.epoch.epoch()?, members, threshold).map_err(failed)?;
     files::write(&args.out, &committee.to_bytes(), true, true)?;
     show(&committee)
 }
 
-fn show(committee: &Committee) -> io::Result<()> {
+fn show(committee: &SigningCommittee) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "identity: {}", encode_string(committee.identity()))?;
     for (id, weight) in committee.members() {
@@ -65,24 +68,36 @@ pub(crate) struct DecisionArgs {
     /// File of the committee
     #[arg(long)]
     committee: PathBuf,
-    /// Identity of the committee from a trusted source, in hex digits
-    #[arg(long)]
-    identity: Option<String>,
+    #[command(flatten)]
+    trust: TrustArgs,
     /// Slot of the decision, which is signed once in an epoch
     #[arg(long)]
     slot: u32,
-    /// What is decided
-    #[arg(long)]
+    /// File with what is decided
+    #[arg(long, value_name = "FILE")]
     payload: PathBuf,
 }
 
+/// Why the committee is trusted.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct TrustArgs {
+    /// Identity of the committee from a trusted source, in hex digits
+    #[arg(long)]
+    identity: Option<String>,
+    /// Trust the committee in the file: whoever wrote it decides what is valid
+    #[arg(long)]
+    trust_committee: bool,
+}
+
 impl DecisionArgs {
-    /// Reads the committee. The identity decides what is trusted, so it is compared, or shown.
-    pub(crate) fn committee(&self) -> io::Result<Arc<Committee>> {
+    /// Reads the committee. The identity decides what is trusted, so it is compared, or shown to a
+    /// user who trusts the file.
+    pub(crate) fn committee(&self) -> io::Result<Arc<SigningCommittee>> {
         let bytes = files::read(&self.committee, LIMIT)?;
-        let committee = Committee::from_bytes(&bytes).map_err(failed)?;
+        let committee = SigningCommittee::from_bytes(&bytes).map_err(failed)?;
         let own = encode_string(committee.identity());
-        match &self.identity {
+        match &self.trust.identity {
             Some(expected) if *expected != own => {
                 let why = format!("the committee has the identity {own}");
                 return Err(io::Error::other(why));

@@ -4,10 +4,10 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mladsa_aggregate::{Epoch, MemberId};
+use mladsa_aggregate::{Epoch, MemberName};
 use mldsa_core::Randomness;
 
-use crate::store::Store;
+use crate::store::{Store, StoreArgs};
 use crate::{failed, files};
 
 /// Parameters of an epoch, the same for all members.
@@ -37,9 +37,8 @@ impl EpochArgs {
 /// Create the store of a member, or move it to a later epoch, and write its registration
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Directory of the member, readable by its user alone
-    #[arg(long)]
-    store: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
     /// Name of the member: 1 to 64 letters, digits, dots, hyphens and underscores
     #[arg(long)]
     id: String,
@@ -57,9 +56,9 @@ pub(crate) fn run(args: &Args) -> io::Result<()> {
             "a name has letters, digits, dots, hyphens and underscores",
         ));
     }
-    let id = MemberId::new(args.id.as_bytes()).map_err(failed)?;
+    let id = MemberName::new(args.id.as_bytes()).map_err(failed)?;
     let epoch = args.epoch.epoch()?;
-    let store = if args.store.join("secret").exists() {
+    let store = if args.store.exists() {
         let mut store = Store::open(&args.store)?;
         if store.id != id {
             return Err(io::Error::other("the store belongs to another member"));

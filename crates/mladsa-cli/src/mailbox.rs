@@ -8,25 +8,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use base16ct::lower::encode_string;
-use mladsa_aggregate::MemberId;
+use mladsa_aggregate::MemberName;
 use sha2::{Digest, Sha256};
 
 use crate::files;
 
-/// Greatest number of messages that are read at a time.
+/// Greatest number of files that are read at a time.
 const AT_ONCE: usize = 256;
+/// Greatest number of files without a message that are remembered.
+const MOST_JUNK: usize = 1 << 16;
 
 pub(crate) struct Mailbox {
     directory: PathBuf,
     /// First part of the names of the files of this decision.
     decision: String,
-    owner: MemberId,
+    owner: MemberName,
     /// Greatest length of a certificate, the longest message.
     limit: u64,
     /// Senders and digests of the messages that were read.
-    seen: BTreeSet<(MemberId, String)>,
+    seen: BTreeSet<(MemberName, String)>,
+    /// Files without the message that their names promise, with length and time of change. They are
+    /// read again when these have changed.
+    junk: BTreeMap<String, (u64, Option<SystemTime>)>,
     /// Messages of the owner by digest, with the names of their files.
     sent: BTreeMap<String, (Option<String>, Vec<u8>)>,
     /// Kinds of the errors that were reported.
@@ -39,7 +45,7 @@ impl Mailbox {
     pub(crate) fn new(
         directory: &Path,
         decision: String,
-        owner: MemberId,
+        owner: MemberName,
         limit: u64,
     ) -> io::Result<Self> {
         create_shared(directory)?;
@@ -50,6 +56,7 @@ impl Mailbox {
             owner,
             limit,
             seen: BTreeSet::new(),
+            junk: BTreeMap::new(),
             sent: BTreeMap::new(),
             reported: BTreeSet::new(),
         })
@@ -103,8 +110,8 @@ impl Mailbox {
     }
 
     /// Returns the messages of others that were not read before, with their senders. A file whose
-    /// content does not have the digest of its name is read again later.
-    pub(crate) fn receive(&mut self) -> Vec<(MemberId, Vec<u8>)> {
+    /// content does not have the digest of its name is read again when it has changed.
+    pub(crate) fn receive(&mut self) -> Vec<(MemberName, Vec<u8>)> {
         let mut messages = Vec::new();
         let entries = match fs::read_dir(&self.directory) {
             Ok(entries) => entries,
@@ -113,8 +120,9 @@ impl Mailbox {
                 return messages;
             }
         };
+        let mut read = 0;
         for entry in entries {
-            if messages.len() == AT_ONCE {
+            if read == AT_ONCE {
                 break;
             }
             let entry = match entry {
@@ -125,30 +133,45 @@ impl Mailbox {
                 }
             };
             let name = entry.file_name();
-            let Some((sender, named)) = name.to_str().and_then(|name| self.parse(name)) else {
+            let Some(name) = name.to_str() else {
+                continue;
+            };
+            let Some((sender, named)) = self.parse(name) else {
                 continue;
             };
             let key = (sender, named.to_owned());
             if sender == self.owner || self.seen.contains(&key) {
                 continue;
             }
+            let state = entry.metadata();
+            let state = state.map_or((0, None), |state| (state.len(), state.modified().ok()));
+            if self.junk.get(name) == Some(&state) {
+                continue;
+            }
+            read += 1;
             // Whatever others put there under a name of the right form is no reason for a report.
             if let Ok(message) = files::read_foreign(&entry.path(), self.limit)
                 && digest(&message) == named
             {
                 self.seen.insert(key);
+                self.junk.remove(name);
                 messages.push((sender, message));
+            } else {
+                if self.junk.len() == MOST_JUNK {
+                    self.junk.clear();
+                }
+                self.junk.insert(name.to_owned(), state);
             }
         }
         messages
     }
 
     /// Returns sender and digest in the name of a file of this decision.
-    fn parse<'a>(&self, name: &'a str) -> Option<(MemberId, &'a str)> {
+    fn parse<'a>(&self, name: &'a str) -> Option<(MemberName, &'a str)> {
         let rest = name.strip_prefix(&self.decision)?.strip_prefix('.')?;
         let (rest, digest) = rest.rsplit_once('.')?;
         let (sender, _) = rest.rsplit_once('.')?;
-        Some((MemberId::new(sender.as_bytes()).ok()?, digest))
+        Some((MemberName::new(sender.as_bytes()).ok()?, digest))
     }
 
     /// Reports the first error of each kind.
@@ -199,7 +222,7 @@ mod tests {
     use super::*;
 
     fn mailbox(folder: &Path, name: &[u8]) -> Mailbox {
-        let id = MemberId::new(name).unwrap();
+        let id = MemberName::new(name).unwrap();
         Mailbox::new(folder, "decision-0".into(), id, 99).unwrap()
     }
 
@@ -227,9 +250,12 @@ mod tests {
         alice.send(b"message");
         let path = file_of_alice(folder.path());
         fs::write(&path, b"junk").unwrap();
+        // 300 files of junk and the overwritten message take two looks, and are not read again.
         assert_eq!(bob.receive(), []);
+        assert_eq!(bob.receive(), []);
+        assert_eq!(bob.junk.len(), 301);
         alice.restore();
-        let alice_id = MemberId::new(b"alice").unwrap();
+        let alice_id = MemberName::new(b"alice").unwrap();
         assert_eq!(bob.receive(), [(alice_id, b"message".to_vec())]);
         assert_eq!(bob.receive(), []);
         assert_eq!(alice.receive(), []);
@@ -237,7 +263,7 @@ mod tests {
         alice.restore();
         assert_eq!(fs::read(&path).unwrap(), b"message");
         // Messages of another decision are not read.
-        let other = MemberId::new(b"carol").unwrap();
+        let other = MemberName::new(b"carol").unwrap();
         let mut other = Mailbox::new(folder.path(), "decision-01".into(), other, 99).unwrap();
         assert_eq!(other.receive(), []);
     }
@@ -254,7 +280,7 @@ mod tests {
         fs::create_dir(&path).unwrap();
         assert_eq!(bob.receive(), []);
         alice.restore();
-        let alice_id = MemberId::new(b"alice").unwrap();
+        let alice_id = MemberName::new(b"alice").unwrap();
         assert_eq!(bob.receive(), [(alice_id, b"message".to_vec())]);
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!(bob.receive(), []);

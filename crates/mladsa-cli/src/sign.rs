@@ -8,19 +8,18 @@ use std::thread;
 use std::time::Instant;
 
 use base16ct::lower::encode_string;
-use mladsa_aggregate::{Certificate, Session, SessionEvent};
+use mladsa_aggregate::{AggregateCertificate, Session, SessionEvent};
 
 use crate::committee::DecisionArgs;
 use crate::mailbox::Mailbox;
-use crate::store::Store;
+use crate::store::{Store, StoreArgs};
 use crate::{failed, files};
 
 /// Sign a decision with the other members, over a directory that all of them share
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Directory of the member
-    #[arg(long)]
-    store: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
     #[command(flatten)]
     decision: DecisionArgs,
     /// Directory of the messages of all members
@@ -45,12 +44,13 @@ pub(crate) fn run(args: &Args) -> io::Result<()> {
     let store = Store::open(&args.store)?;
     let mut journal = store.journal()?;
     let task = args.decision.task()?;
+    store.expect_undecided(&task)?;
     let decision = format!("{}-{}", encode_string(committee.identity()), task.slot());
     let limit = task.payload().len() as u64 + 7_000 * committee.len() as u64 + 40_000;
     let mut mailbox = Mailbox::new(&args.directory, decision, store.id, limit)?;
     let member = Arc::new(store.member()?);
     let timeout = args.timeout.saturating_mul(1000).max(1);
-    let mut session = Session::new(member, Arc::clone(&committee), task, timeout);
+    let mut session = Session::new(member, Arc::clone(&committee), task.clone(), timeout);
     let began = Instant::now();
     let mut restored = 0;
     let mut signed: Option<u64> = None;
@@ -70,6 +70,7 @@ pub(crate) fn run(args: &Args) -> io::Result<()> {
                 SessionEvent::Send { message, .. } => mailbox.send(&message),
                 SessionEvent::Completed(certificate) => {
                     finish(args, &certificate)?;
+                    store.record_decision(&task)?;
                     signed = Some(now);
                 }
                 SessionEvent::Failed(error) => {
@@ -106,7 +107,7 @@ pub(crate) fn run(args: &Args) -> io::Result<()> {
     }
 }
 
-fn finish(args: &Args, certificate: &Certificate) -> io::Result<()> {
+fn finish(args: &Args, certificate: &AggregateCertificate) -> io::Result<()> {
     files::write(&args.out, &certificate.to_bytes(), true, true)?;
     writeln!(io::stdout(), "signed: {}", args.out.display())
 }
@@ -121,7 +122,9 @@ fn describe(event: &SessionEvent) -> String {
             format!("attempt abandoned, missing: {}", missing.join(" "))
         }
         SessionEvent::InvalidContribution(id) => format!("{id} sent a wrong contribution"),
-        SessionEvent::Equivocation(evidence) => format!("{} signed two messages", evidence.id()),
+        SessionEvent::ConflictingMessages(evidence) => {
+            format!("{} signed two messages", evidence.id())
+        }
         other => format!("{other:?}"),
     }
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base16ct::lower::encode_string;
-use mladsa_aggregate::{Epoch, MasterSeed, Member, MemberId, OneTimeKeyJournal};
+use mladsa_aggregate::{Epoch, MasterSeed, Member, MemberName, OneTimeKeyJournal, SigningTask};
+use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::failed;
@@ -18,14 +19,35 @@ const SECRET_LIMIT: u64 = 4096;
 /// The parameters of a store, and its secret for the epoch.
 pub(crate) struct Store {
     directory: PathBuf,
-    pub(crate) id: MemberId,
+    pub(crate) id: MemberName,
     pub(crate) epoch: Arc<Epoch>,
     seed: Zeroizing<[u8; 32]>,
+    /// The directory of the high-water marks, if it is another one.
+    marks: Option<PathBuf>,
+}
+
+/// Where the store of a member is.
+#[derive(clap::Args)]
+pub(crate) struct StoreArgs {
+    /// Directory of the member, readable by its user alone
+    #[arg(long, value_name = "DIRECTORY")]
+    store: PathBuf,
+    /// Directory of the high-water mark of the journal, on a medium that is never restored together
+    /// with the store: a restored store is refused then
+    #[arg(long, value_name = "DIRECTORY")]
+    marks: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    pub(crate) fn exists(&self) -> bool {
+        self.store.join("secret").exists()
+    }
 }
 
 impl Store {
     /// Creates the store of a new member, in a directory that does not exist or is empty.
-    pub(crate) fn create(directory: &Path, id: MemberId, epoch: &Arc<Epoch>) -> io::Result<Self> {
+    pub(crate) fn create(args: &StoreArgs, id: MemberName, epoch: &Arc<Epoch>) -> io::Result<Self> {
+        let directory = &args.store;
         if !directory.exists() {
             #[cfg(unix)]
             let created = std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700)
@@ -42,6 +64,7 @@ impl Store {
             id,
             epoch: Arc::clone(epoch),
             seed,
+            marks: args.marks.clone(),
         };
         store.create_journal()?;
         files::write(&store.secret(), &store.encode(), false, false)?;
@@ -49,12 +72,13 @@ impl Store {
     }
 
     /// Opens a store, which must belong to this user alone.
-    pub(crate) fn open(directory: &Path) -> io::Result<Self> {
+    pub(crate) fn open(args: &StoreArgs) -> io::Result<Self> {
+        let directory = &args.store;
         expect_own(directory)?;
         let path = directory.join("secret");
         expect_own(&path)?;
         let text = Zeroizing::new(files::read(&path, SECRET_LIMIT)?);
-        let decoded = Self::decode(directory, &text);
+        let decoded = Self::decode(args, &text);
         decoded.ok_or_else(|| io::Error::other(format!("{}: not a secret", path.display())))
     }
 
@@ -111,7 +135,33 @@ impl Store {
 
     fn journal_files(&self) -> [PathBuf; 2] {
         let epoch = self.epoch.number();
-        ["log", "mark"].map(|name| self.directory.join(format!("epoch-{epoch}.{name}")))
+        let log = self.directory.join(format!("epoch-{epoch}.log"));
+        let mark = match &self.marks {
+            Some(marks) => marks.join(format!("{}-epoch-{epoch}.mark", self.id)),
+            None => self.directory.join(format!("epoch-{epoch}.mark")),
+        };
+        [log, mark]
+    }
+
+    /// Returns an error if the slot was decided with another payload.
+    pub(crate) fn expect_undecided(&self, task: &SigningTask) -> io::Result<()> {
+        let path = self.decided(task);
+        if path.exists() && files::read(&path, 64)? != payload_digest(task) {
+            let slot = task.slot();
+            let why = format!("slot {slot} was decided with another payload: use the next slot");
+            return Err(io::Error::other(why));
+        }
+        Ok(())
+    }
+
+    /// Records that a slot is decided.
+    pub(crate) fn record_decision(&self, task: &SigningTask) -> io::Result<()> {
+        files::write(&self.decided(task), &payload_digest(task), true, false)
+    }
+
+    fn decided(&self, task: &SigningTask) -> PathBuf {
+        let (epoch, slot) = (self.epoch.number(), task.slot());
+        self.directory.join(format!("epoch-{epoch}.slot-{slot}"))
     }
 
     fn secret(&self) -> PathBuf {
@@ -133,7 +183,7 @@ impl Store {
         Zeroizing::new(text.into_bytes())
     }
 
-    fn decode(directory: &Path, text: &[u8]) -> Option<Self> {
+    fn decode(args: &StoreArgs, text: &[u8]) -> Option<Self> {
         let text = core::str::from_utf8(text).ok()?.strip_suffix('\n')?;
         let [magic, id, domain, number, slots, attempts, digits] =
             text.split(' ').collect::<Vec<_>>().try_into().ok()?;
@@ -143,12 +193,17 @@ impl Store {
         let decoded = base16ct::lower::decode(digits, &mut *seed).ok()?;
         (magic == "mladsa-store-1" && decoded.len() == 32).then_some(())?;
         Some(Self {
-            directory: directory.into(),
-            id: MemberId::new(id.as_bytes()).ok()?,
+            directory: args.store.clone(),
+            id: MemberName::new(id.as_bytes()).ok()?,
             epoch: Epoch::new(&domain, number, slots, attempts.parse().ok()?).ok()?,
             seed,
+            marks: args.marks.clone(),
         })
     }
+}
+
+fn payload_digest(task: &SigningTask) -> Vec<u8> {
+    encode_string(&Sha256::digest(task.payload())).into_bytes()
 }
 
 /// Rejects a path that belongs to another user, or that others can write or, if it is a file, read.

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use mladsa_aggregate::Certificate;
+use mladsa_aggregate::AggregateCertificate;
+use serde_json::json;
 
 use crate::committee::{DecisionArgs, PAYLOAD};
 use crate::{failed, files};
@@ -13,6 +14,9 @@ use crate::{failed, files};
 pub(crate) struct Args {
     #[command(flatten)]
     decision: DecisionArgs,
+    /// Print one line of JSON: valid, and signers or reason
+    #[arg(long)]
+    json: bool,
     /// File of the certificate
     certificate: PathBuf,
 }
@@ -20,17 +24,23 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> io::Result<bool> {
     let (committee, task) = (args.decision.committee()?, args.decision.task()?);
     let limit = PAYLOAD + 7_000 * committee.len() as u64 + 10_000;
-    let certificate = Certificate::from_bytes(&files::read(&args.certificate, limit)?);
+    let certificate = AggregateCertificate::from_bytes(&files::read(&args.certificate, limit)?);
     let certificate = certificate.map_err(failed)?;
-    match certificate.verify(committee.view(), &task) {
+    let verdict = certificate.verify(committee.view(), &task);
+    let valid = verdict.is_ok();
+    let line = match verdict {
         Ok(round) => {
-            let ids: Vec<String> = round.ids().map(ToString::to_string).collect();
-            writeln!(io::stdout(), "valid, signed by {}", ids.join(" "))?;
-            Ok(true)
+            let signers: Vec<String> = round.ids().map(ToString::to_string).collect();
+            match args.json {
+                true => json!({ "valid": valid, "signers": signers }).to_string(),
+                false => format!("valid, signed by {}", signers.join(" ")),
+            }
         }
-        Err(error) => {
-            writeln!(io::stdout(), "invalid: {error}")?;
-            Ok(false)
+        Err(error) if args.json => {
+            json!({ "valid": valid, "reason": error.to_string() }).to_string()
         }
-    }
+        Err(error) => format!("invalid: {error}"),
+    };
+    writeln!(io::stdout(), "{line}")?;
+    Ok(valid)
 }

@@ -130,6 +130,33 @@ fn four_members_sign() {
             "{text}"
         );
     }
+    // A slot decides once: a member that is asked again ends at once, with the reason.
+    fs::write(folder.at("other"), b"block 78").unwrap();
+    let again = folder.run(&format!(
+        "sign --store m0 --committee committee --identity {identity} --slot 0 --payload other \
+         --directory shared --out again"
+    ));
+    let text = String::from_utf8(again.stderr).unwrap();
+    assert_eq!(again.status.code(), Some(2));
+    assert!(
+        text.contains("slot 0 was decided with another payload"),
+        "{text}"
+    );
+    // Nothing is trusted without a word, and verdicts have a form for programs.
+    let verify = "verify --committee committee --slot 0 --payload payload certificate.0";
+    assert_eq!(folder.run(verify).status.code(), Some(2));
+    let trusting = folder.good(&format!("{verify} --trust-committee --json"));
+    assert_eq!(
+        trusting,
+        "{\"signers\":[\"m0\",\"m1\",\"m2\",\"m3\"],\"valid\":true}\n"
+    );
+    let other = verify.replace(
+        "--payload payload",
+        "--payload other --trust-committee --json",
+    );
+    let other = folder.run(&other);
+    assert_eq!(other.status.code(), Some(1));
+    assert!(other.stdout.starts_with(b"{\"reason\":\""));
     // Another slot, another identity, a changed certificate.
     assert_eq!(folder.verdict(1, &identity, "certificate.0").0, Some(1));
     assert_eq!(
@@ -214,6 +241,31 @@ fn stores_of_others_and_lost_journals_are_refused() {
     for junk in ["", "junk", "mladsa-store-1 m0 00 1 1 1 00\n"] {
         fs::write(folder.at("m0/secret"), junk).unwrap();
         refused("not a secret");
+    }
+}
+
+/// A store that is restored as a whole is refused if its high-water mark is elsewhere.
+#[test]
+fn restored_stores_are_refused() {
+    let folder = Folder::new();
+    fs::write(folder.at("payload"), b"block 77").unwrap();
+    fs::create_dir(folder.at("marks")).unwrap();
+    folder.good("keygen --store m0 --marks marks --id m0 --epoch 1 --out m0.reg");
+    folder.good("committee --epoch 1 --out committee m0.reg");
+    let log = folder.at("m0/epoch-1.log");
+    let backup = fs::read(&log).unwrap();
+    let sign = "sign --store m0 --marks marks --committee committee --trust-committee --slot 0 \
+                --payload payload --directory shared --timeout 1 --out certificate";
+    folder.good(sign);
+    fs::write(&log, backup).unwrap();
+    for (args, why) in [
+        (sign.to_owned(), "older than its high-water mark"),
+        (sign.replace("--marks marks ", ""), "journal is damaged"),
+    ] {
+        let output = folder.run(&args);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text.contains(why), "{text}");
     }
 }
 

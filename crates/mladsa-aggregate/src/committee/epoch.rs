@@ -32,10 +32,11 @@ impl Epoch {
 
     /// Returns the number of attempts that a slot needs in a committee of `n` members of equal
     /// weight of which f, fewer than a third, are faulty: each of them can end one attempt as its
-    /// leader and one as a signer. 2 f + 4, at most 64, which is enough for f = 30.
+    /// leader, one as a signer, and one more by the time of a message. 3 f + 4, which leaves three
+    /// attempts for misses; at most 64, which is enough for f = 20.
     pub fn attempts_for(n: usize) -> u8 {
         let faulty = n.saturating_sub(1) / 3;
-        u8::try_from(2 * faulty)
+        u8::try_from(3 * faulty)
             .unwrap_or(u8::MAX)
             .saturating_add(4)
             .min(MAX_ATTEMPTS)

@@ -62,7 +62,7 @@ fn hash<'a>(inputs: impl ExactSizeIterator<Item = [&'a [u8]; 2]>) -> Vec<Node> {
 }
 
 /// Levels above the leaves.
-pub(crate) fn depth(leaves: usize) -> usize {
+pub(crate) const fn depth(leaves: usize) -> usize {
     leaves.next_power_of_two().trailing_zeros() as usize
 }
 

@@ -19,6 +19,10 @@ pub struct Opening {
 }
 
 impl Opening {
+    /// The length of an opening in the largest tree.
+    pub(crate) const MAX_LEN: usize =
+        OneTimePublicKey::LEN + 4 + 32 * depth(Epoch::MAX_KEYS as usize);
+
     /// Returns the opened key.
     #[cfg(feature = "test-util")]
     pub fn public_key(&self) -> &OneTimePublicKey {
@@ -44,7 +48,7 @@ impl Opening {
             .ok_or(EncodingError::Length)?;
         let (index, path) = rest.split_first_chunk().ok_or(EncodingError::Length)?;
         match path.as_chunks::<32>() {
-            (path, []) if path.len() <= depth(Epoch::MAX_KEYS as usize) => Ok(Self {
+            (path, []) if bytes.len() <= Self::MAX_LEN => Ok(Self {
                 public_key: OneTimePublicKey::from_bytes(public_key)?,
                 index: u32::from_be_bytes(*index),
                 path: path.to_vec(),

@@ -172,9 +172,6 @@ impl CommitmentSet {
         let (id, round) = (message.id(), &self.round);
         let mu = round.mu().as_bytes();
         let at = round.position_of(message, MessageKind::CommitmentHash, mu)?;
-        if message.body().len() != 64 {
-            return Err(RoundError::InvalidContribution(*id));
-        }
         let slot = self.hashes.get_mut(at);
         match slot.ok_or(RoundError::UnknownMember)? {
             slot @ None => *slot = Some(message.clone()),

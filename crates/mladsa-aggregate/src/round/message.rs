@@ -10,8 +10,11 @@ use crate::committee::epoch::AttemptId;
 use crate::committee::full::Committee;
 use crate::committee::member::{Member, is_signed};
 use crate::committee::merkle::Node;
+use crate::committee::tree::Opening;
 use crate::error::RoundError;
 use crate::member_id::MemberId;
+use crate::round::combine::Response;
+use crate::round::commitment::Commitment;
 use crate::wire::framing::{Reader, hash_lp, lp};
 
 /// Content type of a message.
@@ -54,6 +57,19 @@ impl MessageKind {
             self,
             Self::CommitmentHash | Self::Commitment | Self::Response
         )
+    }
+
+    /// Returns whether a body of this kind can have this length, in a committee of any size.
+    fn admits(self, len: usize) -> bool {
+        const MOST_OF_SET: usize = Committee::MAX_MEMBERS / 8 + 1;
+        match self {
+            Self::Opening => len <= Opening::MAX_LEN,
+            Self::Signers => len <= MOST_OF_SET,
+            Self::CommitmentHash => len == 64,
+            Self::Commitment => len == Commitment::LEN,
+            Self::Response => len == Response::LEN,
+            Self::Request => len <= 1 + MOST_OF_SET,
+        }
     }
 
     pub(crate) fn from_code(code: u8) -> Option<Self> {
@@ -188,6 +204,9 @@ impl Unverified {
             },
         };
         reader.end()?;
+        if !kind.admits(content.body.len()) {
+            return Err(RoundError::InvalidMessage);
+        }
         Ok(Self(Message(Arc::new(content))))
     }
 

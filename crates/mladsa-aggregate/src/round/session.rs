@@ -18,7 +18,7 @@ use crate::error::RoundError;
 use crate::journal::one_time::OneTimeKeyJournal;
 use crate::member_id::MemberId;
 use crate::round::certificate::Certificate;
-use crate::round::message::{Equivocation, Message, MessageKind};
+use crate::round::message::{Equivocation, Message, MessageKind, Unverified};
 use crate::round::task::SigningTask;
 
 use progress::Step;
@@ -36,7 +36,8 @@ pub enum SessionEvent {
     },
     /// The task is signed. The session continues to send the certificate to members that ask.
     Completed(Box<Certificate>),
-    /// The attempt was abandoned; these members did not contribute in time.
+    /// The attempt was abandoned; these members did not contribute in time. If a fault of its
+    /// leader or of a signer was proved, they are the faulty ones.
     AttemptAbandoned(Vec<MemberId>),
     /// The contribution of this member is provably wrong.
     InvalidContribution(MemberId),
@@ -103,39 +104,72 @@ pub struct Session {
     ids: Vec<MemberId>,
     // position of the leader of each attempt
     leaders: Vec<usize>,
-    attempt: u8,
-    has_begun: bool,
-    // start of the timeout of the attempt
-    started: Option<u64>,
-    resend_at: u64,
-    // number of members that were asked in turn, and of requests in the current step
-    turns: usize,
-    waits: usize,
+    current: Attempt,
+    // number of attempts that have missed
+    misses: usize,
+    peers: Peers,
+    requests: Requests,
     // first message of each member and kind, of this attempt and the next ones
     inbox: BTreeMap<(u8, MessageKind, MemberId), Message>,
-    // last attempt of which each member has sent a message
-    heard: BTreeMap<MemberId, u8>,
+    // the encoded certificate
+    outcome: Option<Vec<u8>>,
+}
+
+/// The state of the current attempt.
+struct Attempt {
+    number: u8,
+    has_begun: bool,
+    // start of the timeout
+    started: Option<u64>,
     keys: BTreeMap<MemberId, AuthenticatedKey>,
-    // messages that were rejected in this attempt
+    // messages that were rejected
     rejected: BTreeSet<(MessageKind, MemberId)>,
     // members whose message of this kind, of the first step with late ones, came in the second half
     // of the timeout
     late: Option<(MessageKind, BTreeSet<MemberId>)>,
-    // number of attempts in which each member was silent or late, and members that are provably
-    // faulty
+    step: Step,
+}
+
+impl Attempt {
+    /// The attempt of this number before it has begun.
+    fn new(number: u8) -> Self {
+        Self {
+            number,
+            has_begun: false,
+            started: None,
+            keys: BTreeMap::new(),
+            rejected: BTreeSet::new(),
+            late: None,
+            step: Step::Opening,
+        }
+    }
+}
+
+/// What is known of the other members.
+#[derive(Default)]
+struct Peers {
+    // last attempt of which each member has sent a message
+    heard: BTreeMap<MemberId, u8>,
+    // number of attempts in which each member was silent or late
     silent: BTreeMap<MemberId, u32>,
+    // members that are provably faulty
     faulty: BTreeSet<MemberId>,
-    // members of which a fault in this attempt was proved
-    disputed: BTreeSet<MemberId>,
-    // number of attempts that have missed
-    misses: usize,
+    // members and attempts of which a fault was proved, and those of which the proof was sent
+    disputed: BTreeSet<(MemberId, u8)>,
+    proofs_sent: BTreeSet<(MemberId, u8)>,
+}
+
+/// Times and amounts of requests and answers.
+#[derive(Default)]
+struct Requests {
+    resend_at: u64,
+    // number of members that were asked in turn, and of requests in the current step
+    turns: usize,
+    waits: usize,
     // when each member was last answered about each kind, and the bytes of its answers in this
     // attempt
     answered: BTreeMap<(MemberId, MessageKind), u64>,
     answer_lens: BTreeMap<MemberId, usize>,
-    step: Step,
-    // the encoded certificate
-    outcome: Option<Vec<u8>>,
 }
 
 impl Session {
@@ -154,31 +188,18 @@ impl Session {
             committee,
             task,
             timeout,
-            attempt: 0,
-            has_begun: false,
-            started: None,
-            resend_at: 0,
-            turns: 0,
-            waits: 0,
-            inbox: BTreeMap::new(),
-            heard: BTreeMap::new(),
-            keys: BTreeMap::new(),
-            rejected: BTreeSet::new(),
-            late: None,
-            silent: BTreeMap::new(),
-            faulty: BTreeSet::new(),
-            disputed: BTreeSet::new(),
+            current: Attempt::new(0),
             misses: 0,
-            answered: BTreeMap::new(),
-            answer_lens: BTreeMap::new(),
-            step: Step::Opening,
+            peers: Peers::default(),
+            requests: Requests::default(),
+            inbox: BTreeMap::new(),
             outcome: None,
         }
     }
 
     /// Returns the number of the current attempt.
     pub fn attempt(&self) -> u8 {
-        self.attempt
+        self.current.number
     }
 
     /// Returns the leader of an attempt; `None` for one that the epoch does not have.
@@ -191,8 +212,8 @@ impl Session {
     /// attempt, these are the members that have not begun it. Then it is the leader, then the
     /// signers that have not sent the message of the step.
     pub fn awaited(&self) -> Vec<MemberId> {
-        match self.step {
-            Step::Opening if self.started.is_none() && !self.is_attended() => {
+        match self.current.step {
+            Step::Opening if self.current.started.is_none() && !self.is_attended() => {
                 let ids = self.ids.iter().filter(|id| !self.is_present(id));
                 ids.copied().collect()
             }
@@ -203,7 +224,7 @@ impl Session {
     /// Returns whether this member has no more steps to take.
     #[must_use]
     pub fn has_ended(&self) -> bool {
-        matches!(self.step, Step::Ended)
+        matches!(self.current.step, Step::Ended)
     }
 
     /// Advances the clock: starts the session, asks for messages, or abandons the attempt at the
@@ -218,17 +239,17 @@ impl Session {
         journal: &mut OneTimeKeyJournal,
     ) -> Result<Vec<SessionEvent>, RoundError> {
         self.run(Call::new(now, journal), |session, call| {
-            if !session.has_begun {
+            if !session.current.has_begun {
                 return session.begin(call);
             }
-            if session.started.is_none() && session.is_attended() {
-                session.started = Some(now);
+            if session.current.started.is_none() && session.is_attended() {
+                session.current.started = Some(now);
             }
-            match session.started {
+            match session.current.started {
                 Some(started) if now >= started.saturating_add(session.timeout) => {
                     session.abandon(session.missing(), call)
                 }
-                _ if now >= session.resend_at => session.ask(call),
+                _ if now >= session.requests.resend_at => session.ask(call),
                 _ => Ok(()),
             }
         })
@@ -252,12 +273,13 @@ impl Session {
             return Ok(call.events);
         }
         if self.has_ended() {
-            self.answer(from, message, &mut call);
+            if let Ok(message) = Unverified::from_bytes(message) {
+                self.answer(from, message, &mut call);
+            }
             return Ok(call.events);
         }
         self.run(call, |session, call| {
-            session.answer(from, message, call);
-            session.store(from, message, call);
+            session.take(from, message, call);
             session.follow(call)
         })
     }
@@ -287,15 +309,15 @@ impl Session {
         }
         let result = input(self, &mut call).and_then(|()| self.advance(&mut call));
         if result.is_err() {
-            self.step = Step::Ended;
+            self.current.step = Step::Ended;
         }
         result.map(|()| call.events)
     }
 
     /// Returns whether a member has begun this attempt or a later one.
     fn is_present(&self, id: &MemberId) -> bool {
-        let heard = self.heard.get(id);
-        id == self.member.id() || heard.is_some_and(|attempt| *attempt >= self.attempt)
+        let heard = self.peers.heard.get(id);
+        id == self.member.id() || heard.is_some_and(|attempt| *attempt >= self.current.number)
     }
 
     /// Returns whether a quorum has begun this attempt or a later one.
@@ -307,6 +329,11 @@ impl Session {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Session({}, attempt {})", self.member.id(), self.attempt)
+        write!(
+            f,
+            "Session({}, attempt {})",
+            self.member.id(),
+            self.current.number
+        )
     }
 }

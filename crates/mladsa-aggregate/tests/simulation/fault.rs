@@ -40,6 +40,9 @@ faults! {
     TwoHashes,
     /// Announces other signers to half of the members.
     TwoAnnouncements,
+    /// Announces no quorum to the first member, in a signed message; shows no hash of a commitment
+    /// under other leaders.
+    BadAnnouncement,
     /// Every message takes more than an attempt.
     Slow,
     /// Does not commit, so that it could see the commitments of the others before.

@@ -163,6 +163,15 @@ impl Simulation {
                 let other = hostile::with_body(message, &signers, &committee);
                 Some(other.to_bytes().into())
             }
+            BadAnnouncement if to == 0 && kind == Some(MessageKind::Signers) && is_own => {
+                let other = hostile::with_body(message?, &[1], &committee);
+                Some(other.to_bytes().into())
+            }
+            BadAnnouncement
+                if kind == Some(MessageKind::CommitmentHash) && leader != Some(from) =>
+            {
+                None
+            }
             WrongResponse if kind == Some(MessageKind::Response) && is_own => {
                 Some(hostile::changed(message?, &committee).to_bytes().into())
             }
@@ -197,6 +206,12 @@ impl Simulation {
     }
 
     fn handle(&mut self, from: usize, events: Vec<SessionEvent>) {
+        let attempt = self.sessions[from].as_ref().map_or(0, Session::attempt);
+        self.handle_of(from, attempt, events);
+    }
+
+    /// Handles the events of a call that began in this attempt of the member.
+    fn handle_of(&mut self, from: usize, attempt: u8, events: Vec<SessionEvent>) {
         for event in events {
             match event {
                 SessionEvent::Send { to, message } => {
@@ -220,17 +235,33 @@ impl Simulation {
                     self.completed[from] = Some(*certificate);
                 }
                 other => {
-                    if let SessionEvent::AttemptAbandoned(missing) = &other
-                        && missing.is_empty()
-                        && self.faults[from] == Honest
+                    if let (SessionEvent::AttemptAbandoned(named), Honest) =
+                        (&other, self.faults[from])
                     {
-                        let session = self.sessions[from].as_ref();
-                        self.missed
-                            .extend(session.map(|session| session.attempt() - 1));
+                        self.abandoned(attempt, named);
                     }
                     self.events.push((from, other));
                 }
             }
+        }
+    }
+
+    /// Notes an attempt that an honest member has abandoned: without a missing member it has missed.
+    /// A leader that signs two announcements, or one of no quorum, is named instead of the members
+    /// that it kept from following the others.
+    fn abandoned(&mut self, attempt: u8, named: &[MemberId]) {
+        if named.is_empty() {
+            self.missed.insert(attempt);
+        }
+        let leader = self.leader(attempt).map(|leader| self.faults[leader]);
+        if self.loss == 0 && matches!(leader, Some(BadAnnouncement | TwoAnnouncements)) {
+            let honest = (0..self.n()).filter(|n| self.faults[*n].is_honest());
+            let honest: Vec<_> = honest.map(id).filter(|id| named.contains(id)).collect();
+            assert!(
+                honest.is_empty(),
+                "{:?}: {honest:?} in attempt {attempt}",
+                self.faults
+            );
         }
     }
 
@@ -298,6 +329,7 @@ impl Simulation {
             self.open_all(n);
         }
         if let Some(session) = &mut self.sessions[n] {
+            let before = session.attempt();
             let events = session.tick(self.now, &mut self.group.journals[n]);
             let is_next = self.now == 1 || self.started[n].0 != session.attempt();
             let (attempt, started) = &mut self.started[n];
@@ -308,7 +340,7 @@ impl Simulation {
             if started.is_none() && session.awaited().len() <= 1 {
                 *started = Some(self.now);
             }
-            self.handle(n, events.unwrap());
+            self.handle_of(n, before, events.unwrap());
             if self.faults[n] == AlwaysTwoHashes && is_next {
                 self.sign_two_hashes(n);
             }
@@ -323,9 +355,10 @@ impl Simulation {
             let (to, from, bytes) = entry.remove();
             self.received[to] += bytes.len() as u64;
             if let Some(session) = &mut self.sessions[to] {
+                let before = session.attempt();
                 let journal = &mut self.group.journals[to];
                 let events = session.receive(&id(from), &bytes, self.now, journal);
-                self.handle(to, events.unwrap());
+                self.handle_of(to, before, events.unwrap());
             }
         }
     }

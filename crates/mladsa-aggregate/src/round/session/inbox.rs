@@ -24,7 +24,7 @@ impl Session {
             to: None,
             message: message.to_bytes(),
         });
-        let key = (self.attempt, message.kind(), *message.id());
+        let key = (self.current.number, message.kind(), *message.id());
         self.inbox.insert(key, message);
     }
 
@@ -35,9 +35,10 @@ impl Session {
             MessageKind::Signers | MessageKind::CommitmentHash => true,
             MessageKind::Opening => {
                 let key = self.committee.authenticate(message);
-                let is_present = message.attempt_id().number == self.attempt;
+                let is_present = message.attempt_id().number == self.current.number;
                 if let (true, Ok(key)) = (is_present, &key) {
-                    self.keys
+                    self.current
+                        .keys
                         .entry(*message.id())
                         .or_insert_with(|| key.clone());
                 }
@@ -50,17 +51,16 @@ impl Session {
     fn is_known_authentic(&self, message: &Message) -> bool {
         match message.kind() {
             MessageKind::Signers | MessageKind::CommitmentHash => true,
-            MessageKind::Opening if message.attempt_id().number == self.attempt => {
-                self.keys.contains_key(message.id())
+            MessageKind::Opening if message.attempt_id().number == self.current.number => {
+                self.current.keys.contains_key(message.id())
             }
             MessageKind::Opening => self.committee.authenticate(message).is_ok(),
             _ => false,
         }
     }
 
-    /// Stores a relevant message. A copy of a stored message is recognised before its signature
-    /// is verified. A message that is not authentic can be of anyone: an authentic one replaces it.
-    pub(super) fn store(&mut self, from: &MemberId, message: &[u8], call: &mut Call<'_>) {
+    /// Decodes a message, and takes it as evidence, as a request or as one to be stored.
+    pub(super) fn take(&mut self, from: &MemberId, message: &[u8], call: &mut Call<'_>) {
         if message.len() > MAX_MESSAGE_LEN {
             return;
         }
@@ -75,13 +75,19 @@ impl Session {
         let Ok(message) = Unverified::from_bytes(message) else {
             return;
         };
+        match message.content().kind() {
+            MessageKind::Request => self.answer(from, message, call),
+            _ => self.store(from, message, call),
+        }
+    }
+
+    /// Stores a relevant message. A copy of a stored message is recognised before its signature
+    /// is verified. A message that is not authentic can be of anyone: an authentic one replaces it.
+    fn store(&mut self, from: &MemberId, message: Unverified, call: &mut Call<'_>) {
         let content = message.content();
         let (attempt, id, kind) = (content.attempt_id(), *content.id(), content.kind());
         let number = attempt.number;
-        if attempt.slot != self.task.slot()
-            || kind == MessageKind::Request
-            || self.committee.epoch().index(attempt).is_err()
-        {
+        if attempt.slot != self.task.slot() || self.committee.epoch().index(attempt).is_err() {
             return;
         }
         let key = (number, kind, id);
@@ -89,23 +95,33 @@ impl Session {
             .inbox
             .get(&key)
             .is_some_and(|known| message.is_copy_of(known));
-        if kind == MessageKind::Opening && id == *from && (is_copy || number < self.attempt) {
+        if kind == MessageKind::Opening && id == *from && (is_copy || number < self.current.number)
+        {
             // The sender has not heard this member.
             self.send_opening(from, call);
         }
-        if is_copy || number < self.attempt {
+        if is_copy || number < self.current.number {
             return;
         }
-        let is_late = number - self.attempt > LOOKAHEAD;
-        if is_late && self.heard.get(&id).is_some_and(|heard| *heard >= number) {
+        let is_late = number - self.current.number > LOOKAHEAD;
+        if is_late
+            && self
+                .peers
+                .heard
+                .get(&id)
+                .is_some_and(|heard| *heard >= number)
+        {
             return;
         }
         let Ok(message) = message.verify(&self.committee) else {
             return;
         };
+        if kind == MessageKind::Signers && self.decode_signers(&message).is_none() {
+            return self.reject_announcement(&message, call);
+        }
         let is_authentic = self.is_authentic(&message);
         if is_authentic {
-            let heard = self.heard.entry(id).or_default();
+            let heard = self.peers.heard.entry(id).or_default();
             *heard = number.max(*heard);
         } else if id == *self.member.id() {
             return;
@@ -123,16 +139,18 @@ impl Session {
 
     /// Returns whether evidence against this member, in this attempt, would change anything.
     fn is_new_evidence(&self, (id, attempt): &(MemberId, AttemptId)) -> bool {
-        let is_present = *attempt == self.attempt_id();
-        !self.faulty.contains(id) || is_present && !self.disputed.contains(id)
+        let is_of_use = attempt.number >= self.current.number;
+        let is_sent = self.peers.proofs_sent.contains(&(*id, attempt.number));
+        !self.peers.faulty.contains(id) || is_of_use && !is_sent
     }
 
     /// Reports new evidence, also to the other members.
     fn dispute(&mut self, evidence: Equivocation, call: &mut Call<'_>) {
-        if evidence.attempt_id() == self.attempt_id() {
-            self.disputed.insert(*evidence.id());
-        }
-        if self.faulty.insert(*evidence.id()) {
+        let id = *evidence.id();
+        let fault = (id, evidence.attempt_id().number);
+        self.peers.disputed.insert(fault);
+        self.peers.faulty.insert(id);
+        if self.peers.proofs_sent.insert(fault) {
             call.events.push(SessionEvent::Send {
                 to: None,
                 message: evidence.to_bytes(),
@@ -142,9 +160,26 @@ impl Session {
         }
     }
 
+    /// Rejects a signed announcement of no quorum that has the leader. The message is the proof of
+    /// its sender's fault, which the other members receive too. The attempt goes on: members that
+    /// have the announcement of a quorum show it.
+    fn reject_announcement(&mut self, message: &Message, call: &mut Call<'_>) {
+        let (id, number) = (*message.id(), message.attempt_id().number);
+        if self.leader_of(number) != Some(id) || !self.peers.proofs_sent.insert((id, number)) {
+            return;
+        }
+        call.events.push(SessionEvent::Send {
+            to: None,
+            message: message.to_bytes(),
+        });
+        if self.peers.faulty.insert(id) {
+            call.events.push(SessionEvent::InvalidContribution(id));
+        }
+    }
+
     /// Begins the attempt that members of more than a third of the weight have begun.
     pub(super) fn follow(&mut self, call: &mut Call<'_>) -> Result<(), RoundError> {
-        let mut heard: Vec<_> = self.heard.iter().collect();
+        let mut heard: Vec<_> = self.peers.heard.iter().collect();
         heard.sort_unstable_by(|a, b| b.1.cmp(a.1));
         let mut weight = 0u64;
         let reached = heard.into_iter().find(|(id, _)| {
@@ -152,14 +187,14 @@ impl Session {
             weight > self.committee.max_faulty()
         });
         match reached {
-            Some((_, &later)) if self.has_begun && later > self.attempt => {
+            Some((_, &later)) if self.current.has_begun && later > self.current.number => {
                 self.retire(later - 1, call)?;
                 // The clocks of the others can be ahead.
                 let is_due = |started: u64| call.now >= started.saturating_add(self.timeout / 2);
-                if self.started.is_some_and(is_due) {
+                if self.current.started.is_some_and(is_due) {
                     self.note_missing(self.missing(), call);
                 }
-                self.attempt = later;
+                self.current.number = later;
                 self.begin(call)
             }
             _ => Ok(()),

@@ -9,7 +9,7 @@ use crate::error::RoundError;
 use crate::member_id::MemberId;
 use crate::round::commitment::CommitmentSet;
 use crate::round::definition::Round;
-use crate::round::message::MessageKind;
+use crate::round::message::{Message, MessageKind};
 use crate::wire::framing::hash_lp;
 use crate::wire::signer_set::SignerSet;
 
@@ -45,43 +45,42 @@ pub(super) fn rotation(committee: &Committee, slot: u32) -> Vec<usize> {
 
 impl Session {
     pub(super) fn leader(&self) -> Option<MemberId> {
-        self.leader_of(self.attempt)
+        self.leader_of(self.current.number)
     }
 
     /// Returns the signers of the attempt, once this member has their announcement.
     pub(super) fn announced_signers(&self) -> Vec<MemberId> {
         let announced = self.leader().and_then(|leader| {
-            let key = (self.attempt, MessageKind::Signers, leader);
-            let message = self.inbox.get(&key)?;
-            self.decode_signers(message.body())
+            let key = (self.current.number, MessageKind::Signers, leader);
+            self.decode_signers(self.inbox.get(&key)?)
         });
         announced.unwrap_or_default()
     }
 
-    /// Returns whether a fault of the leader or of a signer was proved in this attempt: honest
+    /// Returns the leader and the signers of which a fault was proved in this attempt: honest
     /// members may have followed different messages.
-    pub(super) fn is_disputed(&self) -> bool {
+    pub(super) fn disputed(&self) -> Vec<MemberId> {
+        let number = self.current.number;
         let mut involved = self.announced_signers();
         involved.extend(self.leader());
-        involved.iter().any(|id| self.disputed.contains(id))
+        involved.retain(|id| self.peers.disputed.contains(&(*id, number)));
+        involved
     }
 
     /// Returns the announced signers whose openings this member lacks.
     pub(super) fn lacking_openings(&self) -> Vec<MemberId> {
         let mut announced = self.announced_signers();
-        announced.retain(|id| !self.keys.contains_key(id));
+        announced.retain(|id| !self.current.keys.contains_key(id));
         announced
     }
 
-    fn decode_signers(&self, body: &[u8]) -> Option<Vec<MemberId>> {
+    /// Returns the signers that a message announces: a quorum, and its sender among them.
+    pub(super) fn decode_signers(&self, message: &Message) -> Option<Vec<MemberId>> {
         let n = self.ids.len();
-        let set = SignerSet::from_bytes(body, n).ok()?;
-        let positions = set.positions(n);
-        Some(
-            positions
-                .filter_map(|at| self.ids.get(at).copied())
-                .collect(),
-        )
+        let set = SignerSet::from_bytes(message.body(), n).ok()?;
+        let ids = set.positions(n).filter_map(|at| self.ids.get(at).copied());
+        let ids: Vec<_> = ids.collect();
+        (ids.contains(message.id()) && self.committee.is_quorum(&ids)).then_some(ids)
     }
 
     /// Fixes the signers of the attempt: as the leader, or as the leader has announced. `false`
@@ -94,14 +93,14 @@ impl Session {
         let signers = if is_leader {
             self.own_choice(call.now)
         } else {
-            self.announced(leader, call)
+            Some(self.announced_signers()).filter(|signers| !signers.is_empty())
         };
         let Some(signers) = signers else {
             return Ok(false);
         };
         let keys: Vec<_> = signers
             .iter()
-            .filter_map(|id| self.keys.get(id).cloned())
+            .filter_map(|id| self.current.keys.get(id).cloned())
             .collect();
         if keys.len() < signers.len() {
             // The leader has them: their senders have shown them to it alone.
@@ -113,20 +112,20 @@ impl Session {
         if !is_leader {
             self.note_time(MessageKind::Signers, leader, call.now);
         }
-        let round = Round::new(self.committee.view(), &self.task, self.attempt, keys)?;
+        let round = Round::new(self.committee.view(), &self.task, self.current.number, keys)?;
         // An announcement is a sign of a quorum that has begun the attempt.
-        self.started.get_or_insert(call.now);
+        self.current.started.get_or_insert(call.now);
         self.wait(call.now);
         let set = CommitmentSet::new(&round);
         if !signers.contains(self.member.id()) {
-            self.step = Step::Committing(set, None);
+            self.current.step = Step::Committing(set, None);
             return Ok(true);
         }
         // The leader commits before it announces, so that after a crash it cannot announce other
         // signers: the journal admits one commitment.
         match self.member.commit(&round, call.journal) {
             Ok((pending, hash)) => {
-                self.step = Step::Committing(set, Some(pending));
+                self.current.step = Step::Committing(set, Some(pending));
                 if is_leader {
                     let (subject, body) = (&round.subject, round.signer_set.as_bytes());
                     let kind = MessageKind::Signers;
@@ -144,12 +143,12 @@ impl Session {
     /// faulty ones, and without those that were silent, as far as the others are a quorum.
     fn candidates(&self, has_opened: impl Fn(&MemberId) -> bool) -> Vec<MemberId> {
         let own = self.member.id();
-        let count = |id: &MemberId| match self.silent.get(id) {
+        let count = |id: &MemberId| match self.peers.silent.get(id) {
             Some(count) if id != own => *count,
             _ => 0,
         };
         let mut ids: Vec<_> = self.ids.clone();
-        ids.retain(|id| has_opened(id) && (id == own || !self.faulty.contains(id)));
+        ids.retain(|id| has_opened(id) && (id == own || !self.peers.faulty.contains(id)));
         ids.sort_by_key(|id| (count(id), *id));
         let mut enough = ids.iter().take_while(|id| count(id) == 0).count();
         while enough < ids.len() && !self.committee.is_quorum(ids.iter().take(enough)) {
@@ -164,10 +163,10 @@ impl Session {
     /// that have opened after a quarter of the timeout.
     fn own_choice(&self, now: u64) -> Option<Vec<MemberId>> {
         let is_enough = |ids: &Vec<MemberId>| self.committee.is_quorum(ids);
-        let has_opened = |id: &MemberId| self.keys.contains_key(id);
+        let has_opened = |id: &MemberId| self.current.keys.contains_key(id);
         let mut ids = self.candidates(|_| true);
         if !ids.iter().all(has_opened) {
-            let started = self.started?;
+            let started = self.current.started?;
             if now < started.saturating_add(self.timeout / 4) {
                 return None;
             }
@@ -179,7 +178,7 @@ impl Session {
         // After a miss, a smaller quorum of other members: the cause of a miss is not known.
         if self.misses > 0 {
             let own = self.member.id();
-            let turn = self.misses + usize::from(self.attempt);
+            let turn = self.misses + usize::from(self.current.number);
             let n = ids.len();
             ids.rotate_left(turn % n);
             for _ in 0..n {
@@ -192,24 +191,6 @@ impl Session {
             }
         }
         Some(ids)
-    }
-
-    /// Returns the signers that the leader has announced. An announcement without a quorum, or
-    /// without the leader, is provably wrong.
-    fn announced(&mut self, leader: MemberId, call: &mut Call<'_>) -> Option<Vec<MemberId>> {
-        let kind = MessageKind::Signers;
-        let message = self.inbox.get(&(self.attempt, kind, leader))?;
-        if self.rejected.contains(&(kind, leader)) {
-            return None;
-        }
-        let signers = self.decode_signers(message.body());
-        let valid = signers
-            .filter(|signers| signers.contains(&leader) && self.committee.is_quorum(signers));
-        if valid.is_none() {
-            self.rejected.insert((kind, leader));
-            self.invalid(leader, call);
-        }
-        valid
     }
 }
 

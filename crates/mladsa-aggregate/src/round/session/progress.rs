@@ -5,7 +5,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::mem;
 
-use super::{Call, Session, SessionEvent};
+use super::{Attempt, Call, Session, SessionEvent};
 use crate::committee::epoch::AttemptId;
 use crate::error::{CommitteeError, JournalError, RoundError};
 use crate::member_id::MemberId;
@@ -40,35 +40,30 @@ impl Session {
     pub(super) fn attempt_id(&self) -> AttemptId {
         AttemptId {
             slot: self.task.slot(),
-            number: self.attempt,
+            number: self.current.number,
         }
     }
 
     /// Opens this member's key for the attempt, or for the first one that is not retired.
     pub(super) fn begin(&mut self, call: &mut Call<'_>) -> Result<(), RoundError> {
-        self.has_begun = true;
-        self.started = None;
-        self.disputed.clear();
-        self.answer_lens.clear();
-        self.late = None;
-        self.step = Step::Opening;
-        self.keys.clear();
-        self.rejected.clear();
+        self.current = Attempt::new(self.current.number);
+        self.current.has_begun = true;
+        self.requests.answer_lens.clear();
         loop {
             let attempt = self.attempt_id();
             match self.committee.epoch().index(attempt) {
                 Err(error @ CommitteeError::AttemptsExhausted) => {
-                    self.step = Step::Ended;
+                    self.current.step = Step::Ended;
                     call.events.push(SessionEvent::Failed(error.into()));
                     return Ok(());
                 }
                 index => drop(index?),
             }
             if self.member.is_retired(attempt, call.journal) {
-                self.attempt += 1;
+                self.current.number += 1;
                 continue;
             }
-            let present = self.attempt;
+            let present = self.current.number;
             // Members that wait for the responses of the last attempt learn from them that it
             // missed.
             self.inbox.retain(|(of, kind, _), _| {
@@ -84,7 +79,7 @@ impl Session {
 
     /// Returns the members whose message the current step waits for.
     pub(super) fn missing(&self) -> Vec<MemberId> {
-        match &self.step {
+        match &self.current.step {
             Step::Opening => self.leader().into_iter().collect(),
             Step::Committing(set, _) if set.hashes().is_ok() => Vec::new(),
             Step::Committing(set, _) | Step::Revealing(set, _) => set.missing().copied().collect(),
@@ -104,19 +99,22 @@ impl Session {
         missing: Vec<MemberId>,
         call: &mut Call<'_>,
     ) -> Result<(), RoundError> {
-        self.retire(self.attempt, call)?;
+        self.retire(self.current.number, call)?;
         self.note_missing(missing, call);
-        self.attempt += 1;
+        self.current.number += 1;
         self.begin(call)
     }
 
     /// Counts the members that have delayed the attempt, which ends.
     pub(super) fn note_missing(&mut self, mut missing: Vec<MemberId>, call: &mut Call<'_>) {
         missing.retain(|id| id != self.member.id());
-        if !self.is_disputed() {
+        let disputed = self.disputed();
+        if disputed.is_empty() {
             for id in self.causes(&missing) {
-                *self.silent.entry(id).or_default() += 1;
+                *self.peers.silent.entry(id).or_default() += 1;
             }
+        } else {
+            missing = disputed;
         }
         call.events.push(SessionEvent::AttemptAbandoned(missing));
     }
@@ -125,10 +123,10 @@ impl Session {
     /// more weight than can be faulty are no cause: they waited for messages themselves.
     fn causes(&mut self, missing: &[MemberId]) -> BTreeSet<MemberId> {
         let missing: BTreeSet<_> = missing.iter().copied().collect();
-        let (kind, late) = self.late.take().unzip();
+        let (kind, late) = self.current.late.take().unzip();
         let late = late.unwrap_or_default();
         // Late messages can be the cause of missing ones of later steps.
-        let sets = if kind < self.step.awaited_kind() {
+        let sets = if kind < self.current.step.awaited_kind() {
             [late, missing]
         } else {
             [missing, late]
@@ -142,8 +140,11 @@ impl Session {
     /// it.
     pub(super) fn note_time(&mut self, kind: MessageKind, id: MemberId, now: u64) {
         let is_late = |started: u64| now >= started.saturating_add(self.timeout / 2);
-        if self.started.is_some_and(is_late) && id != *self.member.id() {
-            let (first, ids) = self.late.get_or_insert_with(|| (kind, BTreeSet::new()));
+        if self.current.started.is_some_and(is_late) && id != *self.member.id() {
+            let (first, ids) = self
+                .current
+                .late
+                .get_or_insert_with(|| (kind, BTreeSet::new()));
             if kind < *first {
                 (*first, *ids) = (kind, BTreeSet::new());
             }
@@ -166,34 +167,34 @@ impl Session {
     }
 
     pub(super) fn complete(&mut self, certificate: Certificate, call: &mut Call<'_>) {
-        self.step = Step::Ended;
+        self.current.step = Step::Ended;
         self.outcome = Some(certificate.to_bytes());
         // Members that lack few of the responses are helped with less than the certificate.
-        let present = self.attempt;
+        let present = self.current.number;
         self.inbox
             .retain(|(attempt, kind, _), _| (*attempt, *kind) == (present, MessageKind::Response));
-        self.answered.clear();
-        self.answer_lens.clear();
+        self.requests.answered.clear();
+        self.requests.answer_lens.clear();
         call.events
             .push(SessionEvent::Completed(Box::new(certificate)));
     }
 
     pub(super) fn invalid(&mut self, id: MemberId, call: &mut Call<'_>) {
-        self.faulty.insert(id);
-        self.disputed.insert(id);
+        self.peers.faulty.insert(id);
+        self.peers.disputed.insert((id, self.current.number));
         call.events.push(SessionEvent::InvalidContribution(id));
     }
 
     /// Takes every step for which all messages are in the inbox.
     pub(super) fn advance(&mut self, call: &mut Call<'_>) -> Result<(), RoundError> {
-        while self.has_begun {
+        while self.current.has_begun {
             self.take_messages(call);
-            if matches!(self.step, Step::Opening) {
-                let attempt = self.attempt;
+            if matches!(self.current.step, Step::Opening) {
+                let attempt = self.current.number;
                 if !self.choose_signers(call)? {
                     return Ok(());
                 }
-                if self.attempt != attempt {
+                if self.current.number != attempt {
                     continue;
                 }
             }
@@ -201,13 +202,13 @@ impl Session {
                 return Ok(());
             }
             self.wait(call.now);
-            match mem::replace(&mut self.step, Step::Ended) {
+            match mem::replace(&mut self.current.step, Step::Ended) {
                 Step::Committing(set, pending) => {
                     let own = pending.as_ref();
                     let own = own.map(|pending| self.member.reveal(pending, &set, call.journal));
                     match own.transpose() {
                         Ok(own) => {
-                            self.step = Step::Revealing(set, pending);
+                            self.current.step = Step::Revealing(set, pending);
                             own.into_iter().for_each(|own| self.send(own, call));
                         }
                         Err(error) => self.abandon_reused(error, call)?,
@@ -218,7 +219,7 @@ impl Session {
                     let own = pending.map(|own| self.member.respond(own, &challenge, call.journal));
                     match own.transpose() {
                         Ok(own) => {
-                            self.step = Step::Responding(Combiner::new(&challenge));
+                            self.current.step = Step::Responding(Combiner::new(&challenge));
                             own.into_iter().for_each(|own| self.send(own, call));
                         }
                         Err(error) => self.abandon_reused(error, call)?,
@@ -227,7 +228,7 @@ impl Session {
                 Step::Responding(combiner) => match combiner.finish() {
                     Ok(aggregate) => {
                         let openings = combiner.ids().filter_map(|id| {
-                            let key = (self.attempt, MessageKind::Opening, *id);
+                            let key = (self.current.number, MessageKind::Opening, *id);
                             self.inbox.get(&key)
                         });
                         self.complete(Certificate::new(aggregate, openings), call);
@@ -246,9 +247,12 @@ impl Session {
 
     /// Passes the messages of the current step from the inbox to the step.
     fn take_messages(&mut self, call: &mut Call<'_>) {
-        let (kind, ids) = match self.step {
+        let (kind, ids) = match self.current.step {
             Step::Opening => {
-                let ids = self.ids.iter().filter(|id| !self.keys.contains_key(id));
+                let ids = self
+                    .ids
+                    .iter()
+                    .filter(|id| !self.current.keys.contains_key(id));
                 (MessageKind::Opening, ids.copied().collect())
             }
             Step::Committing(..) => (MessageKind::CommitmentHash, self.missing()),
@@ -257,15 +261,15 @@ impl Session {
             Step::Ended => return,
         };
         for id in ids {
-            let Some(message) = self.inbox.get(&(self.attempt, kind, id)) else {
+            let Some(message) = self.inbox.get(&(self.current.number, kind, id)) else {
                 continue;
             };
-            if self.rejected.contains(&(kind, id)) {
+            if self.current.rejected.contains(&(kind, id)) {
                 continue;
             }
-            let taken = match &mut self.step {
+            let taken = match &mut self.current.step {
                 Step::Opening => self.committee.authenticate(message).map(|key| {
-                    self.keys.insert(id, key);
+                    self.current.keys.insert(id, key);
                 }),
                 Step::Committing(set, _) | Step::Revealing(set, _) => set.add(message),
                 Step::Responding(combiner) => combiner.add(message),
@@ -279,13 +283,13 @@ impl Session {
             };
             match (kind, error) {
                 (_, RoundError::InvalidContribution(_) | RoundError::Equivocation(_)) => {
-                    self.rejected.insert((kind, id));
+                    self.current.rejected.insert((kind, id));
                     self.invalid(id, call);
                 }
                 // A hash for another round does not prove a fault: it counts as missing.
-                (MessageKind::CommitmentHash, _) => drop(self.rejected.insert((kind, id))),
+                (MessageKind::CommitmentHash, _) => drop(self.current.rejected.insert((kind, id))),
                 // Another message can be the one of this member.
-                _ => drop(self.inbox.remove(&(self.attempt, kind, id))),
+                _ => drop(self.inbox.remove(&(self.current.number, kind, id))),
             }
         }
     }

@@ -26,8 +26,8 @@ impl Session {
     /// Begins to wait for the messages of a step. Messages that are on their way are not asked for:
     /// at first, they have as long as an interval of the smallest committees.
     pub(super) fn wait(&mut self, now: u64) {
-        self.waits = 0;
-        self.resend_at = now.saturating_add(self.interval().max(self.timeout / 24));
+        self.requests.waits = 0;
+        self.requests.resend_at = now.saturating_add(self.interval().max(self.timeout / 24));
     }
 
     /// Sends the own opening to members that have not begun the attempt, and requests: for all that
@@ -37,21 +37,24 @@ impl Session {
     pub(super) fn ask(&mut self, call: &mut Call<'_>) -> Result<(), RoundError> {
         // Several intervals can pass between two ticks.
         let interval = self.interval();
-        let late = call.now.saturating_sub(self.resend_at);
-        self.resend_at = call.now.saturating_add(interval - late % interval);
-        self.waits += 1;
+        let late = call.now.saturating_sub(self.requests.resend_at);
+        self.requests.resend_at = call.now.saturating_add(interval - late % interval);
+        self.requests.waits += 1;
         let own = *self.member.id();
-        if let Some(opening) = self.inbox.get(&(self.attempt, MessageKind::Opening, own)) {
+        if let Some(opening) = self
+            .inbox
+            .get(&(self.current.number, MessageKind::Opening, own))
+        {
             let absent = self.ids.iter().filter(|id| !self.is_present(id));
             call.events.extend(absent.map(|id| to(*id, opening)));
         }
         let leader = self.leader();
         let missing = self.missing();
-        let Some(awaited) = self.step.awaited_kind() else {
+        let Some(awaited) = self.current.step.awaited_kind() else {
             return Ok(());
         };
         // The leader announces; a follower may lack openings of announced signers.
-        let (kind, lacking) = match (&self.step, self.lacking_openings()) {
+        let (kind, lacking) = match (&self.current.step, self.lacking_openings()) {
             (Step::Opening, lacking) if !lacking.is_empty() => (MessageKind::Opening, lacking),
             _ => (awaited, missing.clone()),
         };
@@ -62,11 +65,11 @@ impl Session {
         let passed = usize::try_from(late / interval).map_or(n, |passed| passed.min(n)) + 1;
         let number = n.min(passed * per_interval);
         let position = self.committee.position(&own);
-        let first = position.ok_or(RoundError::UnknownMember)? + 1 + self.turns;
-        self.turns = (self.turns + number) % n;
+        let first = position.ok_or(RoundError::UnknownMember)? + 1 + self.requests.turns;
+        self.requests.turns = (self.requests.turns + number) % n;
         let turn = (first..first + number).filter_map(|at| self.ids.get(at % n));
         let mut asked: Vec<MemberId> = turn.copied().collect();
-        if self.is_disputed() {
+        if !self.disputed().is_empty() {
             // The attempt cannot be saved.
             call.events.extend(
                 asked
@@ -90,16 +93,26 @@ impl Session {
             }
         }
         // Members that follow another announcement, or other hashes, show it.
-        let signers: Vec<MemberId> = match &self.step {
+        let signers: Vec<MemberId> = match &self.current.step {
             Step::Revealing(set, _) => set.round().ids().copied().collect(),
             _ => Vec::new(),
         };
         for id in missing.iter().filter(|id| **id != own) {
-            if self.rejected.contains(&(MessageKind::CommitmentHash, *id)) {
+            if self
+                .current
+                .rejected
+                .contains(&(MessageKind::CommitmentHash, *id))
+            {
                 let signers = self.request(MessageKind::Signers, leader.as_slice())?;
                 call.events.push(to(*id, &signers));
             }
-            if !signers.is_empty() && self.waits > 1 && self.waits.is_power_of_two() {
+            let waits = self.requests.waits;
+            let is_turn = waits > 1 && waits.is_power_of_two();
+            if is_turn && waits > 2 && matches!(self.current.step, Step::Committing(..)) {
+                let signers = self.request(MessageKind::Signers, leader.as_slice())?;
+                call.events.push(to(*id, &signers));
+            }
+            if !signers.is_empty() && is_turn {
                 call.events.push(to(
                     *id,
                     &self.request(MessageKind::CommitmentHash, &signers)?,
@@ -124,15 +137,15 @@ impl Session {
     /// answers have the length of four times all messages of an attempt, in a timeout.
     fn may_answer(&mut self, id: &MemberId, kind: MessageKind, now: u64) -> bool {
         let most = 4 * MAX_MESSAGE_LEN * self.ids.len();
-        let pause = match self.answer_lens.get(id) {
+        let pause = match self.requests.answer_lens.get(id) {
             Some(len) if *len >= most => self.timeout,
             _ => self.interval() / 2,
         };
         let key = (*id, kind);
-        match self.answered.get(&key) {
+        match self.requests.answered.get(&key) {
             Some(last) if now < last.saturating_add(pause) => false,
             _ => {
-                self.answered.insert(key, now);
+                self.requests.answered.insert(key, now);
                 true
             }
         }
@@ -140,7 +153,7 @@ impl Session {
 
     /// Sends the opening of the current attempt to a member that has not heard of it.
     pub(super) fn send_opening(&mut self, id: &MemberId, call: &mut Call<'_>) {
-        let key = (self.attempt, MessageKind::Opening, *self.member.id());
+        let key = (self.current.number, MessageKind::Opening, *self.member.id());
         if self.inbox.contains_key(&key)
             && self.may_answer(id, MessageKind::Opening, call.now)
             && let Some(opening) = self.inbox.get(&key)
@@ -152,18 +165,14 @@ impl Session {
 
     /// Sends an answer, and counts its bytes.
     fn reply(&mut self, id: &MemberId, message: Vec<u8>, call: &mut Call<'_>) {
-        *self.answer_lens.entry(*id).or_default() += message.len();
+        *self.requests.answer_lens.entry(*id).or_default() += message.len();
         let to = Some(*id);
         call.events.push(SessionEvent::Send { to, message });
     }
 
     /// Answers a request: with the certificate, with the opening of a later attempt, or with the
     /// messages that it names. Other messages are no request.
-    pub(super) fn answer(&mut self, from: &MemberId, message: &[u8], call: &mut Call<'_>) {
-        let Ok(request) = Unverified::from_bytes(message) else {
-            return;
-        };
-        // The signatures of other messages are verified when they are stored.
+    pub(super) fn answer(&mut self, from: &MemberId, request: Unverified, call: &mut Call<'_>) {
         if request.content().kind() != MessageKind::Request {
             return;
         }
@@ -184,7 +193,7 @@ impl Session {
             // that were asked for: a member to which they are of no use asks again.
             let outcome = outcome.clone();
             let responses = match &decoded {
-                Some((MessageKind::Response, set)) if attempt.number == self.attempt => {
+                Some((MessageKind::Response, set)) if attempt.number == self.current.number => {
                     let known = self.known(attempt.number, MessageKind::Response, set);
                     let is_all = known.len() == set.positions(self.ids.len()).count();
                     known.into_iter().filter(|_| is_all).collect()
@@ -192,8 +201,8 @@ impl Session {
                 _ => Vec::new(),
             };
             let key = (*from, MessageKind::Response);
-            if !responses.is_empty() && !self.answered.contains_key(&key) {
-                self.answered.insert(key, call.now);
+            if !responses.is_empty() && !self.requests.answered.contains_key(&key) {
+                self.requests.answered.insert(key, call.now);
                 for response in responses {
                     self.reply(from, response.to_bytes(), call);
                 }
@@ -202,10 +211,10 @@ impl Session {
             }
             return;
         }
-        if attempt.number < self.attempt {
+        if attempt.number < self.current.number {
             self.send_opening(from, call);
         }
-        let Some((kind, set)) = decoded.filter(|_| attempt.number <= self.attempt) else {
+        let Some((kind, set)) = decoded.filter(|_| attempt.number <= self.current.number) else {
             return;
         };
         let answers = self.known(attempt.number, kind, &set);
