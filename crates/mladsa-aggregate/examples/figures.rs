@@ -153,7 +153,7 @@ fn verification(n: usize) {
         .iter()
         .map(|o| group.committee.authenticate(o).unwrap())
         .collect();
-    let certificate = Certificate::new(aggregate.clone(), &openings);
+    let certificate = AggregateCertificate::new(aggregate.clone(), &openings);
     let view = group.committee.view();
     let calls = 40;
     let check = measure(calls, |_| {

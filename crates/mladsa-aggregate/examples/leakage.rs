@@ -5,7 +5,7 @@
 //! cargo run --release -p mladsa-aggregate --example leakage
 //! ```
 
-use mladsa_aggregate::Committee;
+use mladsa_aggregate::SigningCommittee;
 use mladsa_aggregate::test_util::{SIGMA_OFFSET, offset_width};
 
 /// ML-DSA-87 (FIPS 204, table 1).
@@ -64,7 +64,7 @@ fn report() -> String {
 /// Ranges of numbers of signers with their width R.
 fn widths() -> Vec<(usize, usize, u32)> {
     let mut ranges: Vec<(usize, usize, u32)> = Vec::new();
-    for n in 1..=Committee::MAX_MEMBERS {
+    for n in 1..=SigningCommittee::MAX_MEMBERS {
         let width = offset_width(n).expect("a width for every number of members");
         match ranges.last_mut() {
             Some((_, last, known)) if *known == width => *last = n,

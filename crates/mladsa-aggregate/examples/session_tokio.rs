@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mladsa_aggregate::{
-    Certificate, Committee, Epoch, MasterSeed, Member, MemberId, OneTimeKeyJournal, Session,
-    SessionEvent, SigningTask,
+    AggregateCertificate, Epoch, MasterSeed, Member, MemberName, OneTimeKeyJournal, Session,
+    SessionEvent, SigningCommittee, SigningTask,
 };
 use mldsa_core::Randomness::Deterministic;
 use tokio::sync::{broadcast, mpsc};
@@ -42,16 +42,16 @@ async fn main() -> Result<()> {
 }
 
 /// A message with its sender and its receiver, which the network of a node authenticates.
-type Packet = (MemberId, Option<MemberId>, Vec<u8>);
+type Packet = (MemberName, Option<MemberName>, Vec<u8>);
 
 /// One member: passes messages and the time to its session. It runs on after the task is signed, for
 /// members without the certificate.
 async fn run(
-    own: MemberId,
+    own: MemberName,
     mut session: Session,
     mut journal: OneTimeKeyJournal,
     network: broadcast::Sender<Packet>,
-    done: mpsc::Sender<Result<Certificate>>,
+    done: mpsc::Sender<Result<AggregateCertificate>>,
 ) {
     let mut messages = network.subscribe();
     let mut clock = tokio::time::interval(Duration::from_millis(TIMEOUT / 64));
@@ -89,18 +89,21 @@ async fn run(
 type Signer = (Arc<Member>, OneTimeKeyJournal);
 
 /// Members with their committee, as a ledger would have finalised it.
-fn committee(n: u8) -> Result<(Vec<Signer>, Arc<Committee>)> {
+fn committee(n: u8) -> Result<(Vec<Signer>, Arc<SigningCommittee>)> {
     let epoch = Epoch::new(b"DEMO", 1, 1, 16)?;
     let (mut signers, mut registrations) = (Vec::new(), Vec::new());
     for number in 0..n {
-        let id = MemberId::new(&[b'a' + number])?;
+        let id = MemberName::new(&[b'a' + number])?;
         let member = Member::new(id, MasterSeed::from_bytes(&[number; 32]), &epoch)?;
         registrations.push((member.register(Deterministic)?, 1));
         let journal = OneTimeKeyJournal::in_memory(member.seed())?;
         signers.push((Arc::new(member), journal));
     }
-    let threshold = Committee::two_thirds(u64::from(n));
-    Ok((signers, Committee::new(&epoch, registrations, threshold)?))
+    let threshold = SigningCommittee::two_thirds(u64::from(n));
+    Ok((
+        signers,
+        SigningCommittee::new(&epoch, registrations, threshold)?,
+    ))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 
 /// Declares an error enum. The text of a variant is its documentation and its `Display`
 /// output; a wrapped error displays as itself and converts with `From`.
@@ -18,7 +18,7 @@ macro_rules! error_enum {
         #[non_exhaustive]
         pub enum $name {
             $(#[doc = $text] $variant,)*
-            $(#[doc = concat!("This member ", $blame)] $blamed(MemberId),)*
+            $(#[doc = concat!("This member ", $blame)] $blamed(MemberName),)*
             $(#[doc = concat!("See [`", stringify!($inner), "`]")] $wrapper($inner),)*
         }
 
@@ -115,11 +115,11 @@ error_enum! {
     }
     members {
         InvalidContribution = "sent a wrong contribution",
-        Equivocation = "signed two different messages",
+        ConflictingMessages = "signed two different messages",
     }
     wraps {
         Encoding(EncodingError),
-        Committee(CommitteeError),
+        SigningCommittee(CommitteeError),
         Journal(JournalError),
     }
 }
@@ -138,7 +138,7 @@ impl RoundError {
 
 error_enum! {
     /// Error of verifying an aggregate.
-    VerifyError {
+    AggregateError {
         OtherTask = "aggregate is about another task",
         OtherEpoch = "aggregate is of another epoch",
         QuorumMissed = "signers do not reach the threshold",
@@ -149,7 +149,7 @@ error_enum! {
     wraps {
         Encoding(EncodingError),
         Round(RoundError),
-        Committee(CommitteeError),
+        SigningCommittee(CommitteeError),
     }
 }
 
@@ -161,8 +161,8 @@ error_enum! {
         Encoding(EncodingError),
         Storage(StorageError),
         Journal(JournalError),
-        Committee(CommitteeError),
+        SigningCommittee(CommitteeError),
         Round(RoundError),
-        Verify(VerifyError),
+        Verify(AggregateError),
     }
 }

@@ -27,7 +27,7 @@ pub mod open_commitments;
 mod vectors;
 
 pub use crate::committee::epoch::{AttemptId, Epoch};
-pub use crate::committee::full::Committee;
+pub use crate::committee::full::SigningCommittee;
 pub use crate::committee::member::Member;
 pub use crate::committee::opening::AuthenticatedKey;
 pub use crate::committee::registration::Registration;
@@ -35,11 +35,11 @@ pub use crate::committee::view::CommitteeView;
 pub use crate::error::Error;
 pub use crate::journal::one_time::OneTimeKeyJournal;
 pub use crate::keys::seed::MasterSeed;
-pub use crate::member_id::MemberId;
+pub use crate::member_id::MemberName;
 pub use crate::round::aggregate::Aggregate;
-pub use crate::round::certificate::Certificate;
+pub use crate::round::certificate::AggregateCertificate;
 pub use crate::round::definition::Round;
-pub use crate::round::message::Equivocation;
+pub use crate::round::message::ConflictingMessages;
 pub use crate::round::session::{Session, SessionEvent};
 pub use crate::round::task::SigningTask;
 
@@ -53,7 +53,7 @@ pub mod storage {
 /// Error types of the single steps. [`Error`] is their union.
 pub mod errors {
     pub use crate::error::{
-        CommitteeError, EncodingError, JournalError, RoundError, StorageError, VerifyError,
+        AggregateError, CommitteeError, EncodingError, JournalError, RoundError, StorageError,
     };
 }
 
@@ -78,6 +78,6 @@ pub mod steps {
     pub use crate::round::combine::Combiner;
     pub use crate::round::commitment::{Challenge, CommitmentSet};
     pub use crate::round::definition::Round;
-    pub use crate::round::message::{Equivocation, Message, MessageKind};
+    pub use crate::round::message::{ConflictingMessages, Message, MessageKind};
     pub use crate::round::signer::PendingResponse;
 }

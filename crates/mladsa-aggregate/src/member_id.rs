@@ -4,12 +4,12 @@ use core::fmt;
 
 /// Name of a member: 1 to 64 bytes, ordered as unsigned bytes, a prefix before the longer string.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct MemberId {
+pub struct MemberName {
     len: u8,
     bytes: [u8; 64],
 }
 
-impl MemberId {
+impl MemberName {
     /// Copies a name; `None` unless `id` has 1 to 64 bytes.
     pub(crate) fn from_slice(id: &[u8]) -> Option<Self> {
         let mut bytes = [0; 64];
@@ -29,20 +29,20 @@ impl MemberId {
     }
 }
 
-impl Ord for MemberId {
+impl Ord for MemberName {
     fn cmp(&self, other: &Self) -> core::cmp::Ordering {
         self.as_bytes().cmp(other.as_bytes())
     }
 }
 
-impl PartialOrd for MemberId {
+impl PartialOrd for MemberName {
     fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
 /// One printable word: other bytes, and spaces, which separate names in lists, are escaped.
-impl fmt::Display for MemberId {
+impl fmt::Display for MemberName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_bytes().iter().try_for_each(|byte| match byte {
             b' ' => f.write_str("\\x20"),
@@ -51,8 +51,8 @@ impl fmt::Display for MemberId {
     }
 }
 
-impl fmt::Debug for MemberId {
+impl fmt::Debug for MemberName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MemberId({self})")
+        write!(f, "MemberName({self})")
     }
 }

@@ -213,7 +213,7 @@ fn session_survives_kills(before: &Place) -> usize {
         for n in [second, third] {
             assert_eq!(place.read(n, "certificate"), certificate);
         }
-        let certificate = Certificate::from_bytes(&certificate).unwrap();
+        let certificate = AggregateCertificate::from_bytes(&certificate).unwrap();
         let committee = place.committee().unwrap();
         certificate.verify(committee.view(), &task()).unwrap();
         if killed == Some(0) {

@@ -4,12 +4,14 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use mladsa_aggregate::errors::{JournalError, RoundError, StorageError};
-use mladsa_aggregate::steps::{CommitmentSet, Equivocation, Message, OneTimePublicKey, Round};
+use mladsa_aggregate::steps::{
+    CommitmentSet, ConflictingMessages, Message, OneTimePublicKey, Round,
+};
 use mladsa_aggregate::storage::{LogStorage, MarkStorage};
 use mladsa_aggregate::test_util::{Commitment, Opening, Response, SignerSet};
 use mladsa_aggregate::{
-    Aggregate, AttemptId, Certificate, Committee as Members, CommitteeView, Epoch, Error,
-    MasterSeed, Member, MemberId, OneTimeKeyJournal, Registration, SigningTask,
+    Aggregate, AggregateCertificate, AttemptId, CommitteeView, Epoch, Error, MasterSeed, Member,
+    MemberName, OneTimeKeyJournal, Registration, SigningCommittee as Members, SigningTask,
 };
 use mldsa_core::Randomness;
 
@@ -33,7 +35,7 @@ const FIRST: AttemptId = AttemptId { slot: 0, number: 0 };
 fn member(n: u8) -> Result<Member, Error> {
     let epoch = Epoch::new(b"FUZZ", 1, 1, 4)?;
     let seed = MasterSeed::from_bytes(&[n; 32]);
-    Ok(Member::new(MemberId::new(&[b'a' + n])?, seed, &epoch)?)
+    Ok(Member::new(MemberName::new(&[b'a' + n])?, seed, &epoch)?)
 }
 
 impl Committee {
@@ -79,7 +81,8 @@ impl Committee {
         let mut second = OneTimeKeyJournal::in_memory(all[0].seed())?;
         let _ = all[0].open(&members, FIRST, &mut second)?;
         let (_, hash) = all[0].commit(&other, &mut second)?;
-        let evidence = Equivocation::new(&hashes[0], &hash).ok_or(RoundError::NotConflicting)?;
+        let evidence =
+            ConflictingMessages::new(&hashes[0], &hash).ok_or(RoundError::NotConflicting)?;
         let commitment = all[0].reveal(&pending[0], &set, &mut journals[0])?;
         let aggregate = [
             &b"MLADSAF3\x00\0\0\0\0\0"[..],
@@ -156,7 +159,7 @@ pub fn aggregate(data: &[u8]) {
             let _ = members.authenticate(&read);
             read.to_bytes()
         }),
-        8 => Equivocation::from_bytes(bytes, members)
+        8 => ConflictingMessages::from_bytes(bytes, members)
             .ok()
             .map(|read| read.to_bytes()),
         9 => {
@@ -175,7 +178,7 @@ pub fn aggregate(data: &[u8]) {
             };
         }
         13 | 14 => return journal(parser, bytes),
-        16 => Certificate::from_bytes(bytes).ok().map(|read| {
+        16 => AggregateCertificate::from_bytes(bytes).ok().map(|read| {
             assert!(read.verify(members.view(), &committee.task).is_err());
             read.to_bytes()
         }),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use commonware_cryptography::{Hasher as _, Sha256, sha256::Digest};
-use mladsa_aggregate::{Committee, Epoch, MemberId, Registration};
+use mladsa_aggregate::{Epoch, MemberName, Registration, SigningCommittee};
 
 /// Least number of blocks of an epoch. Each of 16 validators proposes two of them.
 pub(crate) const EPOCH_BLOCKS: u64 = 32;
@@ -89,7 +89,7 @@ impl Block {
     /// Whether the block is the last one of its epoch: not before two thirds of the validators have
     /// registered for the next one.
     pub(crate) fn ends_epoch(&self, validators: usize) -> bool {
-        let enough = Committee::two_thirds(validators as u64);
+        let enough = SigningCommittee::two_thirds(validators as u64);
         self.position >= EPOCH_BLOCKS && self.registered >= enough
     }
 
@@ -133,13 +133,13 @@ pub(crate) fn committee(
     epoch: &Arc<Epoch>,
     registrations: impl IntoIterator<Item = Registration>,
     validators: usize,
-) -> anyhow::Result<Arc<Committee>> {
+) -> anyhow::Result<Arc<SigningCommittee>> {
     let members: Vec<_> = registrations.into_iter().map(|entry| (entry, 1)).collect();
-    let threshold = Committee::two_thirds(validators as u64);
-    Ok(Committee::new(epoch, members, threshold)?)
+    let threshold = SigningCommittee::two_thirds(validators as u64);
+    Ok(SigningCommittee::new(epoch, members, threshold)?)
 }
 
 /// Name of validator `n`.
-pub(crate) fn name(n: usize) -> anyhow::Result<MemberId> {
-    Ok(MemberId::new(format!("validator-{n:02}").as_bytes())?)
+pub(crate) fn name(n: usize) -> anyhow::Result<MemberName> {
+    Ok(MemberName::new(format!("validator-{n:02}").as_bytes())?)
 }

@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 use harness::ThreadTime;
-use mladsa_aggregate::{Certificate, Committee, CommitteeView, SigningTask};
+use mladsa_aggregate::{AggregateCertificate, CommitteeView, SigningCommittee, SigningTask};
 
 /// What a checkpoint costs a light client: milliseconds of CPU time and bytes.
 pub(crate) struct Cost {
@@ -33,7 +33,7 @@ impl LightClient {
         certificate: &[u8],
     ) -> anyhow::Result<Cost> {
         let view = self.view(committee)?;
-        let decoded = Certificate::from_bytes(certificate)?;
+        let decoded = AggregateCertificate::from_bytes(certificate)?;
         let task = SigningTask::decision(slot, payload);
         let start = ThreadTime::now();
         decoded.verify(&view, &task)?;
@@ -64,7 +64,7 @@ impl LightClient {
     /// The committee as the client needs it: the view and the openings of the members, which a server
     /// computes from the whole committee.
     fn view(&self, committee: &[u8]) -> anyhow::Result<CommitteeView> {
-        let server = Committee::from_bytes(committee)?;
+        let server = SigningCommittee::from_bytes(committee)?;
         let mut view = CommitteeView::from_bytes(&server.view().to_bytes(), &self.identity)?;
         for (id, _) in server.members() {
             let opening = server.member_opening(id);

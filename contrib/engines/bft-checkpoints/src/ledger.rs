@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use commonware_cryptography::sha256::Digest;
 use commonware_utils::channel::{fallible::OneshotExt as _, oneshot};
-use mladsa_aggregate::{Committee, Epoch, MemberId, Registration};
+use mladsa_aggregate::{Epoch, MemberName, Registration, SigningCommittee};
 
 use crate::block::{Block, committee, parameters};
 
@@ -23,7 +23,7 @@ enum Request {
     Verify {
         parent: Digest,
         block: Digest,
-        proposer: MemberId,
+        proposer: MemberName,
         answer: oneshot::Sender<bool>,
     },
 }
@@ -41,14 +41,14 @@ pub(crate) struct Ledger {
     processed: Digest,
     /// Registrations in processed blocks, by epoch.
     registered: BTreeMap<u64, Vec<Registration>>,
-    committees: BTreeMap<u64, Arc<Committee>>,
+    committees: BTreeMap<u64, Arc<SigningCommittee>>,
 }
 
 impl Ledger {
     pub(crate) fn new(
         validators: usize,
         genesis: Digest,
-        first: Arc<Committee>,
+        first: Arc<SigningCommittee>,
         register: Box<dyn Fn(&Arc<Epoch>) -> Option<Registration> + Send>,
     ) -> Self {
         Self {
@@ -68,7 +68,7 @@ impl Ledger {
         self.blocks.get(digest)
     }
 
-    pub(crate) fn committee(&self, epoch: u64) -> Option<&Arc<Committee>> {
+    pub(crate) fn committee(&self, epoch: u64) -> Option<&Arc<SigningCommittee>> {
         self.committees.get(&epoch)
     }
 
@@ -82,7 +82,7 @@ impl Ledger {
         &mut self,
         parent: Digest,
         block: Digest,
-        proposer: MemberId,
+        proposer: MemberName,
         answer: oneshot::Sender<bool>,
     ) {
         self.waiting.push(Request::Verify {
@@ -164,7 +164,7 @@ impl Ledger {
     }
 
     /// Whether a member has registered for the next epoch in the epoch of `block`, below it.
-    fn has_registered(&self, id: &MemberId, block: &Block) -> bool {
+    fn has_registered(&self, id: &MemberName, block: &Block) -> bool {
         let mut below = self.blocks.get(&block.parent);
         while let Some(found) = below.filter(|found| found.epoch == block.epoch) {
             if found.registration.as_ref().map(Registration::id) == Some(id) {
@@ -193,7 +193,7 @@ impl Ledger {
 
     /// Whether the block is the one above its parent, with at most one new registration, which is that of the
     /// proposer and has a valid proof.
-    fn is_valid(&self, parent: Digest, digest: &Digest, proposer: &MemberId) -> bool {
+    fn is_valid(&self, parent: Digest, digest: &Digest, proposer: &MemberName) -> bool {
         let Some(block) = self.blocks.get(digest) else {
             return false;
         };

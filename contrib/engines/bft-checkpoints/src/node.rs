@@ -25,7 +25,7 @@ use commonware_runtime::{Clock as _, Runner as _, Strategizer as _, Supervisor a
 use commonware_utils::{channel::oneshot, ordered::Map};
 use futures::try_join;
 use harness::signing_key;
-use mladsa_aggregate::{Committee, Epoch, Registration};
+use mladsa_aggregate::{Epoch, Registration, SigningCommittee};
 use mldsa_core::{MlDsa44, Randomness};
 use parking_lot::Mutex;
 
@@ -123,7 +123,7 @@ impl Reporter for Finality {
 pub(crate) fn run(network: &Network, validator: &Validator) -> anyhow::Result<()> {
     let (n, directory) = (validator.n, &validator.directory);
     let shared = directory.parent().context("a directory of its own")?;
-    let first = Committee::from_bytes(&fs::read(shared.join(GENESIS))?)?;
+    let first = SigningCommittee::from_bytes(&fs::read(shared.join(GENESIS))?)?;
     let genesis = genesis(first.identity());
     let register = move |epoch: &Arc<Epoch>| -> Option<Registration> {
         let member = member(n, &seed(n), epoch).ok()?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use harness::{ThreadTime, signing_key};
-use mladsa_aggregate::{Committee, Equivocation};
+use mladsa_aggregate::{ConflictingMessages, SigningCommittee};
 use mldsa_core::{Context, MlDsa87, Randomness};
 use tempfile::TempDir;
 
@@ -186,8 +186,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
                     let epoch = file.and_then(|file| file.split('-').next());
                     let committee = format!("{}.committee", epoch.context("a number")?);
                     let committee = fs::read(processes.directory(n).join(committee))?;
-                    let committee = Committee::from_bytes(&committee)?;
-                    let evidence = Equivocation::from_bytes(&fs::read(path)?, &committee)?;
+                    let committee = SigningCommittee::from_bytes(&committee)?;
+                    let evidence = ConflictingMessages::from_bytes(&fs::read(path)?, &committee)?;
                     named.insert(*evidence.id());
                 }
                 Some("blamed") => {

@@ -9,7 +9,8 @@ use std::{fs, io};
 
 use anyhow::Context as _;
 use mladsa_aggregate::{
-    Committee, Epoch, MasterSeed, Member, OneTimeKeyJournal, Session, SessionEvent, SigningTask,
+    Epoch, MasterSeed, Member, OneTimeKeyJournal, Session, SessionEvent, SigningCommittee,
+    SigningTask,
 };
 
 use crate::block::name;
@@ -24,7 +25,7 @@ pub(crate) struct Outgoing {
 struct Running {
     session: Session,
     task: SigningTask,
-    committee: Arc<Committee>,
+    committee: Arc<SigningCommittee>,
     begun: Instant,
     sent: usize,
 }
@@ -94,7 +95,7 @@ impl Signing {
     /// Begins the session of a checkpoint, if this validator is a member of its committee.
     pub(crate) fn begin(
         &mut self,
-        committee: &Arc<Committee>,
+        committee: &Arc<SigningCommittee>,
         slot: u32,
         payload: &[u8],
     ) -> anyhow::Result<()> {
@@ -204,7 +205,7 @@ impl Signing {
                             let bytes = certificate.to_bytes();
                             publish(directory, &format!("{checkpoint}.certificate"), &bytes)?;
                         }
-                        SessionEvent::Equivocation(evidence) => {
+                        SessionEvent::ConflictingMessages(evidence) => {
                             let file = format!("{}-{}.evidence", at.0, at.1);
                             publish(directory, &file, &evidence.to_bytes())?;
                         }

@@ -12,13 +12,13 @@ use crate::committee::merkle::Levels;
 use crate::committee::registration::Registration;
 use crate::committee::view::{CommitteeView, MAX_MEMBERS, MemberEntry};
 use crate::error::{CommitteeError, EncodingError};
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 use crate::wire::framing::{Reader, hash_lp};
 
-/// Committee of an epoch, as the ledger has finalised it: parameters, members with registration
+/// SigningCommittee of an epoch, as the ledger has finalised it: parameters, members with registration
 /// key, root of one-time keys and weight, and the threshold. All proofs of possession of a value
 /// of this type are verified; nothing else decides here who is a member.
-pub struct Committee {
+pub struct SigningCommittee {
     view: CommitteeView,
     // by position, which is the order of the names
     registrations: Vec<(Registration, u64)>,
@@ -28,7 +28,7 @@ pub struct Committee {
 
 const COMMITTEE: &[u8; 8] = b"MLADSAC2";
 
-impl Committee {
+impl SigningCommittee {
     /// Greatest number of members.
     pub const MAX_MEMBERS: usize = MAX_MEMBERS;
 
@@ -155,7 +155,7 @@ impl Committee {
 
     /// Returns the members with their weights in the order of the names, which is the order of the
     /// bits of an aggregate.
-    pub fn members(&self) -> impl ExactSizeIterator<Item = (&MemberId, u64)> {
+    pub fn members(&self) -> impl ExactSizeIterator<Item = (&MemberName, u64)> {
         self.registrations
             .iter()
             .map(|(registration, weight)| (&registration.id, *weight))
@@ -163,25 +163,25 @@ impl Committee {
 
     /// Returns the opening of a member in the tree of the committee, for
     /// [`CommitteeView::add_member`]. `None` for another name.
-    pub fn member_opening(&self, id: &MemberId) -> Option<Vec<u8>> {
+    pub fn member_opening(&self, id: &MemberName) -> Option<Vec<u8>> {
         let at = self.position(id)?;
         self.view.opening(at, &self.tree.path(at)?)
     }
 
-    pub(crate) fn position(&self, id: &MemberId) -> Option<usize> {
+    pub(crate) fn position(&self, id: &MemberName) -> Option<usize> {
         let found = self
             .registrations
             .binary_search_by_key(id, |(registration, _)| registration.id);
         found.ok()
     }
 
-    pub(crate) fn key(&self, id: &MemberId) -> Option<&VerifyingKey<MlDsa87>> {
+    pub(crate) fn key(&self, id: &MemberName) -> Option<&VerifyingKey<MlDsa87>> {
         let (registration, _) = self.registrations.get(self.position(id)?)?;
         Some(&registration.key)
     }
 
     /// Returns the sum of the weights of members, each named once. Others have none.
-    pub(crate) fn weight<'a>(&self, ids: impl IntoIterator<Item = &'a MemberId>) -> u64 {
+    pub(crate) fn weight<'a>(&self, ids: impl IntoIterator<Item = &'a MemberName>) -> u64 {
         let weights = ids
             .into_iter()
             .filter_map(|id| self.registrations.get(self.position(id)?));
@@ -189,7 +189,7 @@ impl Committee {
     }
 
     /// Returns whether members, each named once, reach the threshold.
-    pub(crate) fn is_quorum<'a>(&self, ids: impl IntoIterator<Item = &'a MemberId>) -> bool {
+    pub(crate) fn is_quorum<'a>(&self, ids: impl IntoIterator<Item = &'a MemberName>) -> bool {
         self.weight(ids) >= self.view.threshold()
     }
 
@@ -199,11 +199,11 @@ impl Committee {
     }
 }
 
-impl fmt::Debug for Committee {
+impl fmt::Debug for SigningCommittee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "Committee({} members, epoch {})",
+            "SigningCommittee({} members, epoch {})",
             self.len(),
             self.epoch().number()
         )

@@ -16,13 +16,13 @@ use crate::error::CommitteeError;
 use crate::keys::label::Label;
 use crate::keys::one_time_key::{OneTimePublicKey, derive_each};
 use crate::keys::seed::{KEYS_TOGETHER, MasterSeed};
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 
 /// A member in one epoch: its name, its master seed, and what is derived from the seed for the
 /// epoch, which is the registration key (144 KiB on the heap, expanded for signing and for the
 /// check of each signature) and the tree over the one-time keys (64 bytes for each key).
 pub struct Member {
-    pub(crate) id: MemberId,
+    pub(crate) id: MemberName,
     pub(crate) seed: MasterSeed,
     pub(crate) epoch: Arc<Epoch>,
     pub(crate) registration_key: PreparedSigningKey<MlDsa87>,
@@ -36,7 +36,11 @@ impl Member {
     ///
     /// # Errors
     /// None for an epoch, which has a slot.
-    pub fn new(id: MemberId, seed: MasterSeed, epoch: &Arc<Epoch>) -> Result<Self, CommitteeError> {
+    pub fn new(
+        id: MemberName,
+        seed: MasterSeed,
+        epoch: &Arc<Epoch>,
+    ) -> Result<Self, CommitteeError> {
         let tree = epoch_tree(&id, &seed, epoch);
         let key = SigningKey::from_seed(
             seed.registration_seed(epoch.domain(), epoch.number())
@@ -53,7 +57,7 @@ impl Member {
     }
 
     /// Returns the name.
-    pub fn id(&self) -> &MemberId {
+    pub fn id(&self) -> &MemberName {
         &self.id
     }
 
@@ -109,7 +113,7 @@ impl Member {
     }
 }
 
-fn epoch_tree(id: &MemberId, seed: &MasterSeed, epoch: &Epoch) -> Option<Levels> {
+fn epoch_tree(id: &MemberName, seed: &MasterSeed, epoch: &Epoch) -> Option<Levels> {
     let mut tree = Vec::new();
     let labels: Vec<Label> = epoch.attempt_ids().map(|id| epoch.label(id)).collect();
     for labels in labels.chunks(KEYS_TOGETHER) {

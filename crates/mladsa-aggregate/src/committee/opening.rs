@@ -8,13 +8,13 @@ use crate::committee::tree::{Opening, leaf_parts};
 use crate::committee::view::{CommitteeView, MemberEntry};
 use crate::error::CommitteeError;
 use crate::keys::one_time_key::OneTimePublicKey;
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 
 /// One-time public key of a member for one attempt, authenticated against the committee. Cheap to
 /// clone; a verifier keeps it for the aggregates of its attempt.
 #[derive(Clone, Debug)]
 pub struct AuthenticatedKey {
-    pub(crate) id: MemberId,
+    pub(crate) id: MemberName,
     pub(crate) position: usize,
     pub(crate) weight: u64,
     pub(crate) attempt: AttemptId,
@@ -26,7 +26,7 @@ pub struct AuthenticatedKey {
 
 impl AuthenticatedKey {
     /// Returns the member.
-    pub fn id(&self) -> &MemberId {
+    pub fn id(&self) -> &MemberName {
         &self.id
     }
 

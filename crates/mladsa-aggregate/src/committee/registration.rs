@@ -8,14 +8,14 @@ use crate::committee::epoch::Epoch;
 use crate::committee::member::{Member, is_signed};
 use crate::committee::merkle::Node;
 use crate::error::{CommitteeError, EncodingError};
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 use crate::wire::framing::{Reader, hash_lp, lp};
 
 /// What a member publishes for one epoch: its registration key, the Merkle root over its one-time
 /// keys, and the proof of possession, which is a signature on both with the registration key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registration {
-    pub(super) id: MemberId,
+    pub(super) id: MemberName,
     pub(super) key: VerifyingKey<MlDsa87>,
     pub(super) root: Node,
     pub(super) proof: Signature<MlDsa87>,
@@ -44,7 +44,7 @@ impl Member {
 
 impl Registration {
     /// Returns the name.
-    pub fn id(&self) -> &MemberId {
+    pub fn id(&self) -> &MemberName {
         &self.id
     }
 
@@ -85,7 +85,7 @@ impl Registration {
     }
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, EncodingError> {
-        let id = MemberId::new(reader.part()?)?;
+        let id = MemberName::new(reader.part()?)?;
         let key = reader.take(MlDsa87::PK_LEN)?;
         let key = VerifyingKey::from_bytes(key).map_err(|_| EncodingError::Length)?;
         Ok(Self {
@@ -100,7 +100,7 @@ impl Registration {
 /// Computes `SHAKE256(lp("F.pop", id, key, epoch parameters, root), 64)`.
 fn proof_message(
     epoch: &Epoch,
-    id: &MemberId,
+    id: &MemberName,
     key: &VerifyingKey<MlDsa87>,
     root: &Node,
 ) -> [u8; 64] {

@@ -7,7 +7,7 @@ use crate::committee::merkle::{LeafParts, Node, depth};
 use crate::error::EncodingError;
 use crate::keys::label::Label;
 use crate::keys::one_time_key::OneTimePublicKey;
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 
 /// Opening of a one-time public key: the key with its Merkle path, 6,148 bytes and 32 for each
 /// level.
@@ -60,7 +60,7 @@ impl Opening {
 
 /// Returns the parts of the leaf `KtLeaf(id, C, t)`.
 pub(crate) fn leaf_parts<'a>(
-    id: &'a MemberId,
+    id: &'a MemberName,
     label: &'a Label,
     public_key: &'a OneTimePublicKey,
 ) -> LeafParts<'a, 2> {

@@ -7,11 +7,11 @@ use core::fmt;
 use crate::committee::epoch::Epoch;
 use crate::committee::merkle::{LeafParts, Node, depth, leaf, verify_path};
 use crate::error::{CommitteeError, EncodingError};
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 use crate::wire::framing::{Reader, hash_lp, lp};
 
 /// A committee as a light client knows it: the parameters under its identity, and the members whose
-/// Merkle openings it has received. A [`Committee`](crate::Committee) has one with all members.
+/// Merkle openings it has received. A [`SigningCommittee`](crate::SigningCommittee) has one with all members.
 ///
 /// **Trust.** The identity comes from the caller, who is sure of three things: the ledger has
 /// finalised this committee, it is the only one of its domain and epoch, and it was final before a
@@ -30,7 +30,7 @@ pub struct CommitteeView {
 /// A member as the leaf of the committee's tree names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MemberEntry {
-    pub(crate) id: MemberId,
+    pub(crate) id: MemberName,
     pub(crate) weight: u64,
     pub(crate) root: Node,
     pub(crate) key_digest: Node,
@@ -105,7 +105,7 @@ impl CommitteeView {
     }
 
     /// Adds a member from its Merkle opening, which
-    /// [`Committee::member_opening`](crate::Committee::member_opening) makes. A repeated opening is
+    /// [`SigningCommittee::member_opening`](crate::SigningCommittee::member_opening) makes. A repeated opening is
     /// ignored.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ impl CommitteeView {
         let mut reader = Reader::new(opening, OPENING)?;
         let at = u32::from_be_bytes(reader.array()?);
         let entry = MemberEntry {
-            id: MemberId::new(reader.part()?)?,
+            id: MemberName::new(reader.part()?)?,
             weight: u64::from_be_bytes(reader.array()?),
             root: reader.array()?,
             key_digest: reader.array()?,

@@ -7,11 +7,11 @@ use alloc::vec::Vec;
 use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
 use crate::committee::epoch::AttemptId;
-use crate::committee::full::Committee;
+use crate::committee::full::SigningCommittee;
 use crate::committee::opening::AuthenticatedKey;
 use crate::committee::view::CommitteeView;
-use crate::error::{EncodingError, VerifyError};
-use crate::member_id::MemberId;
+use crate::error::{AggregateError, EncodingError};
+use crate::member_id::MemberName;
 use crate::round::definition::Round;
 use crate::round::task::{SigningTask, TaskKind};
 use crate::wire::framing::{Reader, lp};
@@ -75,8 +75,8 @@ impl Aggregate {
     /// Returns the claimed signers in the order of the names.
     ///
     /// # Errors
-    /// [`VerifyError::Encoding`] for a signer set that does not fit the committee.
-    pub fn signers(&self, committee: &Committee) -> Result<Vec<MemberId>, VerifyError> {
+    /// [`AggregateError::Encoding`] for a signer set that does not fit the committee.
+    pub fn signers(&self, committee: &SigningCommittee) -> Result<Vec<MemberName>, AggregateError> {
         let positions = self.positions(committee.view())?;
         let mut positions = positions.into_iter().peekable();
         let members = committee.members().enumerate();
@@ -84,7 +84,10 @@ impl Aggregate {
         Ok(signers.collect())
     }
 
-    pub(crate) fn positions(&self, committee: &CommitteeView) -> Result<Vec<usize>, VerifyError> {
+    pub(crate) fn positions(
+        &self,
+        committee: &CommitteeView,
+    ) -> Result<Vec<usize>, AggregateError> {
         let n = committee.len();
         let set = SignerSet::from_bytes(&self.signer_set, n)?;
         Ok(set.positions(n).collect())
@@ -98,20 +101,20 @@ impl Aggregate {
     /// The expected task comes from the caller. The claims of the aggregate are compared with it.
     ///
     /// # Errors
-    /// [`VerifyError::OtherTask`], [`VerifyError::OtherEpoch`], [`VerifyError::QuorumMissed`];
-    /// [`VerifyError::MissingKey`] if the key of a signer is not in `keys`;
-    /// [`VerifyError::Encoding`], [`VerifyError::Round`]; [`VerifyError::InvalidSignature`].
+    /// [`AggregateError::OtherTask`], [`AggregateError::OtherEpoch`], [`AggregateError::QuorumMissed`];
+    /// [`AggregateError::MissingKey`] if the key of a signer is not in `keys`;
+    /// [`AggregateError::Encoding`], [`AggregateError::Round`]; [`AggregateError::InvalidSignature`].
     pub fn verify(
         &self,
         committee: &CommitteeView,
         keys: &[AuthenticatedKey],
         task: &SigningTask,
-    ) -> Result<Arc<Round>, VerifyError> {
+    ) -> Result<Arc<Round>, AggregateError> {
         if self.epoch != committee.epoch().number() {
-            return Err(VerifyError::OtherEpoch);
+            return Err(AggregateError::OtherEpoch);
         }
         if self.task != *task {
-            return Err(VerifyError::OtherTask);
+            return Err(AggregateError::OtherTask);
         }
         let (attempt, source) = (self.attempt_id(), committee.identity());
         let mut known: Vec<&AuthenticatedKey> = keys
@@ -122,19 +125,20 @@ impl Aggregate {
         let key_of = |at: usize| {
             let found = known.binary_search_by_key(&at, |key| key.position).ok();
             let key = found.and_then(|found| known.get(found));
-            key.map(|key| (*key).clone()).ok_or(VerifyError::MissingKey)
+            key.map(|key| (*key).clone())
+                .ok_or(AggregateError::MissingKey)
         };
         let keys = self.positions(committee)?.into_iter().map(key_of);
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let weight: u128 = keys.iter().map(|key| u128::from(key.weight)).sum();
         if weight < u128::from(committee.threshold()) {
-            return Err(VerifyError::QuorumMissed);
+            return Err(AggregateError::QuorumMissed);
         }
         let round = Round::new(committee, task, self.attempt, keys)?;
         let verdict = round
             .aggregate_key()
             .verify_mu(round.mu(), self.signature.as_bytes());
-        verdict.map_err(|_| VerifyError::InvalidSignature)?;
+        verdict.map_err(|_| AggregateError::InvalidSignature)?;
         Ok(round)
     }
 

@@ -1,11 +1,11 @@
-//! Certificate: an aggregate with the openings of its signers.
+//! AggregateCertificate: an aggregate with the openings of its signers.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::committee::opening::AuthenticatedKey;
 use crate::committee::view::{CommitteeView, MAX_MEMBERS};
-use crate::error::{EncodingError, VerifyError};
+use crate::error::{AggregateError, EncodingError};
 use crate::round::aggregate::Aggregate;
 use crate::round::definition::Round;
 use crate::round::message::Message;
@@ -15,14 +15,14 @@ use crate::wire::framing::{Reader, lp, push_lp};
 /// An aggregate with the openings of its signers: a verifier of the committee needs no
 /// other message. The aggregate alone is enough for a verifier that has the openings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Certificate {
+pub struct AggregateCertificate {
     aggregate: Aggregate,
     openings: Vec<Vec<u8>>,
 }
 
 const CERTIFICATE: &[u8; 8] = b"MLADSAO2";
 
-impl Certificate {
+impl AggregateCertificate {
     /// Creates a certificate of an aggregate, with the opening of each signer in id order.
     #[doc(hidden)]
     pub fn new<'a>(aggregate: Aggregate, openings: impl IntoIterator<Item = &'a Message>) -> Self {
@@ -42,12 +42,12 @@ impl Certificate {
     /// verifies the aggregate alone.
     ///
     /// # Errors
-    /// [`VerifyError::Committee`] for an opening that does not lead to the root of its member,
-    /// [`VerifyError::MissingKey`] unless there is one for each signer.
-    pub fn keys(&self, committee: &CommitteeView) -> Result<Vec<AuthenticatedKey>, VerifyError> {
+    /// [`AggregateError::SigningCommittee`] for an opening that does not lead to the root of its member,
+    /// [`AggregateError::MissingKey`] unless there is one for each signer.
+    pub fn keys(&self, committee: &CommitteeView) -> Result<Vec<AuthenticatedKey>, AggregateError> {
         let signers = self.aggregate.positions(committee)?;
         if signers.len() != self.openings.len() {
-            return Err(VerifyError::MissingKey);
+            return Err(AggregateError::MissingKey);
         }
         let openings = signers.into_iter().zip(self.openings());
         let keys = committee.authenticate_each(self.aggregate.attempt_id(), openings);
@@ -62,7 +62,7 @@ impl Certificate {
         &self,
         committee: &CommitteeView,
         task: &SigningTask,
-    ) -> Result<Arc<Round>, VerifyError> {
+    ) -> Result<Arc<Round>, AggregateError> {
         self.aggregate
             .verify(committee, &self.keys(committee)?, task)
     }

@@ -11,7 +11,7 @@ use mldsa_core::{MlDsa87, Mu, ParameterSet, Signature, VerifyingKey};
 
 use crate::error::{EncodingError, RoundError};
 use crate::keys::matrix::{L, Matrix, ntt_vector, vector};
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 use crate::round::aggregate::Aggregate;
 use crate::round::commitment::{Challenge, ChallengeValue};
 use crate::round::definition::RESPONSE_BOUND;
@@ -130,13 +130,13 @@ impl Combiner {
     }
 
     /// Returns the signers in id order.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = &MemberId> {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &MemberName> {
         self.challenge.round().ids()
     }
 
     /// Returns the signers without a response. A silent member is excluded from the next attempt,
     /// never from this one.
-    pub fn missing(&self) -> impl Iterator<Item = &MemberId> {
+    pub fn missing(&self) -> impl Iterator<Item = &MemberName> {
         let slots = self.challenge.round().ids().zip(&self.responses);
         slots.filter_map(|(id, slot)| slot.is_none().then_some(id))
     }

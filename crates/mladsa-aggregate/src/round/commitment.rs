@@ -13,7 +13,7 @@ use mldsa_core::internals::{Element, LaneHash, NttPoly, Poly, shake256_lanes};
 use crate::error::{EncodingError, RoundError};
 use crate::keys::matrix::{K, L, Matrix, P, ntt_vector, vector};
 use crate::keys::one_time_key::OneTimePublicKey;
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 use crate::round::definition::Round;
 use crate::round::message::{Message, MessageKind};
 use crate::wire::framing::hash_lp;
@@ -88,7 +88,7 @@ impl fmt::Debug for Commitment {
 /// lanes.
 pub(crate) fn commitment_hash(
     round: &Round,
-    id: &MemberId,
+    id: &MemberName,
     commitment: &[u8; Commitment::LEN],
 ) -> [u8; 64] {
     let mut parts = [[0; 64]; K];
@@ -139,8 +139,8 @@ impl CommitmentSet {
     /// a fault of its sender; [`RoundError::Incomplete`] for a commitment before all hashes;
     /// [`RoundError::InvalidContribution`] for a malformed hash or a malformed commitment with the
     /// signed hash; [`RoundError::InvalidMessage`] for a commitment that has another hash, which
-    /// can be of anyone; [`RoundError::Equivocation`] for a second, different hash, which
-    /// [`Equivocation::new`](crate::steps::Equivocation::new) of it and [`Self::get`] proves to
+    /// can be of anyone; [`RoundError::ConflictingMessages`] for a second, different hash, which
+    /// [`ConflictingMessages::new`](crate::steps::ConflictingMessages::new) of it and [`Self::get`] proves to
     /// others.
     pub fn add(&mut self, message: &Message) -> Result<(), RoundError> {
         if message.kind() == MessageKind::CommitmentHash {
@@ -176,7 +176,7 @@ impl CommitmentSet {
         match slot.ok_or(RoundError::UnknownMember)? {
             slot @ None => *slot = Some(message.clone()),
             Some(known) if known.body() == message.body() => {}
-            Some(_) => return Err(RoundError::Equivocation(*id)),
+            Some(_) => return Err(RoundError::ConflictingMessages(*id)),
         }
         if self.hashes.iter().all(Option::is_some) {
             let mut parts: Vec<&[u8]> = alloc::vec![b"F.hashes", mu];
@@ -195,7 +195,7 @@ impl CommitmentSet {
     }
 
     /// Returns whether the set has this member's hash of this commitment.
-    pub(crate) fn has_hash(&self, id: &MemberId, hash: &[u8; 64]) -> bool {
+    pub(crate) fn has_hash(&self, id: &MemberName, hash: &[u8; 64]) -> bool {
         let at = self.round.position(id);
         let known = at
             .and_then(|at| self.hashes.get(at))
@@ -208,7 +208,7 @@ impl CommitmentSet {
     }
 
     /// Returns the commitment of a member, or its hash, if it is in the set.
-    pub fn get(&self, id: &MemberId) -> Option<&Message> {
+    pub fn get(&self, id: &MemberName) -> Option<&Message> {
         let at = self.round.position(id)?;
         let commitment = self.commitments.get(at)?.as_ref();
         let hash = self.hashes.get(at)?.as_ref();
@@ -217,7 +217,7 @@ impl CommitmentSet {
 
     /// Returns the signers whose hash is not in the set; if there are none, the signers whose
     /// commitment is not in it.
-    pub fn missing(&self) -> impl Iterator<Item = &MemberId> {
+    pub fn missing(&self) -> impl Iterator<Item = &MemberName> {
         let all_hashes = self.digest.is_some();
         let slots = self
             .round

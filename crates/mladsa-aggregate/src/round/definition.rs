@@ -18,7 +18,7 @@ use crate::journal::states::Attempt;
 use crate::keys::label::Label;
 use crate::keys::matrix::{K, Matrix, P, encode_key, vector};
 use crate::keys::nonce::SIGMA_OFFSET;
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 use crate::round::message::{Message, MessageKind, Subject};
 use crate::round::task::{SigningTask, TaskKind};
 use crate::wire::framing::lp;
@@ -73,7 +73,7 @@ impl Round {
     /// # Errors
     /// [`RoundError::NoSigners`], [`RoundError::TooManySigners`],
     /// [`RoundError::DuplicateSigner`]; [`RoundError::OtherKey`] for a key of another attempt
-    /// or committee; [`RoundError::Committee`] for a slot or attempt that the epoch lacks.
+    /// or committee; [`RoundError::SigningCommittee`] for a slot or attempt that the epoch lacks.
     pub fn new(
         committee: &CommitteeView,
         task: &SigningTask,
@@ -202,7 +202,7 @@ impl Round {
     }
 
     /// Returns the signers in id order.
-    pub fn ids(&self) -> impl ExactSizeIterator<Item = &MemberId> {
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = &MemberName> {
         self.keys.iter().map(|key| &key.id)
     }
 
@@ -217,7 +217,7 @@ impl Round {
         journal.attempt(self.epoch.number(), &self.slot_label, number)
     }
 
-    pub(crate) fn position(&self, id: &MemberId) -> Option<usize> {
+    pub(crate) fn position(&self, id: &MemberName) -> Option<usize> {
         self.keys.binary_search_by_key(id, |key| key.id).ok()
     }
 

@@ -7,12 +7,12 @@ use core::fmt;
 use mldsa_core::{MlDsa87, Signature};
 
 use crate::committee::epoch::AttemptId;
-use crate::committee::full::Committee;
+use crate::committee::full::SigningCommittee;
 use crate::committee::member::{Member, is_signed};
 use crate::committee::merkle::Node;
 use crate::committee::tree::Opening;
 use crate::error::RoundError;
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 use crate::round::combine::Response;
 use crate::round::commitment::Commitment;
 use crate::wire::framing::{Reader, hash_lp, lp};
@@ -61,7 +61,7 @@ impl MessageKind {
 
     /// Returns whether a body of this kind can have this length, in a committee of any size.
     fn admits(self, len: usize) -> bool {
-        const MOST_OF_SET: usize = Committee::MAX_MEMBERS / 8 + 1;
+        const MOST_OF_SET: usize = SigningCommittee::MAX_MEMBERS / 8 + 1;
         match self {
             Self::Opening => len <= Opening::MAX_LEN,
             Self::Signers => len <= MOST_OF_SET,
@@ -95,7 +95,7 @@ pub struct Message(Arc<Content>);
 #[derive(PartialEq, Eq)]
 struct Content {
     kind: MessageKind,
-    id: MemberId,
+    id: MemberName,
     subject: Subject,
     about: [u8; 64],
     body: Arc<[u8]>,
@@ -110,7 +110,7 @@ impl Message {
     /// # Errors
     /// [`RoundError::Encoding`], [`RoundError::UnknownMember`], [`RoundError::InvalidMessage`];
     /// [`RoundError::OtherRound`] for another committee.
-    pub fn receive(bytes: &[u8], committee: &Committee) -> Result<Self, RoundError> {
+    pub fn receive(bytes: &[u8], committee: &SigningCommittee) -> Result<Self, RoundError> {
         Unverified::from_bytes(bytes)?.verify(committee)
     }
 
@@ -120,7 +120,7 @@ impl Message {
     }
 
     /// Returns the sender.
-    pub fn id(&self) -> &MemberId {
+    pub fn id(&self) -> &MemberName {
         &self.0.id
     }
 
@@ -187,7 +187,7 @@ impl Unverified {
         let mut reader = Reader::new(bytes, MESSAGE)?;
         let [code] = reader.array()?;
         let kind = MessageKind::from_code(code).ok_or(RoundError::InvalidMessage)?;
-        let id = MemberId::new(reader.part()?)?;
+        let id = MemberName::new(reader.part()?)?;
         let attempt = AttemptId::read(&mut reader)?;
         let content = Content {
             kind,
@@ -222,7 +222,7 @@ impl Unverified {
 
     /// Verifies committee and signature, and that a message that answers nothing names nothing:
     /// else anyone could change an opening.
-    pub(crate) fn verify(self, committee: &Committee) -> Result<Message, RoundError> {
+    pub(crate) fn verify(self, committee: &SigningCommittee) -> Result<Message, RoundError> {
         let content = &*self.0.0;
         if content.subject.committee != *committee.identity() {
             return Err(RoundError::OtherRound);
@@ -275,14 +275,14 @@ impl Member {
 /// Evidence of equivocation: two different messages that one member has signed where it may
 /// sign one. Any holder of the committee can verify it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Equivocation {
+pub struct ConflictingMessages {
     first: Message,
     second: Message,
 }
 
 const EQUIVOCATION: &[u8; 8] = b"MLADSAE3";
 
-impl Equivocation {
+impl ConflictingMessages {
     /// Creates evidence from two signed messages with the same sender, kind, committee and attempt,
     /// but another body or another answer. `None` for other messages.
     #[doc(hidden)]
@@ -300,7 +300,7 @@ impl Equivocation {
     }
 
     /// Returns the sender.
-    pub fn id(&self) -> &MemberId {
+    pub fn id(&self) -> &MemberName {
         self.first.id()
     }
 
@@ -317,7 +317,7 @@ impl Equivocation {
     }
 
     /// Returns the sender and the attempt that evidence names. Nothing is verified.
-    pub(crate) fn subject(bytes: &[u8]) -> Result<(MemberId, AttemptId), RoundError> {
+    pub(crate) fn subject(bytes: &[u8]) -> Result<(MemberName, AttemptId), RoundError> {
         let mut reader = Reader::new(bytes, EQUIVOCATION)?;
         let first = Unverified::from_bytes(reader.part()?)?.0;
         Ok((*first.id(), first.attempt_id()))
@@ -328,7 +328,7 @@ impl Equivocation {
     /// # Errors
     /// [`RoundError::Encoding`], [`RoundError::UnknownMember`], [`RoundError::InvalidMessage`],
     /// [`RoundError::OtherRound`], [`RoundError::NotConflicting`].
-    pub fn from_bytes(bytes: &[u8], committee: &Committee) -> Result<Self, RoundError> {
+    pub fn from_bytes(bytes: &[u8], committee: &SigningCommittee) -> Result<Self, RoundError> {
         let mut reader = Reader::new(bytes, EQUIVOCATION)?;
         let first = Message::receive(reader.part()?, committee)?;
         let second = Message::receive(reader.part()?, committee)?;

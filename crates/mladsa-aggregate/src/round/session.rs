@@ -11,14 +11,14 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::committee::full::Committee;
+use crate::committee::full::SigningCommittee;
 use crate::committee::member::Member;
 use crate::committee::opening::AuthenticatedKey;
 use crate::error::RoundError;
 use crate::journal::one_time::OneTimeKeyJournal;
-use crate::member_id::MemberId;
-use crate::round::certificate::Certificate;
-use crate::round::message::{Equivocation, Message, MessageKind, Unverified};
+use crate::member_id::MemberName;
+use crate::round::certificate::AggregateCertificate;
+use crate::round::message::{ConflictingMessages, Message, MessageKind, Unverified};
 use crate::round::task::SigningTask;
 
 use progress::Step;
@@ -30,19 +30,19 @@ pub enum SessionEvent {
     /// Send these bytes. They can be lost, repeated and reordered.
     Send {
         /// The receiver; `None` for all other members.
-        to: Option<MemberId>,
+        to: Option<MemberName>,
         /// The bytes.
         message: Vec<u8>,
     },
     /// The task is signed. The session continues to send the certificate to members that ask.
-    Completed(Box<Certificate>),
+    Completed(Box<AggregateCertificate>),
     /// The attempt was abandoned; these members did not contribute in time. If a fault of its
     /// leader or of a signer was proved, they are the faulty ones.
-    AttemptAbandoned(Vec<MemberId>),
+    AttemptAbandoned(Vec<MemberName>),
     /// The contribution of this member is provably wrong.
-    InvalidContribution(MemberId),
+    InvalidContribution(MemberName),
     /// A member has signed two different messages.
-    Equivocation(Box<Equivocation>),
+    ConflictingMessages(Box<ConflictingMessages>),
     /// The message was a certificate that is not valid. Its verification costs as much as that of
     /// all openings: close the connection that it came from.
     InvalidCertificate,
@@ -98,10 +98,10 @@ impl<'j> Call<'j> {
 /// journal admits no other messages. Safety depends on none of this.
 pub struct Session {
     member: Arc<Member>,
-    committee: Arc<Committee>,
+    committee: Arc<SigningCommittee>,
     task: SigningTask,
     timeout: u64,
-    ids: Vec<MemberId>,
+    ids: Vec<MemberName>,
     // position of the leader of each attempt
     leaders: Vec<usize>,
     current: Attempt,
@@ -110,7 +110,7 @@ pub struct Session {
     peers: Peers,
     requests: Requests,
     // first message of each member and kind, of this attempt and the next ones
-    inbox: BTreeMap<(u8, MessageKind, MemberId), Message>,
+    inbox: BTreeMap<(u8, MessageKind, MemberName), Message>,
     // the encoded certificate
     outcome: Option<Vec<u8>>,
 }
@@ -121,12 +121,12 @@ struct Attempt {
     has_begun: bool,
     // start of the timeout
     started: Option<u64>,
-    keys: BTreeMap<MemberId, AuthenticatedKey>,
+    keys: BTreeMap<MemberName, AuthenticatedKey>,
     // messages that were rejected
-    rejected: BTreeSet<(MessageKind, MemberId)>,
+    rejected: BTreeSet<(MessageKind, MemberName)>,
     // members whose message of this kind, of the first step with late ones, came in the second half
     // of the timeout
-    late: Option<(MessageKind, BTreeSet<MemberId>)>,
+    late: Option<(MessageKind, BTreeSet<MemberName>)>,
     step: Step,
 }
 
@@ -149,14 +149,14 @@ impl Attempt {
 #[derive(Default)]
 struct Peers {
     // last attempt of which each member has sent a message
-    heard: BTreeMap<MemberId, u8>,
+    heard: BTreeMap<MemberName, u8>,
     // number of attempts in which each member was silent or late
-    silent: BTreeMap<MemberId, u32>,
+    silent: BTreeMap<MemberName, u32>,
     // members that are provably faulty
-    faulty: BTreeSet<MemberId>,
+    faulty: BTreeSet<MemberName>,
     // members and attempts of which a fault was proved, and those of which the proof was sent
-    disputed: BTreeSet<(MemberId, u8)>,
-    proofs_sent: BTreeSet<(MemberId, u8)>,
+    disputed: BTreeSet<(MemberName, u8)>,
+    proofs_sent: BTreeSet<(MemberName, u8)>,
 }
 
 /// Times and amounts of requests and answers.
@@ -168,8 +168,8 @@ struct Requests {
     waits: usize,
     // when each member was last answered about each kind, and the bytes of its answers in this
     // attempt
-    answered: BTreeMap<(MemberId, MessageKind), u64>,
-    answer_lens: BTreeMap<MemberId, usize>,
+    answered: BTreeMap<(MemberName, MessageKind), u64>,
+    answer_lens: BTreeMap<MemberName, usize>,
 }
 
 impl Session {
@@ -177,7 +177,7 @@ impl Session {
     /// with the first attempt that the journal has not retired.
     pub fn new(
         member: Arc<Member>,
-        committee: Arc<Committee>,
+        committee: Arc<SigningCommittee>,
         task: SigningTask,
         timeout: u64,
     ) -> Self {
@@ -203,7 +203,7 @@ impl Session {
     }
 
     /// Returns the leader of an attempt; `None` for one that the epoch does not have.
-    pub fn leader_of(&self, attempt: u8) -> Option<MemberId> {
+    pub fn leader_of(&self, attempt: u8) -> Option<MemberName> {
         let at = self.leaders.get(usize::from(attempt))?;
         self.ids.get(*at).copied()
     }
@@ -211,7 +211,7 @@ impl Session {
     /// Returns the members whose messages the current step waits for. Before a quorum has begun the
     /// attempt, these are the members that have not begun it. Then it is the leader, then the
     /// signers that have not sent the message of the step.
-    pub fn awaited(&self) -> Vec<MemberId> {
+    pub fn awaited(&self) -> Vec<MemberName> {
         match self.current.step {
             Step::Opening if self.current.started.is_none() && !self.is_attended() => {
                 let ids = self.ids.iter().filter(|id| !self.is_present(id));
@@ -262,13 +262,13 @@ impl Session {
     /// As [`Self::tick`].
     pub fn receive(
         &mut self,
-        from: &MemberId,
+        from: &MemberName,
         message: &[u8],
         now: u64,
         journal: &mut OneTimeKeyJournal,
     ) -> Result<Vec<SessionEvent>, RoundError> {
         let mut call = Call::new(now, journal);
-        if self.outcome.is_none() && Certificate::is_encoded(message) {
+        if self.outcome.is_none() && AggregateCertificate::is_encoded(message) {
             self.take_certificate(message, &mut call);
             return Ok(call.events);
         }
@@ -285,7 +285,7 @@ impl Session {
     }
 
     fn take_certificate(&mut self, message: &[u8], call: &mut Call<'_>) {
-        let Ok(certificate) = Certificate::from_bytes(message) else {
+        let Ok(certificate) = AggregateCertificate::from_bytes(message) else {
             return;
         };
         let verified = certificate.verify(self.committee.view(), &self.task);
@@ -315,7 +315,7 @@ impl Session {
     }
 
     /// Returns whether a member has begun this attempt or a later one.
-    fn is_present(&self, id: &MemberId) -> bool {
+    fn is_present(&self, id: &MemberName) -> bool {
         let heard = self.peers.heard.get(id);
         id == self.member.id() || heard.is_some_and(|attempt| *attempt >= self.current.number)
     }

@@ -9,7 +9,7 @@ use mldsa_core::internals::pack::{pack_signed, w1_encode};
 use mldsa_core::internals::{NttPoly, Poly, Secret, declassify_in_place, vectors};
 
 use crate::committee::epoch::{AttemptId, Epoch};
-use crate::committee::full::Committee;
+use crate::committee::full::SigningCommittee;
 use crate::committee::member::Member;
 use crate::committee::opening::AuthenticatedKey;
 use crate::error::{CommitteeError, RoundError};
@@ -18,7 +18,7 @@ use crate::journal::states::{Attempt, Digest};
 use crate::keys::matrix::{K, P, vector};
 use crate::keys::nonce::{SIGMA_OFFSET, derive_nonce_bound, derive_offset};
 use crate::keys::one_time_key::derive_s1;
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 use crate::round::combine::Response;
 use crate::round::commitment::{
     Challenge, Commitment, CommitmentSet, HI_LEN, HI_POLY_LEN, Q_POLY_LEN, challenge_polynomial,
@@ -27,7 +27,7 @@ use crate::round::commitment::{
 use crate::round::definition::Round;
 use crate::round::message::{Message, MessageKind, Subject};
 
-impl Committee {
+impl SigningCommittee {
     pub(crate) fn subject(&self, attempt: AttemptId) -> Subject {
         Subject {
             committee: *self.identity(),
@@ -39,7 +39,7 @@ impl Committee {
     ///
     /// # Errors
     /// [`RoundError::OtherRound`] for another kind of message or another committee,
-    /// [`RoundError::Committee`].
+    /// [`RoundError::SigningCommittee`].
     #[doc(hidden)]
     pub fn authenticate(&self, message: &Message) -> Result<AuthenticatedKey, RoundError> {
         let attempt = message.attempt_id();
@@ -58,13 +58,13 @@ impl Member {
     /// root that is chosen after openings are known can forge.
     ///
     /// # Errors
-    /// [`RoundError::Committee`] if the committee is of another epoch, has another key or root for
+    /// [`RoundError::SigningCommittee`] if the committee is of another epoch, has another key or root for
     /// this member, or if the epoch does not contain the attempt; [`RoundError::Journal`] if the
     /// seed serves another committee in this epoch; [`RoundError::Fault`].
     #[doc(hidden)]
     pub fn open(
         &self,
-        committee: &Committee,
+        committee: &SigningCommittee,
         attempt: AttemptId,
         journal: &mut OneTimeKeyJournal,
     ) -> Result<Message, RoundError> {
@@ -229,7 +229,7 @@ fn journal_entry(epoch: &Epoch, id: AttemptId, journal: &OneTimeKeyJournal) -> A
 /// ```
 #[must_use]
 pub struct PendingResponse {
-    id: MemberId,
+    id: MemberName,
     round: Arc<Round>,
     // in the journal of the seed
     attempt: Attempt,
@@ -339,12 +339,12 @@ mod tests {
 
     /// The only member of a committee, its journal and a round.
     fn single_signer() -> (Member, OneTimeKeyJournal, Arc<Round>) {
-        let id = MemberId::new(b"member").unwrap();
+        let id = MemberName::new(b"member").unwrap();
         let epoch = Epoch::new(b"domain", 1, 1, 4).unwrap();
         let member = Member::new(id, MasterSeed::from_bytes(&[1; 32]), &epoch).unwrap();
         let mut journal = OneTimeKeyJournal::in_memory(&member.seed).unwrap();
         let entry = member.register(Randomness::Deterministic).unwrap();
-        let committee = Committee::new(&epoch, [(entry, 1)], 1).unwrap();
+        let committee = SigningCommittee::new(&epoch, [(entry, 1)], 1).unwrap();
         let attempt = AttemptId { slot: 0, number: 0 };
         let opening = member.open(&committee, attempt, &mut journal).unwrap();
         let key = committee.authenticate(&opening).unwrap();

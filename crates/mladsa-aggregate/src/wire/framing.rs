@@ -6,7 +6,7 @@ use mldsa_core::internals::Shake256;
 use mldsa_core::{Backend, MlDsa87, ParameterSet, Signature};
 
 use crate::error::EncodingError;
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 
 /// Encodes `BE32(len) || part` for each part.
 pub(crate) fn lp(parts: &[&[u8]]) -> Vec<u8> {
@@ -52,7 +52,7 @@ pub(crate) fn hash_lp<const L: usize>(prefix: &[u8], parts: &[&[u8]]) -> [u8; L]
     out
 }
 
-impl MemberId {
+impl MemberName {
     /// Creates a name of 1 to 64 bytes.
     ///
     /// # Errors
@@ -116,11 +116,11 @@ mod tests {
 
     #[test]
     fn names_have_bounded_lengths_and_a_total_order() {
-        assert_eq!(MemberId::new(b""), Err(EncodingError::Length));
-        assert_eq!(MemberId::new(&[1; 65]), Err(EncodingError::Length));
-        assert!(MemberId::new(&[1; 64]).is_ok());
+        assert_eq!(MemberName::new(b""), Err(EncodingError::Length));
+        assert_eq!(MemberName::new(&[1; 65]), Err(EncodingError::Length));
+        assert!(MemberName::new(&[1; 64]).is_ok());
         let mut ids =
-            [&b"b"[..], b"a\xff", b"ab", b"a", b"a\x00"].map(|id| MemberId::new(id).unwrap());
+            [&b"b"[..], b"a\xff", b"ab", b"a", b"a\x00"].map(|id| MemberName::new(id).unwrap());
         ids.sort();
         assert_eq!(
             ids.map(|id| id.as_bytes().to_vec()),

@@ -22,8 +22,8 @@ pub fn epoch(number: u64) -> Arc<Epoch> {
     Epoch::new(DOMAIN, number, 4, 4).unwrap()
 }
 
-pub fn id(n: usize) -> MemberId {
-    MemberId::new(format!("member-{n:04}").as_bytes()).unwrap()
+pub fn id(n: usize) -> MemberName {
+    MemberName::new(format!("member-{n:04}").as_bytes()).unwrap()
 }
 
 pub fn seed(n: usize) -> MasterSeed {
@@ -48,11 +48,11 @@ pub fn committee_of<'a>(
     weights: &[u64],
     threshold: u64,
     epoch: &Arc<Epoch>,
-) -> Arc<Committee> {
+) -> Arc<SigningCommittee> {
     let members = members.into_iter().zip(weights);
     let members =
         members.map(|(member, weight)| (member.register(Deterministic).unwrap(), *weight));
-    Committee::new(epoch, members, threshold).unwrap()
+    SigningCommittee::new(epoch, members, threshold).unwrap()
 }
 
 /// A set that contains these hashes of commitments.
@@ -65,7 +65,7 @@ pub fn hashed(round: &Arc<Round>, hashes: &[Message]) -> CommitmentSet {
 /// Members with their committee and their journals.
 pub struct Group {
     pub members: Vec<Arc<Member>>,
-    pub committee: Arc<Committee>,
+    pub committee: Arc<SigningCommittee>,
     pub journals: Vec<OneTimeKeyJournal>,
 }
 

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::thread;
 
 use mladsa_aggregate::errors::RoundError;
-use mladsa_aggregate::{Certificate, MemberId, OneTimeKeyJournal, Session, SessionEvent};
+use mladsa_aggregate::{
+    AggregateCertificate, MemberName, OneTimeKeyJournal, Session, SessionEvent,
+};
 
 use crate::committee::bytes32;
 
@@ -19,12 +21,12 @@ pub const TIMEOUT: u64 = 300_000;
 /// Runs a session until the task is signed. `staged` is a file of this member alone.
 pub fn run(
     mut session: Session,
-    own: &MemberId,
+    own: &MemberName,
     journal: &mut OneTimeKeyJournal,
     directory: &Path,
     staged: &Path,
     kill: impl Fn(),
-) -> Result<Certificate, RoundError> {
+) -> Result<AggregateCertificate, RoundError> {
     fs::create_dir_all(directory).unwrap();
     let mut seen = BTreeSet::new();
     for now in 1.. {
@@ -34,7 +36,7 @@ pub fn run(
             if seen.insert(path.clone()) {
                 // The name of a file begins with that of its sender.
                 let name = path.file_name().unwrap().to_str().unwrap();
-                let from = MemberId::new(name.split_once('.').unwrap().0.as_bytes()).unwrap();
+                let from = MemberName::new(name.split_once('.').unwrap().0.as_bytes()).unwrap();
                 events.extend(session.receive(&from, &fs::read(path).unwrap(), now, journal)?);
             }
         }

@@ -27,7 +27,7 @@ pub fn lp(parts: &[&[u8]]) -> Vec<u8> {
 }
 
 /// The registration key of a member of the tests in an epoch, from the documented derivation.
-pub fn registration_key(id: &MemberId, epoch: u64) -> SigningKey<MlDsa87> {
+pub fn registration_key(id: &MemberName, epoch: u64) -> SigningKey<MlDsa87> {
     let name = core::str::from_utf8(id.as_bytes()).unwrap();
     let number = name.strip_prefix("member-").unwrap().parse().unwrap();
     let content = lp(&[DOMAIN, &epoch.to_be_bytes()]);
@@ -35,7 +35,7 @@ pub fn registration_key(id: &MemberId, epoch: u64) -> SigningKey<MlDsa87> {
     SigningKey::from_seed(&shake(&prf))
 }
 
-pub fn sign(id: &MemberId, epoch: u64, ctx: &[u8], message: &[u8]) -> Vec<u8> {
+pub fn sign(id: &MemberName, epoch: u64, ctx: &[u8], message: &[u8]) -> Vec<u8> {
     let ctx = Context::new(ctx).unwrap();
     let key = registration_key(id, epoch);
     let signature = key
@@ -46,12 +46,12 @@ pub fn sign(id: &MemberId, epoch: u64, ctx: &[u8], message: &[u8]) -> Vec<u8> {
 
 /// The bytes of any message, with a valid signature if its kind is signed.
 pub fn bytes(
-    id: &MemberId,
+    id: &MemberName,
     kind: MessageKind,
     attempt: AttemptId,
     about: &[u8; 64],
     body: &[u8],
-    committee: &Committee,
+    committee: &SigningCommittee,
 ) -> Vec<u8> {
     let mut bytes = b"MLADSAM5".to_vec();
     bytes.push(match kind {
@@ -76,7 +76,7 @@ pub fn bytes(
 }
 
 /// The same message with another body.
-pub fn with_body(message: &Message, body: &[u8], committee: &Committee) -> Message {
+pub fn with_body(message: &Message, body: &[u8], committee: &SigningCommittee) -> Message {
     let bytes = bytes(
         message.id(),
         message.kind(),
@@ -90,7 +90,7 @@ pub fn with_body(message: &Message, body: &[u8], committee: &Committee) -> Messa
 
 /// The same message with another first byte in its body. If the kind is not signed, anyone can make
 /// it.
-pub fn changed(message: &Message, committee: &Committee) -> Message {
+pub fn changed(message: &Message, committee: &SigningCommittee) -> Message {
     let mut body = message.body().to_vec();
     body[0] ^= 1;
     with_body(message, &body, committee)

@@ -155,12 +155,12 @@ impl Place {
         fs::read(self.file(n, name)).unwrap()
     }
 
-    pub fn committee(&self) -> Result<Arc<Committee>, Error> {
+    pub fn committee(&self) -> Result<Arc<SigningCommittee>, Error> {
         let entries: Result<Vec<_>, _> = ids(self.epoch)
             .into_iter()
             .map(|n| Ok::<_, Error>((Registration::from_bytes(&self.read(n, "register"))?, 1)))
             .collect();
-        Ok(Committee::new(&epoch(self.epoch), entries?, 3)?)
+        Ok(SigningCommittee::new(&epoch(self.epoch), entries?, 3)?)
     }
 
     fn message(&self, n: usize, name: &str) -> Result<Message, Error> {

@@ -45,7 +45,7 @@ pub struct Simulation {
     started: Vec<(u8, Option<u64>)>,
     /// Sends changed copies of all messages that are not signed.
     pub forging: bool,
-    pub completed: Vec<Option<Certificate>>,
+    pub completed: Vec<Option<AggregateCertificate>>,
     pub events: Vec<(usize, SessionEvent)>,
     pub messages: u64,
     pub sent: Vec<u64>,
@@ -249,7 +249,7 @@ impl Simulation {
     /// Notes an attempt that an honest member has abandoned: without a missing member it has missed.
     /// A leader that signs two announcements, or one of no quorum, is named instead of the members
     /// that it kept from following the others.
-    fn abandoned(&mut self, attempt: u8, named: &[MemberId]) {
+    fn abandoned(&mut self, attempt: u8, named: &[MemberName]) {
         if named.is_empty() {
             self.missed.insert(attempt);
         }
@@ -402,7 +402,7 @@ impl Simulation {
         for (_, event) in &self.events {
             let blamed = match event {
                 SessionEvent::InvalidContribution(id) => *id,
-                SessionEvent::Equivocation(evidence) => *evidence.id(),
+                SessionEvent::ConflictingMessages(evidence) => *evidence.id(),
                 SessionEvent::Failed(error) => panic!("{error}"),
                 _ => continue,
             };
@@ -433,7 +433,7 @@ pub fn draw(random: &mut u64, bound: u64) -> u64 {
 /// A committee for simulations: one slot, and a threshold of two thirds of the weight.
 pub fn group(weights: &[u64], attempts: u8) -> Group {
     let epoch = Epoch::new(DOMAIN, EPOCH, 1, attempts).unwrap();
-    let threshold = Committee::two_thirds(weights.iter().sum());
+    let threshold = SigningCommittee::two_thirds(weights.iter().sum());
     Group::with(&epoch, weights, threshold)
 }
 

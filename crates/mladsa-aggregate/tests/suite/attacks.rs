@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mladsa_aggregate::errors::{CommitteeError, RoundError, VerifyError};
+use mladsa_aggregate::errors::{AggregateError, CommitteeError, RoundError};
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
 use mldsa_core::internals::{NttPoly, Poly, Q, keygen_from_rho_p, vectors};
@@ -138,7 +138,7 @@ fn rogue_root_forges_only_in_a_committee_made_after_openings() {
     let honest = [0, 1].map(|n| group.members[n].register(Randomness::Deterministic));
     let [first, second] = honest.map(Result::unwrap);
     let members = [(first, 1), (second, 1), (forgery.registration, 1)];
-    let forked = Committee::new(&epoch, members, 3).unwrap();
+    let forked = SigningCommittee::new(&epoch, members, 3).unwrap();
     assert_ne!(forked.identity(), group.committee.identity());
     for n in [0, 1] {
         let result = group.members[n].open(&forked, at(0, 0), &mut group.journals[n]);
@@ -146,7 +146,7 @@ fn rogue_root_forges_only_in_a_committee_made_after_openings() {
     }
     // The honest openings of the first committee lead to the same roots.
     let openings = [0, 1].map(|n| group.open(n, at(0, 0)).body().to_vec());
-    let authenticate = |committee: &Committee| -> Result<Vec<_>, CommitteeError> {
+    let authenticate = |committee: &SigningCommittee| -> Result<Vec<_>, CommitteeError> {
         let all = openings.iter().chain([&forgery.opening]).enumerate();
         all.map(|(n, opening)| committee.view().authenticate(n, at(0, 0), opening))
             .collect()
@@ -172,7 +172,7 @@ fn rogue_root_forges_only_in_a_committee_made_after_openings() {
     let invalid = authenticate(&group.committee).unwrap_err();
     assert_eq!(invalid, CommitteeError::InvalidOpening);
     let result = forged.verify(group.committee.view(), &keys, &expected);
-    assert_eq!(result.unwrap_err(), VerifyError::MissingKey);
+    assert_eq!(result.unwrap_err(), AggregateError::MissingKey);
 }
 
 /// Attempts of one task were not bound to one payload: two valid aggregates for two blocks of one
@@ -213,9 +213,9 @@ fn honest_member_is_not_blamed_for_the_equivocation_of_another() {
     let mut set = hashed(&round, &hashes);
     assert_eq!(set.add(&honest), Err(RoundError::OtherRound));
     // Both hashes together are evidence against their sender.
-    let evidence = Equivocation::new(&hashes[2], &other).unwrap();
+    let evidence = ConflictingMessages::new(&hashes[2], &other).unwrap();
     assert_eq!(evidence.id(), &id(2));
-    assert!(Equivocation::new(&hashes[1], &honest).is_none());
+    assert!(ConflictingMessages::new(&hashes[1], &honest).is_none());
 }
 
 /// Two responses to one nonce reveal the key, as the difference of the responses divided by that of the
@@ -341,7 +341,7 @@ fn kind_and_participants_are_bound() {
     let other = Aggregate::from_bytes(&bytes).unwrap();
     let task = SigningTask::consensus(0, round.message());
     let result = other.verify(group.committee.view(), &keys, &task);
-    assert_eq!(result.unwrap_err(), VerifyError::InvalidSignature);
+    assert_eq!(result.unwrap_err(), AggregateError::InvalidSignature);
     // Two signer sets with one key have two contexts, which contain the participants' root.
     let mut context = |signers: &[usize]| {
         let keys = group.keys(signers, attempt);

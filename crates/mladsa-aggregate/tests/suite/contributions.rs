@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mladsa_aggregate::MemberId;
+use mladsa_aggregate::MemberName;
 use mladsa_aggregate::errors::{JournalError, RoundError};
 use mladsa_aggregate::steps::*;
 
@@ -96,12 +96,30 @@ fn contributions_are_verified_and_attributed() {
     // A hash for another round proves no fault.
     let mut other = CommitmentSet::new(&other_round);
     assert_eq!(other.add(&hashes[0]), Err(RoundError::OtherRound));
-    // A hash of another length, and a second one.
-    let long = hostile::with_body(&hashes[1], &[0; 65], &committee);
-    let invalid = Err(RoundError::InvalidContribution(id(1)));
-    assert_eq!(set.add(&long), invalid);
+    // Bodies of lengths that their kind does not have are no messages, also if they are signed: two of
+    // them would be evidence that is too long to be received.
+    let set_bytes = mladsa_aggregate::SigningCommittee::MAX_MEMBERS / 8 + 1;
+    for (kind, most) in [
+        (MessageKind::Opening, 6788),
+        (MessageKind::Signers, set_bytes),
+        (MessageKind::CommitmentHash, 64),
+        (MessageKind::Commitment, 6144),
+        (MessageKind::Response, 2688),
+        (MessageKind::Request, set_bytes + 1),
+    ] {
+        let of = |len| {
+            let body = vec![0; len];
+            let bytes = hostile::bytes(&id(1), kind, attempt, &[0; 64], &body, &committee);
+            Message::receive(&bytes, &committee).map(drop)
+        };
+        assert_eq!(of(most), Ok(()), "{kind:?}");
+        assert_eq!(of(most + 1), Err(RoundError::InvalidMessage), "{kind:?}");
+    }
     let second = hostile::changed(&hashes[0], &committee);
-    assert_eq!(set.add(&second), Err(RoundError::Equivocation(id(0))));
+    assert_eq!(
+        set.add(&second),
+        Err(RoundError::ConflictingMessages(id(0)))
+    );
     let (mut set, commitments) = group.reveal(&[0, 1, 2], &pending, &round, &hashes);
     // A commitment before all hashes; one with another hash, which can be of anyone.
     let mut incomplete = hashed(&round, &hashes[..2]);
@@ -110,21 +128,21 @@ fn contributions_are_verified_and_attributed() {
     assert_eq!(set.add(&unhashed), Err(RoundError::InvalidMessage));
     assert!(set.missing().eq(&[id(0), id(1), id(2)]));
     // Two different hashes prove a fault of the sender to any verifier.
-    let evidence = Equivocation::new(set.get(&id(0)).unwrap(), &second).unwrap();
+    let evidence = ConflictingMessages::new(set.get(&id(0)).unwrap(), &second).unwrap();
     set.add(&commitments[0]).unwrap();
-    let read = Equivocation::from_bytes(&evidence.to_bytes(), &committee).unwrap();
+    let read = ConflictingMessages::from_bytes(&evidence.to_bytes(), &committee).unwrap();
     assert_eq!((read.id(), &read), (&id(0), &evidence));
     for (first, second) in [
         (&hashes[0], &hashes[0]),
         (&hashes[0], &hashes[1]),
         (&commitments[1], &unhashed),
     ] {
-        assert_eq!(Equivocation::new(first, second), None);
+        assert_eq!(ConflictingMessages::new(first, second), None);
     }
     let mut bytes = evidence.to_bytes();
     let at = bytes.len() - 4627 - 100;
     bytes[at] ^= 1;
-    let result = Equivocation::from_bytes(&bytes, &committee);
+    let result = ConflictingMessages::from_bytes(&bytes, &committee);
     assert_eq!(result, Err(RoundError::InvalidMessage));
 
     assert!(set.missing().eq(&[id(1), id(2)]));
@@ -166,7 +184,7 @@ fn contributions_are_verified_and_attributed() {
         other_round
     );
     let of =
-        |id: &MemberId, kind| hostile::bytes(id, kind, attempt, &[0; 64], &[0; 64], &committee);
+        |id: &MemberName, kind| hostile::bytes(id, kind, attempt, &[0; 64], &[0; 64], &committee);
     let stranger = of(&id(9), MessageKind::Opening);
     assert_eq!(receive(&stranger, &committee), RoundError::UnknownMember);
     let hash = of(&id(1), MessageKind::CommitmentHash);

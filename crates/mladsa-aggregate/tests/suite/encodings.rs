@@ -1,6 +1,6 @@
 //! Strictness of all encodings.
 
-use mladsa_aggregate::errors::{CommitteeError, EncodingError, RoundError, VerifyError};
+use mladsa_aggregate::errors::{AggregateError, CommitteeError, EncodingError, RoundError};
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::test_util::{Commitment, Opening, Response};
 use mladsa_aggregate::*;
@@ -18,7 +18,7 @@ fn a_displayed_name_is_one_printable_word() {
         ("m0\\x20m1", "m0\\\\x20m1"),
         ("m\n\u{e9}", "m\\n\\xc3\\xa9"),
     ] {
-        assert_eq!(MemberId::new(name.as_bytes()).unwrap().to_string(), shown);
+        assert_eq!(MemberName::new(name.as_bytes()).unwrap().to_string(), shown);
     }
 }
 
@@ -156,13 +156,13 @@ fn aggregates_are_strict() {
     }
     // Well formed, but other claims than the signed ones.
     let signature = bytes.len() - 4627;
-    let claims: [(VerifyError, Change<'_>); 6] = [
-        (VerifyError::OtherTask, &|b| b[8] = 1),
-        (VerifyError::OtherTask, &|b| b[12] ^= 1),
-        (VerifyError::MissingKey, &|b| b[attempt] ^= 1),
-        (VerifyError::OtherEpoch, &|b| b[attempt + 8] ^= 1),
-        (VerifyError::OtherTask, &|b| b[attempt + 13] ^= 1),
-        (VerifyError::InvalidSignature, &|b| b[signature] ^= 1),
+    let claims: [(AggregateError, Change<'_>); 6] = [
+        (AggregateError::OtherTask, &|b| b[8] = 1),
+        (AggregateError::OtherTask, &|b| b[12] ^= 1),
+        (AggregateError::MissingKey, &|b| b[attempt] ^= 1),
+        (AggregateError::OtherEpoch, &|b| b[attempt + 8] ^= 1),
+        (AggregateError::OtherTask, &|b| b[attempt + 13] ^= 1),
+        (AggregateError::InvalidSignature, &|b| b[signature] ^= 1),
     ];
     let task = SigningTask::decision(1, b"payload");
     let view = group.committee.view();
@@ -184,10 +184,10 @@ fn changed_certificates_are_rejected() {
         .iter()
         .map(|n| group.open(*n, round.attempt_id()))
         .collect();
-    let bytes = Certificate::new(aggregate, &openings).to_bytes();
+    let bytes = AggregateCertificate::new(aggregate, &openings).to_bytes();
     let task = SigningTask::decision(0, b"payload");
     let accepts = |bytes: &[u8]| {
-        let read = Certificate::from_bytes(bytes);
+        let read = AggregateCertificate::from_bytes(bytes);
         read.is_ok_and(|read| read.verify(group.committee.view(), &task).is_ok())
     };
     assert!(accepts(&bytes));
@@ -221,20 +221,22 @@ fn objects_of_other_versions_are_named() {
             Ok(Registration::from_bytes(bytes).map(drop)?)
         }),
         (b"MLADSAC", b'2', &|bytes| {
-            Committee::from_bytes(bytes).map(drop).map_err(encoding)
+            SigningCommittee::from_bytes(bytes)
+                .map(drop)
+                .map_err(encoding)
         }),
         (b"MLADSAV", b'1', &|bytes| {
             let view = CommitteeView::from_bytes(bytes, &[0; 32]);
             view.map(drop).map_err(encoding)
         }),
         (b"MLADSAO", b'2', &|bytes| {
-            Ok(Certificate::from_bytes(bytes).map(drop)?)
+            Ok(AggregateCertificate::from_bytes(bytes).map(drop)?)
         }),
         (b"MLADSAM", b'5', &|bytes| {
             Message::receive(bytes, committee).map(drop).map_err(round)
         }),
         (b"MLADSAE", b'3', &|bytes| {
-            let evidence = Equivocation::from_bytes(bytes, committee);
+            let evidence = ConflictingMessages::from_bytes(bytes, committee);
             evidence.map(drop).map_err(round)
         }),
     ];

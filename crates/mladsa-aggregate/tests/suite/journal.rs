@@ -61,7 +61,7 @@ impl Drop for TempDir {
 /// Steps of member 0 of a committee, with a journal of the caller.
 pub(crate) struct Steps {
     pub(crate) member: Arc<Member>,
-    pub(crate) committee: Arc<Committee>,
+    pub(crate) committee: Arc<SigningCommittee>,
 }
 
 impl Steps {

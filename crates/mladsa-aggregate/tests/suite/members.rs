@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mladsa_aggregate::errors::{
-    CommitteeError, EncodingError, JournalError, RoundError, VerifyError,
+    AggregateError, CommitteeError, EncodingError, JournalError, RoundError,
 };
 use mladsa_aggregate::*;
 use mldsa_core::Randomness::Deterministic;
@@ -23,7 +23,7 @@ fn committee_requires_proofs_and_weights() {
         let members = members
             .iter()
             .map(|(n, weight)| (entries[*n].clone(), *weight));
-        Committee::new(&epoch, members, threshold).map(|committee| *committee.identity())
+        SigningCommittee::new(&epoch, members, threshold).map(|committee| *committee.identity())
     };
     assert_eq!(new(&[], 1), Err(CommitteeError::NoMembers));
     let twice = new(&[(0, 1), (1, 1), (0, 1)], 1);
@@ -31,7 +31,7 @@ fn committee_requires_proofs_and_weights() {
     // One seed under two names has one registration key.
     let twin = Member::new(id(9), seed(0), &epoch).unwrap();
     let twin = twin.register(Deterministic).unwrap();
-    let result = Committee::new(&epoch, [(entries[0].clone(), 1), (twin, 1)], 1);
+    let result = SigningCommittee::new(&epoch, [(entries[0].clone(), 1), (twin, 1)], 1);
     assert_eq!(result.unwrap_err(), CommitteeError::DuplicateMember);
     for (weights, threshold) in [([1, 0], 1), ([u64::MAX, 1], 1), ([1, 1], 0), ([1, 1], 3)] {
         let members = [(0, weights[0]), (1, weights[1])];
@@ -44,7 +44,7 @@ fn committee_requires_proofs_and_weights() {
         bytes[at] ^= 1;
         let changed = Registration::from_bytes(&bytes).unwrap();
         assert_eq!(changed.verify(&epoch), Err(CommitteeError::InvalidProof));
-        let result = Committee::new(&epoch, [(changed, 1)], 1);
+        let result = SigningCommittee::new(&epoch, [(changed, 1)], 1);
         assert_eq!(result.unwrap_err(), CommitteeError::InvalidProof);
     }
     let other = crate::committee::epoch(EPOCH + 1);
@@ -66,7 +66,7 @@ fn committee_requires_proofs_and_weights() {
 fn encoding_of_a_committee_is_canonical() {
     let group = Group::with(&epoch(EPOCH), &[3, 2, 1], 4);
     let bytes = group.committee.to_bytes();
-    let read = Committee::from_bytes(&bytes).unwrap();
+    let read = SigningCommittee::from_bytes(&bytes).unwrap();
     assert_eq!(read.to_bytes(), bytes);
     assert_eq!(read.identity(), group.committee.identity());
     assert!(read.members().eq(group.committee.members()));
@@ -76,20 +76,20 @@ fn encoding_of_a_committee_is_canonical() {
     let (first, rest) = members.split_at(member);
     let (second, third) = rest.split_at(member);
     let swapped = [head, second, first, third].concat();
-    let error = Committee::from_bytes(&swapped).unwrap_err();
+    let error = SigningCommittee::from_bytes(&swapped).unwrap_err();
     assert_eq!(error, CommitteeError::Encoding(EncodingError::Range));
     for at in (0..bytes.len()).step_by(bytes.len() / 90) {
-        assert!(Committee::from_bytes(&bytes[..at]).is_err());
+        assert!(SigningCommittee::from_bytes(&bytes[..at]).is_err());
         let mut changed = bytes.clone();
         changed[at] ^= 4;
-        let changed = Committee::from_bytes(&changed);
+        let changed = SigningCommittee::from_bytes(&changed);
         assert!(changed.is_err_and(|_| true) || at < 64, "byte {at}");
     }
     // A changed weight or threshold is another committee.
     for at in [head.len() + 7, head.len() - 1] {
         let mut changed = bytes.clone();
         changed[at] ^= 1;
-        let changed = Committee::from_bytes(&changed).unwrap();
+        let changed = SigningCommittee::from_bytes(&changed).unwrap();
         assert_ne!(changed.identity(), group.committee.identity());
     }
 }
@@ -109,19 +109,25 @@ fn keys_are_opened_for_one_committee_in_an_epoch() {
     assert_eq!(result.unwrap_err(), conflict);
     let _ = member.open(&group.committee, at(1, 0), journal).unwrap();
 
-    let refused = |member: &Member, committee: &Committee| {
+    let refused = |member: &Member, committee: &SigningCommittee| {
         let mut journal = crate::committee::journal(member);
         member.open(committee, at(0, 0), &mut journal).unwrap_err()
     };
     let error = refused(&crate::committee::member(3, &epoch), &group.committee);
-    assert_eq!(error, RoundError::Committee(CommitteeError::UnknownMember));
+    assert_eq!(
+        error,
+        RoundError::SigningCommittee(CommitteeError::UnknownMember)
+    );
     // Another seed under its name; the same name in another epoch.
     let seed = MasterSeed::from_bytes(&[7; 32]);
     let stranger = Member::new(id(0), seed, &epoch).unwrap();
     let later = crate::committee::member(0, &crate::committee::epoch(EPOCH + 1));
     for member in [stranger, later] {
         let error = refused(&member, &group.committee);
-        assert_eq!(error, RoundError::Committee(CommitteeError::OtherCommittee));
+        assert_eq!(
+            error,
+            RoundError::SigningCommittee(CommitteeError::OtherCommittee)
+        );
     }
     for (attempt, expected) in [
         (at(4, 0), CommitteeError::UnknownSlot),
@@ -170,9 +176,12 @@ fn light_client_verifies_with_an_identity() {
     let mut light = CommitteeView::from_bytes(&parameters, &identity).unwrap();
     let (aggregate, round) = group.sign(&[0, 1], 2, b"checkpoint");
     let openings = [0, 1].map(|n| group.open(n, round.attempt_id()));
-    let certificate = Certificate::new(aggregate, &openings);
+    let certificate = AggregateCertificate::new(aggregate, &openings);
     let error = certificate.verify(&light, &task).unwrap_err();
-    assert_eq!(error, VerifyError::Committee(CommitteeError::UnknownMember));
+    assert_eq!(
+        error,
+        AggregateError::SigningCommittee(CommitteeError::UnknownMember)
+    );
     for n in [0, 1] {
         let opening = group.committee.member_opening(&id(n)).unwrap();
         for at in 0..opening.len() {
@@ -196,7 +205,7 @@ fn light_client_verifies_with_an_identity() {
     aggregate.verify(&light, &keys, &task).unwrap();
     let other = SigningTask::decision(2, b"another");
     let error = aggregate.verify(&light, &keys, &other).unwrap_err();
-    assert_eq!(error, VerifyError::OtherTask);
+    assert_eq!(error, AggregateError::OtherTask);
 }
 
 /// For unequal weights and every signer set of five members: the aggregate verifies if and only if the
@@ -213,7 +222,7 @@ fn weights_decide_every_quorum() {
         };
         let total: u64 = weights.iter().sum();
         let threshold = match case {
-            0 | 1 => Committee::two_thirds(total),
+            0 | 1 => SigningCommittee::two_thirds(total),
             _ => 1 + draw(&mut random, total),
         };
         for set in 1usize..32 {
@@ -227,7 +236,7 @@ fn weights_decide_every_quorum() {
             match verdict {
                 Ok(_) => assert!(weight >= threshold, "{weights:?} {threshold} {signers:?}"),
                 Err(error) => {
-                    assert_eq!(error, VerifyError::QuorumMissed);
+                    assert_eq!(error, AggregateError::QuorumMissed);
                     assert!(weight < threshold, "{weights:?} {threshold} {signers:?}");
                 }
             }

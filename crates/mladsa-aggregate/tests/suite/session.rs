@@ -247,7 +247,7 @@ fn responses_replace_the_certificate_only_if_all_are_valid() {
     simulation.run();
     let certificate = simulation.completed[0].take().unwrap().to_bytes();
     let committee = Arc::clone(&simulation.group.committee);
-    let attempt = Certificate::from_bytes(&certificate).unwrap();
+    let attempt = AggregateCertificate::from_bytes(&certificate).unwrap();
     let attempt = attempt.aggregate().attempt_id();
     let message = |from, kind, body: &[u8]| {
         hostile::bytes(&id(from), kind, attempt, &[0; 64], body, &committee)
@@ -378,11 +378,11 @@ fn two_hashes_are_evidence() {
     let mut simulation = Simulation::new(&faults, 0);
     simulation.run();
     let evidence = simulation.events.iter().find_map(|(_, event)| match event {
-        SessionEvent::Equivocation(evidence) => Some(evidence),
+        SessionEvent::ConflictingMessages(evidence) => Some(evidence),
         _ => None,
     });
     let bytes = evidence.unwrap().to_bytes();
-    let read = Equivocation::from_bytes(&bytes, &simulation.group.committee).unwrap();
+    let read = ConflictingMessages::from_bytes(&bytes, &simulation.group.committee).unwrap();
     assert_eq!(read.id(), &id(3));
 }
 

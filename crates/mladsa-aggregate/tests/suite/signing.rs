@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mladsa_aggregate::errors::{RoundError, VerifyError};
+use mladsa_aggregate::errors::{AggregateError, RoundError};
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
 
@@ -14,7 +14,7 @@ fn verify(
     aggregate: &Aggregate,
     keys: &[AuthenticatedKey],
     task: &SigningTask,
-) -> Result<(), VerifyError> {
+) -> Result<(), AggregateError> {
     aggregate
         .verify(group.committee.view(), keys, task)
         .map(drop)
@@ -88,13 +88,13 @@ fn signer_set_names_the_signers() {
         let changed = Aggregate::from_bytes(&changed).unwrap();
         let error = verify(&group, &changed, &keys, &task).unwrap_err();
         if bit < 9 {
-            assert_eq!(error, VerifyError::InvalidSignature, "bit {bit}");
+            assert_eq!(error, AggregateError::InvalidSignature, "bit {bit}");
         } else {
-            assert!(matches!(error, VerifyError::Encoding(_)), "bit {bit}");
+            assert!(matches!(error, AggregateError::Encoding(_)), "bit {bit}");
         }
     }
     let missing = verify(&group, &aggregate, &keys[1..], &task);
-    assert_eq!(missing.unwrap_err(), VerifyError::MissingKey);
+    assert_eq!(missing.unwrap_err(), AggregateError::MissingKey);
 }
 
 /// The identity covers the roots: a member with other one-time keys makes another committee, whose keys
@@ -114,12 +114,12 @@ fn verdict_depends_on_the_key_of_every_signer() {
         assert_ne!(other.committee.identity(), group.committee.identity());
         let keys = other.keys(&all, round.attempt_id());
         let result = verify(&other, &aggregate, &keys, &task);
-        assert_eq!(result.unwrap_err(), VerifyError::InvalidSignature);
+        assert_eq!(result.unwrap_err(), AggregateError::InvalidSignature);
         // One key of the other committee among the right ones.
         let mut mixed = group.keys(&all, round.attempt_id());
         mixed[changed] = keys[changed].clone();
         let result = verify(&group, &aggregate, &mixed, &task);
-        assert_eq!(result.unwrap_err(), VerifyError::MissingKey);
+        assert_eq!(result.unwrap_err(), AggregateError::MissingKey);
     }
 }
 
@@ -230,7 +230,7 @@ fn keys_of_another_epoch_are_ignored() {
         verify(&group, &aggregate, &all, &task).unwrap();
     }
     let result = verify(&group, &aggregate, &others, &task);
-    assert_eq!(result.unwrap_err(), VerifyError::MissingKey);
+    assert_eq!(result.unwrap_err(), AggregateError::MissingKey);
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn verification_requires_the_expected_task() {
         SigningTask::decision(0, b"other"),
     ] {
         let result = verify(&group, &aggregate, &keys, &other);
-        assert_eq!(result.unwrap_err(), VerifyError::OtherTask);
+        assert_eq!(result.unwrap_err(), AggregateError::OtherTask);
     }
     // Another domain or epoch has other keys.
     for other in [Epoch::new(b"OTHER", EPOCH, 4, 4).unwrap(), epoch(EPOCH + 1)] {

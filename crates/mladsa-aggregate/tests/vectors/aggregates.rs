@@ -39,7 +39,7 @@ struct File<'a> {
 impl<'a> File<'a> {
     fn members(file: &Value, epoch: &Arc<Epoch>) -> Vec<Member> {
         let members = file.list("members").iter().map(|member| {
-            let id = MemberId::new(member.text("id").as_bytes()).unwrap();
+            let id = MemberName::new(member.text("id").as_bytes()).unwrap();
             let seed = MasterSeed::from_bytes(&array(member.bytes("seed")));
             Member::new(id, seed, epoch).unwrap()
         });
@@ -64,7 +64,7 @@ impl<'a> File<'a> {
 
     /// A file of `model.py`, which shares no code with this crate: registration keys, roots and
     /// identity are derived too.
-    fn derived(file: &'a Value) -> (Self, Arc<Committee>) {
+    fn derived(file: &'a Value) -> (Self, Arc<SigningCommittee>) {
         let number = |name: &str| file.number(name);
         let ctx = file.text("ctx").as_bytes();
         let (slots, attempts) = (number("slots") as u32, number("attempts") as u8);
@@ -79,7 +79,7 @@ impl<'a> File<'a> {
             let registration = member.register(Randomness::Deterministic).unwrap();
             (registration, expected.number("weight"))
         });
-        let committee = Committee::new(&epoch, entries, number("threshold")).unwrap();
+        let committee = SigningCommittee::new(&epoch, entries, number("threshold")).unwrap();
         assert_eq!(committee.identity().to_vec(), file.bytes("identity"));
         let slot = number("slot") as u32;
         let this = Self {

@@ -153,7 +153,7 @@ pub(super) fn labels_and_trees() {
     assert_eq!(key.to_vec(), onetime.bytes("key"));
 
     let tree = &file["epoch_tree"];
-    let id = MemberId::new(file["registration"].text("id").as_bytes()).unwrap();
+    let id = MemberName::new(file["registration"].text("id").as_bytes()).unwrap();
     let (matrix, seed) = (
         Matrix::expand(&rho),
         MasterSeed::from_bytes(&array(tree.bytes("seed"))),

@@ -367,9 +367,9 @@ mod check {
 
         let epoch = Epoch::new(b"context", 1, 1, 4)?;
         let seed = MasterSeed::from_bytes(&secret([0x5a; 32]));
-        let member = Member::new(MemberId::new(b"member")?, seed, &epoch)?;
+        let member = Member::new(MemberName::new(b"member")?, seed, &epoch)?;
         let registration = member.register(Randomness::Deterministic)?;
-        let committee = Committee::new(&epoch, [(registration, 1)], 1)?;
+        let committee = SigningCommittee::new(&epoch, [(registration, 1)], 1)?;
         let task = SigningTask::decision(0, b"payload");
         let folder = std::env::temp_dir().join(format!("mldsa-ct-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a temporary folder");

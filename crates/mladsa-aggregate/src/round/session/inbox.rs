@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use super::{Call, Session, SessionEvent};
 use crate::committee::epoch::AttemptId;
 use crate::error::RoundError;
-use crate::member_id::MemberId;
-use crate::round::message::{Equivocation, Message, MessageKind, Unverified};
+use crate::member_id::MemberName;
+use crate::round::message::{ConflictingMessages, Message, MessageKind, Unverified};
 
 /// Longer messages are ignored, unless they are certificates. The largest opening has 6,788 bytes;
 /// the framing of a message, its signature and evidence have less than 15,000. The four messages of
@@ -60,13 +60,13 @@ impl Session {
     }
 
     /// Decodes a message, and takes it as evidence, as a request or as one to be stored.
-    pub(super) fn take(&mut self, from: &MemberId, message: &[u8], call: &mut Call<'_>) {
+    pub(super) fn take(&mut self, from: &MemberName, message: &[u8], call: &mut Call<'_>) {
         if message.len() > MAX_MESSAGE_LEN {
             return;
         }
-        if let Ok(named) = Equivocation::subject(message) {
+        if let Ok(named) = ConflictingMessages::subject(message) {
             if self.is_new_evidence(&named)
-                && let Ok(evidence) = Equivocation::from_bytes(message, &self.committee)
+                && let Ok(evidence) = ConflictingMessages::from_bytes(message, &self.committee)
             {
                 self.dispute(evidence, call);
             }
@@ -83,7 +83,7 @@ impl Session {
 
     /// Stores a relevant message. A copy of a stored message is recognised before its signature
     /// is verified. A message that is not authentic can be of anyone: an authentic one replaces it.
-    fn store(&mut self, from: &MemberId, message: Unverified, call: &mut Call<'_>) {
+    fn store(&mut self, from: &MemberName, message: Unverified, call: &mut Call<'_>) {
         let content = message.content();
         let (attempt, id, kind) = (content.attempt_id(), *content.id(), content.kind());
         let number = attempt.number;
@@ -128,7 +128,7 @@ impl Session {
         }
         match self.inbox.get(&key) {
             Some(known) if !is_authentic || self.is_known_authentic(known) => {
-                if let Some(evidence) = Equivocation::new(known, &message) {
+                if let Some(evidence) = ConflictingMessages::new(known, &message) {
                     self.dispute(evidence, call);
                 }
             }
@@ -138,14 +138,14 @@ impl Session {
     }
 
     /// Returns whether evidence against this member, in this attempt, would change anything.
-    fn is_new_evidence(&self, (id, attempt): &(MemberId, AttemptId)) -> bool {
+    fn is_new_evidence(&self, (id, attempt): &(MemberName, AttemptId)) -> bool {
         let is_of_use = attempt.number >= self.current.number;
         let is_sent = self.peers.proofs_sent.contains(&(*id, attempt.number));
         !self.peers.faulty.contains(id) || is_of_use && !is_sent
     }
 
     /// Reports new evidence, also to the other members.
-    fn dispute(&mut self, evidence: Equivocation, call: &mut Call<'_>) {
+    fn dispute(&mut self, evidence: ConflictingMessages, call: &mut Call<'_>) {
         let id = *evidence.id();
         let fault = (id, evidence.attempt_id().number);
         self.peers.disputed.insert(fault);
@@ -156,7 +156,7 @@ impl Session {
                 message: evidence.to_bytes(),
             });
             call.events
-                .push(SessionEvent::Equivocation(Box::new(evidence)));
+                .push(SessionEvent::ConflictingMessages(Box::new(evidence)));
         }
     }
 
@@ -210,7 +210,7 @@ mod tests {
 
     use super::*;
     use crate::committee::epoch::Epoch;
-    use crate::committee::full::Committee;
+    use crate::committee::full::SigningCommittee;
     use crate::committee::member::Member;
     use crate::journal::one_time::OneTimeKeyJournal;
     use crate::keys::seed::MasterSeed;
@@ -220,10 +220,10 @@ mod tests {
     #[test]
     fn repeated_evidence_is_not_new() {
         let epoch = Epoch::new(b"", 1, 1, 2).unwrap();
-        let id = MemberId::new(b"a").unwrap();
+        let id = MemberName::new(b"a").unwrap();
         let member = Member::new(id, MasterSeed::from_bytes(&[1; 32]), &epoch).unwrap();
         let registration = member.register(Randomness::Deterministic).unwrap();
-        let committee = Committee::new(&epoch, [(registration, 1)], 1).unwrap();
+        let committee = SigningCommittee::new(&epoch, [(registration, 1)], 1).unwrap();
         let task = SigningTask::decision(0, b"");
         let mut session = Session::new(Arc::new(member), committee, task, 64);
         let mut journal = OneTimeKeyJournal::in_memory(session.member.seed()).unwrap();
@@ -235,9 +235,11 @@ mod tests {
                 session.member.message(kind, &subject, &[0; 64], body)
             };
             let (first, second) = (hash([1; 64]).unwrap(), hash([2; 64]).unwrap());
-            let evidence = Equivocation::new(&first, &second).unwrap().to_bytes();
+            let evidence = ConflictingMessages::new(&first, &second)
+                .unwrap()
+                .to_bytes();
             for is_new in is_new {
-                let named = Equivocation::subject(&evidence).unwrap();
+                let named = ConflictingMessages::subject(&evidence).unwrap();
                 assert_eq!(named, (id, attempt));
                 assert_eq!(session.is_new_evidence(&named), is_new);
                 session.receive(&id, &evidence, 1, &mut journal).unwrap();

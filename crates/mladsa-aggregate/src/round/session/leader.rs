@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use super::progress::Step;
 use super::{Call, Session};
-use crate::committee::full::Committee;
+use crate::committee::full::SigningCommittee;
 use crate::error::RoundError;
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 use crate::round::commitment::CommitmentSet;
 use crate::round::definition::Round;
 use crate::round::message::{Message, MessageKind};
@@ -16,7 +16,7 @@ use crate::wire::signer_set::SignerSet;
 /// Computes the positions of the leaders of all attempts at a slot: each member leads in proportion
 /// to its weight, as evenly as possible. Of equal weights, each leads once before any leads again.
 /// The order of members with equal turns depends on the slot.
-pub(super) fn rotation(committee: &Committee, slot: u32) -> Vec<usize> {
+pub(super) fn rotation(committee: &SigningCommittee, slot: u32) -> Vec<usize> {
     let n = committee.len();
     let hash: [u8; 8] = hash_lp(
         b"MLADSA leader",
@@ -44,12 +44,12 @@ pub(super) fn rotation(committee: &Committee, slot: u32) -> Vec<usize> {
 }
 
 impl Session {
-    pub(super) fn leader(&self) -> Option<MemberId> {
+    pub(super) fn leader(&self) -> Option<MemberName> {
         self.leader_of(self.current.number)
     }
 
     /// Returns the signers of the attempt, once this member has their announcement.
-    pub(super) fn announced_signers(&self) -> Vec<MemberId> {
+    pub(super) fn announced_signers(&self) -> Vec<MemberName> {
         let announced = self.leader().and_then(|leader| {
             let key = (self.current.number, MessageKind::Signers, leader);
             self.decode_signers(self.inbox.get(&key)?)
@@ -59,7 +59,7 @@ impl Session {
 
     /// Returns the leader and the signers of which a fault was proved in this attempt: honest
     /// members may have followed different messages.
-    pub(super) fn disputed(&self) -> Vec<MemberId> {
+    pub(super) fn disputed(&self) -> Vec<MemberName> {
         let number = self.current.number;
         let mut involved = self.announced_signers();
         involved.extend(self.leader());
@@ -68,14 +68,14 @@ impl Session {
     }
 
     /// Returns the announced signers whose openings this member lacks.
-    pub(super) fn lacking_openings(&self) -> Vec<MemberId> {
+    pub(super) fn lacking_openings(&self) -> Vec<MemberName> {
         let mut announced = self.announced_signers();
         announced.retain(|id| !self.current.keys.contains_key(id));
         announced
     }
 
     /// Returns the signers that a message announces: a quorum, and its sender among them.
-    pub(super) fn decode_signers(&self, message: &Message) -> Option<Vec<MemberId>> {
+    pub(super) fn decode_signers(&self, message: &Message) -> Option<Vec<MemberName>> {
         let n = self.ids.len();
         let set = SignerSet::from_bytes(message.body(), n).ok()?;
         let ids = set.positions(n).filter_map(|at| self.ids.get(at).copied());
@@ -141,9 +141,9 @@ impl Session {
 
     /// Returns the members among those with `has_opened` which a leader takes: without provably
     /// faulty ones, and without those that were silent, as far as the others are a quorum.
-    fn candidates(&self, has_opened: impl Fn(&MemberId) -> bool) -> Vec<MemberId> {
+    fn candidates(&self, has_opened: impl Fn(&MemberName) -> bool) -> Vec<MemberName> {
         let own = self.member.id();
-        let count = |id: &MemberId| match self.peers.silent.get(id) {
+        let count = |id: &MemberName| match self.peers.silent.get(id) {
             Some(count) if id != own => *count,
             _ => 0,
         };
@@ -161,9 +161,9 @@ impl Session {
 
     /// Returns the signers that this member chooses as the leader: all candidates, or those of them
     /// that have opened after a quarter of the timeout.
-    fn own_choice(&self, now: u64) -> Option<Vec<MemberId>> {
-        let is_enough = |ids: &Vec<MemberId>| self.committee.is_quorum(ids);
-        let has_opened = |id: &MemberId| self.current.keys.contains_key(id);
+    fn own_choice(&self, now: u64) -> Option<Vec<MemberName>> {
+        let is_enough = |ids: &Vec<MemberName>| self.committee.is_quorum(ids);
+        let has_opened = |id: &MemberName| self.current.keys.contains_key(id);
         let mut ids = self.candidates(|_| true);
         if !ids.iter().all(has_opened) {
             let started = self.current.started?;
@@ -205,15 +205,15 @@ mod tests {
     use crate::committee::member::Member;
     use crate::keys::seed::MasterSeed;
 
-    fn committee(weights: &[u64]) -> alloc::sync::Arc<Committee> {
+    fn committee(weights: &[u64]) -> alloc::sync::Arc<SigningCommittee> {
         let epoch = Epoch::new(b"", 1, 1, 64).unwrap();
         let members = weights.iter().enumerate().map(|(n, weight)| {
-            let id = MemberId::new(&[b'a', n as u8]).unwrap();
+            let id = MemberName::new(&[b'a', n as u8]).unwrap();
             let seed = MasterSeed::from_bytes(&[n as u8; 32]);
             let member = Member::new(id, seed, &epoch).unwrap();
             (member.register(Randomness::Deterministic).unwrap(), *weight)
         });
-        Committee::new(&epoch, members, 1).unwrap()
+        SigningCommittee::new(&epoch, members, 1).unwrap()
     }
 
     /// In every prefix of the rotation, members lead in proportion to their weights: at most one

@@ -8,8 +8,8 @@ use core::mem;
 use super::{Attempt, Call, Session, SessionEvent};
 use crate::committee::epoch::AttemptId;
 use crate::error::{CommitteeError, JournalError, RoundError};
-use crate::member_id::MemberId;
-use crate::round::certificate::Certificate;
+use crate::member_id::MemberName;
+use crate::round::certificate::AggregateCertificate;
 use crate::round::combine::Combiner;
 use crate::round::commitment::CommitmentSet;
 use crate::round::message::MessageKind;
@@ -78,7 +78,7 @@ impl Session {
     }
 
     /// Returns the members whose message the current step waits for.
-    pub(super) fn missing(&self) -> Vec<MemberId> {
+    pub(super) fn missing(&self) -> Vec<MemberName> {
         match &self.current.step {
             Step::Opening => self.leader().into_iter().collect(),
             Step::Committing(set, _) if set.hashes().is_ok() => Vec::new(),
@@ -96,7 +96,7 @@ impl Session {
     /// Retires the attempt and begins the next one.
     pub(super) fn abandon(
         &mut self,
-        missing: Vec<MemberId>,
+        missing: Vec<MemberName>,
         call: &mut Call<'_>,
     ) -> Result<(), RoundError> {
         self.retire(self.current.number, call)?;
@@ -106,7 +106,7 @@ impl Session {
     }
 
     /// Counts the members that have delayed the attempt, which ends.
-    pub(super) fn note_missing(&mut self, mut missing: Vec<MemberId>, call: &mut Call<'_>) {
+    pub(super) fn note_missing(&mut self, mut missing: Vec<MemberName>, call: &mut Call<'_>) {
         missing.retain(|id| id != self.member.id());
         let disputed = self.disputed();
         if disputed.is_empty() {
@@ -121,7 +121,7 @@ impl Session {
 
     /// Returns the members that can have delayed the attempt: silent and late ones. Members with
     /// more weight than can be faulty are no cause: they waited for messages themselves.
-    fn causes(&mut self, missing: &[MemberId]) -> BTreeSet<MemberId> {
+    fn causes(&mut self, missing: &[MemberName]) -> BTreeSet<MemberName> {
         let missing: BTreeSet<_> = missing.iter().copied().collect();
         let (kind, late) = self.current.late.take().unzip();
         let late = late.unwrap_or_default();
@@ -138,7 +138,7 @@ impl Session {
 
     /// Notes the sender of a message that came late. Messages of later steps can be late because of
     /// it.
-    pub(super) fn note_time(&mut self, kind: MessageKind, id: MemberId, now: u64) {
+    pub(super) fn note_time(&mut self, kind: MessageKind, id: MemberName, now: u64) {
         let is_late = |started: u64| now >= started.saturating_add(self.timeout / 2);
         if self.current.started.is_some_and(is_late) && id != *self.member.id() {
             let (first, ids) = self
@@ -166,7 +166,7 @@ impl Session {
         }
     }
 
-    pub(super) fn complete(&mut self, certificate: Certificate, call: &mut Call<'_>) {
+    pub(super) fn complete(&mut self, certificate: AggregateCertificate, call: &mut Call<'_>) {
         self.current.step = Step::Ended;
         self.outcome = Some(certificate.to_bytes());
         // Members that lack few of the responses are helped with less than the certificate.
@@ -179,7 +179,7 @@ impl Session {
             .push(SessionEvent::Completed(Box::new(certificate)));
     }
 
-    pub(super) fn invalid(&mut self, id: MemberId, call: &mut Call<'_>) {
+    pub(super) fn invalid(&mut self, id: MemberName, call: &mut Call<'_>) {
         self.peers.faulty.insert(id);
         self.peers.disputed.insert((id, self.current.number));
         call.events.push(SessionEvent::InvalidContribution(id));
@@ -231,7 +231,7 @@ impl Session {
                             let key = (self.current.number, MessageKind::Opening, *id);
                             self.inbox.get(&key)
                         });
-                        self.complete(Certificate::new(aggregate, openings), call);
+                        self.complete(AggregateCertificate::new(aggregate, openings), call);
                     }
                     Err(error) if error.is_miss() => {
                         self.misses += 1;
@@ -282,7 +282,7 @@ impl Session {
                 continue;
             };
             match (kind, error) {
-                (_, RoundError::InvalidContribution(_) | RoundError::Equivocation(_)) => {
+                (_, RoundError::InvalidContribution(_) | RoundError::ConflictingMessages(_)) => {
                     self.current.rejected.insert((kind, id));
                     self.invalid(id, call);
                 }

@@ -7,7 +7,7 @@ use super::inbox::MAX_MESSAGE_LEN;
 use super::progress::Step;
 use super::{Call, Session, SessionEvent};
 use crate::error::RoundError;
-use crate::member_id::MemberId;
+use crate::member_id::MemberName;
 use crate::round::message::{Message, MessageKind, Unverified};
 use crate::wire::signer_set::SignerSet;
 
@@ -68,7 +68,7 @@ impl Session {
         let first = position.ok_or(RoundError::UnknownMember)? + 1 + self.requests.turns;
         self.requests.turns = (self.requests.turns + number) % n;
         let turn = (first..first + number).filter_map(|at| self.ids.get(at % n));
-        let mut asked: Vec<MemberId> = turn.copied().collect();
+        let mut asked: Vec<MemberName> = turn.copied().collect();
         if !self.disputed().is_empty() {
             // The attempt cannot be saved.
             call.events.extend(
@@ -93,7 +93,7 @@ impl Session {
             }
         }
         // Members that follow another announcement, or other hashes, show it.
-        let signers: Vec<MemberId> = match &self.current.step {
+        let signers: Vec<MemberName> = match &self.current.step {
             Step::Revealing(set, _) => set.round().ids().copied().collect(),
             _ => Vec::new(),
         };
@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// Makes a request for the messages of this kind of these members.
-    fn request(&self, kind: MessageKind, ids: &[MemberId]) -> Result<Message, RoundError> {
+    fn request(&self, kind: MessageKind, ids: &[MemberName]) -> Result<Message, RoundError> {
         let positions = ids.iter().filter_map(|id| self.committee.position(id));
         let positions: Vec<_> = positions.collect();
         let set = SignerSet::new(self.ids.len(), &positions)?;
@@ -135,7 +135,7 @@ impl Session {
 
     /// Returns whether a member has not been answered about this kind in this interval, or, if its
     /// answers have the length of four times all messages of an attempt, in a timeout.
-    fn may_answer(&mut self, id: &MemberId, kind: MessageKind, now: u64) -> bool {
+    fn may_answer(&mut self, id: &MemberName, kind: MessageKind, now: u64) -> bool {
         let most = 4 * MAX_MESSAGE_LEN * self.ids.len();
         let pause = match self.requests.answer_lens.get(id) {
             Some(len) if *len >= most => self.timeout,
@@ -152,7 +152,7 @@ impl Session {
     }
 
     /// Sends the opening of the current attempt to a member that has not heard of it.
-    pub(super) fn send_opening(&mut self, id: &MemberId, call: &mut Call<'_>) {
+    pub(super) fn send_opening(&mut self, id: &MemberName, call: &mut Call<'_>) {
         let key = (self.current.number, MessageKind::Opening, *self.member.id());
         if self.inbox.contains_key(&key)
             && self.may_answer(id, MessageKind::Opening, call.now)
@@ -164,7 +164,7 @@ impl Session {
     }
 
     /// Sends an answer, and counts its bytes.
-    fn reply(&mut self, id: &MemberId, message: Vec<u8>, call: &mut Call<'_>) {
+    fn reply(&mut self, id: &MemberName, message: Vec<u8>, call: &mut Call<'_>) {
         *self.requests.answer_lens.entry(*id).or_default() += message.len();
         let to = Some(*id);
         call.events.push(SessionEvent::Send { to, message });
@@ -172,7 +172,7 @@ impl Session {
 
     /// Answers a request: with the certificate, with the opening of a later attempt, or with the
     /// messages that it names. Other messages are no request.
-    pub(super) fn answer(&mut self, from: &MemberId, request: Unverified, call: &mut Call<'_>) {
+    pub(super) fn answer(&mut self, from: &MemberName, request: Unverified, call: &mut Call<'_>) {
         if request.content().kind() != MessageKind::Request {
             return;
         }
@@ -235,7 +235,7 @@ impl Session {
 }
 
 /// Makes the event that sends a message to one member.
-fn to(id: MemberId, message: &Message) -> SessionEvent {
+fn to(id: MemberName, message: &Message) -> SessionEvent {
     SessionEvent::Send {
         to: Some(id),
         message: message.to_bytes(),
