@@ -8,5 +8,4 @@ run cargo clippy --locked --workspace --all-targets -- -D warnings
 run cargo bench --locked --no-run
 # The shortest run: every contender is checked before its clock starts.
 run cargo run --locked --profile bench --bin scorecard -- --only verify --seconds 0
-run cargo test --locked --profile bench --workspace --lib --bin mempool --test aws_lc --test migration
-run cargo run --locked --profile bench --bin migration_cost -- --blocks 1
+run cargo test --locked --profile bench --workspace --lib --test aws_lc --test migration

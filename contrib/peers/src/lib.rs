@@ -30,8 +30,8 @@ pub use heap::heap;
 pub use inputs::{Inputs, Set, Stream};
 pub use lowmem::lowmem_contenders;
 pub use measure::{Budget, Samples, measure};
-pub use mldsa::{mean_attempts, rejections};
-pub use rounds::{BenchFn, Round, Strategy, medians, outliers};
+pub use mldsa::mean_attempts;
+pub use rounds::{BenchFn, Round, Strategy};
 pub use score::{Plan, Score, score};
 
 use std::rc::Rc;

@@ -1,6 +1,5 @@
 //! Sections of the report: text, tables and charts, written as Markdown, JSON lines and SVG.
 
-pub mod batches;
 pub mod libraries;
 pub mod memory;
 pub mod table;
@@ -10,10 +9,8 @@ use core::fmt::Write as _;
 use core::time::Duration;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 use charts::Frame;
-use rayon::ThreadPool;
 use serde_json::json;
 use table::Table;
 
@@ -38,8 +35,6 @@ pub struct Run {
     pub quick: bool,
     /// Seed of the inputs.
     pub seed: u64,
-    /// Pools of 1, 2, 4, ... and all threads, made before the measuring thread was pinned.
-    pub pools: Vec<Arc<ThreadPool>>,
 }
 
 impl Run {
@@ -57,8 +52,9 @@ impl Run {
 
     /// Title and caption of a chart.
     #[must_use]
-    pub fn frame<'a>(&self, title: &'a str, caption: &'a mut String) -> Frame<'a> {
-        *caption = format!("{}, {}. {}", self.cpu, self.date, self.command);
+    pub fn frame<'a>(&'a self, title: &'a str, caption: &'a mut String) -> Frame<'a> {
+        *caption = format!("{}, {}, {}", self.cpu, self.date, self.rustc);
+        let caption = [caption.as_str(), &self.command];
         Frame { title, caption }
     }
 
@@ -187,7 +183,6 @@ mod tests {
             load: Some(3.0),
             quick: true,
             seed: 7,
-            pools: Vec::new(),
         };
         let folder = std::env::temp_dir().join(format!("benches-report-{}", std::process::id()));
         fs::create_dir(&folder).unwrap();

@@ -168,50 +168,6 @@ impl core::fmt::Debug for BenchFn {
     }
 }
 
-/// Median microseconds of a call of each function, over at least five interleaved samples.
-pub fn medians(functions: &mut [BenchFn], time: Duration) -> Vec<f64> {
-    let begin = Instant::now();
-    let mut samples = vec![Vec::new(); functions.len()];
-    let mut turns = 0;
-    while turns < 5 || begin.elapsed() < time {
-        for (function, samples) in functions.iter_mut().zip(&mut samples) {
-            // The first call after another function's turn loads the caches.
-            function.call();
-            samples.push(function.sample());
-        }
-        turns += 1;
-    }
-    samples.into_iter().map(median).collect()
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Indices of figures that are more than three times both neighbours, or less than a third of both.
-/// No implementation behaves so from one batch size to the next; a faulty measurement does. The first
-/// and the last figure have one neighbour, which counts only if `ends`: between two sizes the time of
-/// a signature on many threads may fall by more.
-#[must_use]
-pub fn outliers(series: &[f64], ends: bool) -> Vec<usize> {
-    let far = |n: usize, others: &[usize]| {
-        others.iter().all(|other| series[n] > 3.0 * series[*other])
-            || others.iter().all(|other| 3.0 * series[n] < series[*other])
-    };
-    let last = series.len().saturating_sub(1);
-    let mut found: Vec<_> = (1..last).filter(|&n| far(n, &[n - 1, n + 1])).collect();
-    if ends && last > 0 {
-        let pairs = [(0, 1), (last, last - 1)];
-        let ends = pairs
-            .into_iter()
-            .filter(|(end, other)| !found.contains(other) && far(*end, &[*other]));
-        let ends: Vec<_> = ends.map(|(end, _)| end).collect();
-        found.extend(ends);
-    }
-    found
-}
-
 fn call<P: ParameterSet>(
     strategy: Strategy,
     round: &Arc<Round>,
@@ -301,31 +257,5 @@ fn call<P: ParameterSet>(
                 })
             })
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{median, outliers};
-
-    #[test]
-    fn figures_far_from_their_neighbours_are_outliers() {
-        // The figures of the process clock on a pool thread: 43, 0.26 and 42 us.
-        assert_eq!(outliers(&[43.0, 0.26, 42.0], true), [1]);
-        assert_eq!(outliers(&[43.0, 0.26, 42.0], false), [1]);
-        assert_eq!(outliers(&[43.0, 130.0, 42.0], true), [1]);
-        assert!(outliers(&[43.0, 120.0, 42.0], true).is_empty());
-        // The ends have one neighbour.
-        assert_eq!(outliers(&[10.0, 3.0, 3.0], true), [0]);
-        assert!(outliers(&[10.0, 3.0, 3.0], false).is_empty());
-        assert_eq!(outliers(&[3.0, 3.0, 0.9], true), [2]);
-        // A fall from each size to the next is no outlier.
-        assert!(outliers(&[64.0, 16.0, 4.0, 1.0], false).is_empty());
-        assert!(outliers(&[5.0], true).is_empty() && outliers(&[], true).is_empty());
-    }
-
-    #[test]
-    fn one_slow_sample_does_not_move_the_median() {
-        assert_eq!(median(vec![5.0, 1e9, 4.0, 0.01, 5.0]), 5.0);
     }
 }

@@ -1,5 +1,4 @@
-//! The two charts of the reports as SVG text, in one style: the Okabe-Ito palette,
-//! and a caption that names CPU, date and command.
+//! The chart of the report as SVG text, with a caption that names CPU, date and command.
 
 use core::error::Error;
 
@@ -8,25 +7,18 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 const WIDTH: u32 = 700;
-/// Height of the data area of the line chart.
-const HEIGHT: u32 = 320;
 /// Height of a bar.
 const ROW: u32 = 18;
 const GREY: RGBColor = RGBColor(0x99, 0x99, 0x99);
-/// Okabe-Ito colours.
-const PALETTE: [RGBColor; 3] = [
-    RGBColor(0x00, 0x72, 0xb2),
-    RGBColor(0xd5, 0x5e, 0x00),
-    RGBColor(0x00, 0x9e, 0x73),
-];
+const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xb2);
 
 /// Title above a chart, caption below it, and the quantity and unit of the values.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// Statement that the chart shows.
     pub title: &'a str,
-    /// CPU, date and command.
-    pub caption: &'a str,
+    /// The two lines below the chart: CPU and date, and the command.
+    pub caption: [&'a str; 2],
 }
 
 /// One bar of a group.
@@ -38,17 +30,6 @@ pub struct Bar {
     pub value: f64,
     /// Whether the bar is coloured; the others are grey.
     pub highlighted: bool,
-}
-
-/// One line of a line chart.
-#[derive(Clone, Debug)]
-pub struct Series {
-    /// Name in the legend.
-    pub label: String,
-    /// Points in order.
-    pub points: Vec<(f64, f64)>,
-    /// Whether the line is grey, for something to compare with.
-    pub reference: bool,
 }
 
 /// Horizontal bars in named groups, on an axis from 0.
@@ -90,7 +71,7 @@ pub fn bars(
             write((-gap, y - 0.7), name, HPos::Right, FontStyle::Bold)?;
             y -= 1.5;
             for bar in bars {
-                let colour = if bar.highlighted { PALETTE[0] } else { GREY };
+                let colour = if bar.highlighted { BLUE } else { GREY };
                 let corners = [(0.0, y + 0.4), (bar.value, y - 0.4)];
                 chart
                     .plotting_area()
@@ -101,54 +82,6 @@ pub fn bars(
                 y -= 1.0;
             }
         }
-        Ok(())
-    })
-}
-
-/// Lines with a legend. The x axis is logarithmic, with a tick for each point of
-/// the first line.
-///
-/// # Errors
-/// If there is nothing to draw, a value is not finite or an x not positive.
-pub fn lines(
-    frame: Frame<'_>,
-    [x_label, y_label]: [&str; 2],
-    series: &[Series],
-) -> Result<String, Box<dyn Error>> {
-    let points = || series.iter().flat_map(|one| &one.points);
-    let most = largest(points().map(|point| point.1))?;
-    let ticks: Vec<f64> = series[0].points.iter().map(|point| point.0).collect();
-    let least = ticks.iter().copied().fold(f64::INFINITY, f64::min);
-    let right = largest(ticks.iter().copied())?;
-    if points().any(|point| point.0 <= 0.0) {
-        return Err("a value is not positive on a logarithmic axis".into());
-    }
-    draw(frame, HEIGHT, |area| {
-        let x = (least..right).log_scale().with_key_points(ticks);
-        let mut chart = ChartBuilder::on(area)
-            .margin_right(30)
-            .x_label_area_size(40)
-            .y_label_area_size(60)
-            .build_cartesian_2d(x, 0.0..most * 1.1)?;
-        let mut mesh = chart.configure_mesh();
-        let mesh = mesh
-            .light_line_style(TRANSPARENT)
-            .x_desc(x_label)
-            .y_desc(y_label);
-        let mesh = mesh
-            .x_label_formatter(&|x| number(*x))
-            .y_label_formatter(&|y| number(*y));
-        mesh.x_labels(20).draw()?;
-        for (one, colour) in series.iter().zip(PALETTE.iter().cycle()) {
-            let colour = if one.reference { GREY } else { *colour };
-            let points = one.points.iter().copied();
-            let line = LineSeries::new(points, colour.stroke_width(2)).point_size(3);
-            let key = move |(x, y)| Rectangle::new([(x, y - 1), (x + 20, y + 1)], colour.filled());
-            chart.draw_series(line)?.label(&one.label).legend(key);
-        }
-        let mut labels = chart.configure_series_labels();
-        let labels = labels.position(SeriesLabelPosition::UpperRight);
-        labels.background_style(WHITE).draw()?;
         Ok(())
     })
 }
@@ -173,14 +106,20 @@ fn draw(
     data: impl FnOnce(&DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Box<dyn Error>>,
 ) -> Result<String, Box<dyn Error>> {
     let mut svg = String::new();
-    let height = height + 110;
+    let height = height + 126;
     let area = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
     area.fill(&WHITE)?;
     let title = ("sans-serif", 17).into_font().style(FontStyle::Bold);
     area.draw(&Text::new(frame.title, (16, 12), title))?;
     let caption = ("sans-serif", 11).into_font();
-    area.draw(&Text::new(frame.caption, (16, height as i32 - 18), caption))?;
-    data(&area.margin(40, 26, 10, 0))?;
+    for (line, below) in frame.caption.into_iter().zip([34, 18]) {
+        area.draw(&Text::new(
+            line,
+            (16, height as i32 - below),
+            caption.clone(),
+        ))?;
+    }
+    data(&area.margin(40, 42, 10, 0))?;
     area.present()?;
     drop(area);
     Ok(svg)
@@ -214,7 +153,7 @@ mod tests {
 
     const FRAME: Frame<'_> = Frame {
         title: "a < b & c",
-        caption: "a CPU, a day",
+        caption: ["a CPU, a day", "a command"],
     };
 
     fn bar(label: &str, value: f64) -> Bar {
@@ -223,15 +162,6 @@ mod tests {
             value,
             highlighted: false,
         }
-    }
-
-    fn series(points: &[(f64, f64)]) -> Result<String, Box<dyn Error>> {
-        let series = Series {
-            label: "one".into(),
-            points: points.into(),
-            reference: false,
-        };
-        lines(FRAME, ["size", "us"], &[series])
     }
 
     #[test]
@@ -245,6 +175,7 @@ mod tests {
         for text in [
             "a &lt; b &amp; c",
             "a CPU, a day",
+            "a command",
             "verify",
             "first",
             "10.1",
@@ -253,19 +184,13 @@ mod tests {
         ] {
             assert_eq!(written(&svg, text), 1, "{text}");
         }
-        let svg = series(&[(1.0, 5.0), (1024.0, 3.0)]).unwrap();
-        for text in ["one", "1024", "size", "us"] {
-            assert_eq!(written(&svg, text), 1, "{text}");
-        }
     }
 
     #[test]
     fn faulty_data_is_an_error() {
         assert!(bars(FRAME, "", &[]).is_err());
-        assert!(lines(FRAME, ["", ""], &[]).is_err());
-        assert!(series(&[(0.0, 1.0)]).is_err());
-        assert!(series(&[(1.0, f64::NAN), (2.0, 1.0)]).is_err());
-        assert!(series(&[(1.0, 1.0), (2.0, f64::INFINITY)]).is_err());
+        let groups = [("a".into(), vec![bar("b", f64::NAN)])];
+        assert!(bars(FRAME, "", &groups).is_err());
     }
 
     #[test]

@@ -2,16 +2,15 @@
 //! charts, and JSON lines.
 //!
 //! `cargo run --release --manifest-path contrib/peers/Cargo.toml --bin report [-- --quick]`; with `MLDSA_BACKEND=avx2` (or
-//! `portable`) the sections `batches` and `memory` run on that backend.
+//! `portable`) the section `memory` runs on that backend.
 
 use core::error::Error;
-use core::iter::successors;
 use std::path::PathBuf;
 use std::time::Instant;
 use std::{fs, thread};
 
-use benches::report::{Measure, Part, Run, batches, libraries, memory};
-use benches::{BenchFn, cpu_name, pin};
+use benches::report::{Measure, Part, Run, libraries, memory};
+use benches::{cpu_name, pin};
 use clap::Parser;
 use mldsa_core::Backend;
 
@@ -40,21 +39,17 @@ struct Options {
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Name {
     Libraries,
-    Batches,
     Memory,
 }
 
-const SECTIONS: [(Name, Measure); 3] = [
+const SECTIONS: [(Name, Measure); 2] = [
     (Name::Libraries, libraries::section),
-    (Name::Batches, batches::section),
     (Name::Memory, memory::section),
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    // Before this thread is pinned: new threads inherit that.
-    let sizes = successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < threads);
     let run = Run {
         cpu: cpu_name().unwrap_or("unnamed CPU").to_owned(),
         date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
@@ -65,7 +60,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         load: load(),
         quick: options.quick,
         seed: options.seed,
-        pools: sizes.chain([threads]).map(BenchFn::pool).collect(),
     };
     // An unusable directory is reported before the measurements.
     fs::create_dir_all(&options.out)?;

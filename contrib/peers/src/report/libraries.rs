@@ -19,7 +19,10 @@ const REFERENCE: &str = "aws-lc-rs";
 pub(super) const KEYS: usize = 8;
 /// Groups of bars in the chart.
 const DRAWN: [(Op, &str); 4] = [
-    (Op::VerifyPrepared, "Verify, prepared key"),
+    (
+        Op::VerifyPrepared,
+        "Verify, prepared key (aws-lc-rs: encoded key)",
+    ),
     (Op::VerifyCold, "Verify, encoded key"),
     (Op::Sign, "Sign"),
     (Op::Keygen, "Generate a key"),
