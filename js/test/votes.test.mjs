@@ -44,6 +44,31 @@ test("unusable lines", () => {
   assert.deepEqual(verdictOf(long).reason, "context_too_long");
 });
 
+test("lines are read as `mldsa` reads them", async () => {
+  const good = lines("votes.jsonl")[0];
+  const bytes = (...parts) => Buffer.concat(parts.map((part) => Buffer.from(part)));
+  const cut = (at, piece) => bytes(good.slice(0, at), piece, good.slice(at));
+  const named = (id) => bytes(good.replace(/"id":"[^"]*",?/, "").slice(0, -1), ',"id":"', id, '"}');
+  const end = good.length;
+  for (const space of [" ", "\t", "\r"]) for (const at of [0, 1, end - 1, end]) assert.equal(verdict(cut(at, space)).verdict, "valid");
+  for (const space of ["\v", "\f", "\0", "\u00a0", "\ufeff", "\u2028", "\u3000", "\u0085", "\u180e"]) {
+    for (const at of [0, 1, end - 1, end]) assert.equal(verdict(cut(at, space)).verdict, "unusable", `${JSON.stringify(space)} ${at}`);
+  }
+  for (const id of ["\x7f", "\u0080", "\u009f", "\ufeff", "\u{1f600}"]) assert.equal(verdict(named(id)).verdict, "valid", id);
+  for (const id of ["\0", "\x1f", [0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe2, 0x82]]) assert.equal(verdict(named(id)).verdict, "unusable", `${id}`);
+  for (const [number, expected] of [["0", "valid"], ["1", "valid"], ["01", "unusable"], ["-1", "unusable"], ["1.0", "unusable"]]) {
+    assert.equal(verdictOf(`${good.slice(0, -1)},"line":${number}}`.replace(/"line":\d+,/, "")).verdict, expected, number);
+  }
+  // A weak hash is an unusable line, also where the key has a wrong length.
+  const weak = good.replace(/"set":"[^"]*"/, '"set":"ML-DSA-87"').replace(/"msg":"[^"]*"/, `"prehash":"SHA2-256","digest":"${"00".repeat(32)}"`);
+  assert.match(verdictOf(weak).reason, /too weak/);
+  // A mark of the byte order belongs to no line, at the beginning only.
+  const mark = [0xef, 0xbb, 0xbf];
+  const found = [];
+  await eachLine(new Blob([bytes(mark, good, "\n", mark, good)]), (line) => { found.push(verdict(line).verdict); });
+  assert.deepEqual(found, ["valid", "unusable"]);
+});
+
 test("three files", () => {
   const empty = new Uint8Array(0);
   assert.equal(verdictOn(empty, empty, empty, empty).verdict, "unusable");
