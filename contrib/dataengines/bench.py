@@ -38,11 +38,11 @@ def rows(of):
 
 few, many = rows(20), rows(ROWS)
 known, cold = Verifier(threads=1), Verifier(threads=1, key_cache_bytes=0)
-assert known.verify_many(*few) == cold.verify_many(*many) == [None] * ROWS
+assert known.verify_batch(*few) == cold.verify_batch(*many) == [None] * ROWS
 objects = [MLDSA65PublicKey.from_public_bytes(key) for key in few[0]]
 theirs = best(lambda: [key.verify(one, text) for key, text, one in zip(objects, *few[1:])])
 fresh = best(lambda: [MLDSA65PublicKey.from_public_bytes(key).verify(one, text) for key, text, one in zip(*many)])
-ours, ours_cold = best(lambda: known.verify_many(*few)), best(lambda: cold.verify_many(*many))
+ours, ours_cold = best(lambda: known.verify_batch(*few)), best(lambda: cold.verify_batch(*many))
 print(f"wheel, one thread, ML-DSA-65: known keys {ours:.1f} us, cryptography {theirs:.1f} us: {theirs / ours:.1f} x")
 print(f"wheel, one thread, ML-DSA-65: cold {ours_cold:.1f} us, cryptography {fresh:.1f} us: {fresh / ours_cold:.1f} x")
 """

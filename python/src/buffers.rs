@@ -1,13 +1,14 @@
-//! Byte strings that Python lends.
+//! Sequences, byte strings and options that Python lends.
 
 use arrow_buffer::Buffer;
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyMemoryView;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::{PyDict, PyIterator, PyMemoryView, PyString};
 
-use crate::errors::bad;
+use crate::errors::{MlDsaError, bad};
 
-/// Bytes as they are, or a copy of another object with a buffer.
+/// Bytes as they are, or a copy of another object whose buffer is of bytes.
 pub(crate) struct Bytes(PyBackedBytes);
 
 impl FromPyObject<'_, '_> for Bytes {
@@ -22,37 +23,214 @@ impl FromPyObject<'_, '_> for Bytes {
     }
 }
 
+impl core::ops::Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl AsRef<[u8]> for Bytes {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }
 }
 
+/// Copies a view of bytes. Numbers of more bytes are a mistake of the caller.
 fn copy(view: &Bound<'_, PyMemoryView>) -> PyResult<PyBackedBytes> {
+    let format = view.getattr("format")?.extract::<String>()?;
+    if !matches!(format.as_str(), "B" | "b" | "c" | "<B" | "<b") {
+        return Err(PyTypeError::new_err(format!(
+            "a buffer of the type \"{format}\" is none of bytes"
+        )));
+    }
     Ok(view.call_method0("tobytes")?.extract()?)
 }
 
-/// A column of byte strings, which are not copied again: a sequence of objects with buffers, or the rows of one
-/// two-dimensional buffer of bytes.
-pub(crate) struct Column(pub(crate) Vec<Buffer>);
+/// An option: absent, or a value. None is no value, since it would mean the default where a name was misspelt.
+pub(crate) struct Given<T>(pub(crate) Option<T>);
 
-impl FromPyObject<'_, '_> for Column {
-    type Error = PyErr;
+impl<'a, 'py, T: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Given<T> {
+    type Error = T::Error;
 
-    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        if let Ok(view) = PyMemoryView::from(&object) {
-            let shape = view.getattr("shape")?.extract::<(usize, usize)>();
-            if let (Ok((rows, width)), 1) = (shape, view.getattr("itemsize")?.extract()?) {
-                if width == 0 && rows > 0 {
-                    return Err(bad("a row of a buffer has no bytes"));
-                }
-                let all = buffer(copy(&view)?);
-                let rows = (0..rows).map(|row| all.slice_with_length(row * width, width));
-                return Ok(Self(rows.collect()));
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> Result<Self, T::Error> {
+        Ok(Self(Some(T::extract(object)?)))
+    }
+}
+
+impl Given<Bytes> {
+    /// Returns the bytes, or none.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+/// A text, or its bytes.
+#[derive(FromPyObject)]
+pub(crate) enum Text {
+    Text(PyBackedStr),
+    Bytes(Bytes),
+}
+
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+/// A sequence, whose items are taken piece by piece: the length that it states reserves no memory.
+pub(crate) struct Items<'py> {
+    name: &'static str,
+    len: usize,
+    at: usize,
+    iterator: Bound<'py, PyIterator>,
+}
+
+impl<'py> Items<'py> {
+    pub(crate) fn new(object: &Bound<'py, PyAny>, name: &'static str) -> PyResult<Self> {
+        let keyed = object.is_instance_of::<PyDict>() || object.is_instance_of::<PyString>();
+        if keyed || !object.hasattr("__getitem__")? {
+            let kind = object.get_type();
+            return Err(bad(format!("column \"{name}\": {kind} is no sequence")));
+        }
+        let len = object
+            .len()
+            .map_err(|error| bad(format!("column \"{name}\": {error}")))?;
+        let iterator = object.try_iter()?;
+        let mut items = Self {
+            name,
+            len,
+            at: 0,
+            iterator,
+        };
+        items.check_end()?;
+        Ok(items)
+    }
+
+    /// Checks that there are no more items than the sequence stated.
+    fn check_end(&mut self) -> PyResult<()> {
+        if self.at == self.len && self.iterator.next().is_some() {
+            let Self { name, len, .. } = self;
+            return Err(bad(format!("column \"{name}\" has more than {len} rows")));
+        }
+        Ok(())
+    }
+
+    /// Returns the name and the number of rows.
+    pub(crate) fn rows(&self) -> (&'static str, usize) {
+        (self.name, self.len)
+    }
+
+    /// Takes the next items, at most `most`.
+    pub(crate) fn take<T>(
+        &mut self,
+        most: usize,
+        mut take: impl FnMut(Bound<'py, PyAny>) -> PyResult<T>,
+    ) -> PyResult<Vec<T>> {
+        let mut taken = Vec::new();
+        while taken.len() < most && self.at < self.len {
+            let missing = || {
+                bad(format!(
+                    "column \"{}\" has {} rows, not {}",
+                    self.name, self.at, self.len
+                ))
+            };
+            let item = self.iterator.next().ok_or_else(missing)??;
+            let value = take(item)
+                .map_err(|error| in_row(self.iterator.py(), self.name, self.at, error))?;
+            taken
+                .try_reserve(1)
+                .map_err(|_| PyMemoryError::new_err(()))?;
+            taken.push(value);
+            self.at += 1;
+            if self.at.is_multiple_of(4096) {
+                self.iterator.py().check_signals()?;
             }
         }
-        let list: Vec<Bytes> = object.extract()?;
-        Ok(Self(list.into_iter().map(|one| buffer(one.0)).collect()))
+        self.check_end()?;
+        Ok(taken)
+    }
+}
+
+/// Names the row of a value that cannot be used. Other exceptions stay as they are.
+fn in_row(py: Python<'_>, name: &str, row: usize, error: PyErr) -> PyErr {
+    let unusable = error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyValueError>(py)
+        || error.is_instance_of::<PyOverflowError>(py)
+        || error.is_instance_of::<PyBufferError>(py);
+    if !unusable || error.is_instance_of::<MlDsaError>(py) {
+        return error;
+    }
+    let named = bad(format!(
+        "row {row} of column \"{name}\": {}",
+        error.value(py)
+    ));
+    named.set_cause(py, Some(error));
+    named
+}
+
+/// A column of byte strings: a sequence of objects with buffers, or the rows of one two-dimensional buffer of bytes.
+pub(crate) enum Column<'py> {
+    Items(Items<'py>),
+    Rows {
+        name: &'static str,
+        all: Buffer,
+        width: usize,
+        len: usize,
+        at: usize,
+    },
+}
+
+impl<'py> Column<'py> {
+    pub(crate) fn new(object: &Bound<'py, PyAny>, name: &'static str) -> PyResult<Self> {
+        if let Ok(view) = PyMemoryView::from(object)
+            && let Ok((len, width)) = view.getattr("shape")?.extract::<(usize, usize)>()
+        {
+            if width == 0 && len > 0 {
+                return Err(bad(format!("a row of column \"{name}\" has no bytes")));
+            }
+            let all = copy(&view).map_err(|error| bad(format!("column \"{name}\": {error}")))?;
+            let all = buffer(all);
+            return Ok(Self::Rows {
+                name,
+                all,
+                width,
+                len,
+                at: 0,
+            });
+        }
+        Items::new(object, name).map(Self::Items)
+    }
+
+    /// Takes the next rows, at most `most`.
+    pub(crate) fn take(&mut self, most: usize) -> PyResult<Vec<Buffer>> {
+        match self {
+            Self::Items(items) => items.take(most, |item| Ok(buffer(item.extract::<Bytes>()?.0))),
+            Self::Rows {
+                all,
+                width,
+                len,
+                at,
+                ..
+            } => {
+                let rows = *at..at.saturating_add(most).min(*len);
+                *at = rows.end;
+                let row = |row| all.slice_with_length(row * *width, *width);
+                Ok(rows.map(row).collect())
+            }
+        }
+    }
+
+    /// Returns the name and the number of rows.
+    pub(crate) fn rows(&self) -> (&'static str, usize) {
+        match self {
+            Self::Items(items) => items.rows(),
+            Self::Rows { name, len, .. } => (name, *len),
+        }
     }
 }
 
@@ -60,12 +238,13 @@ fn buffer(bytes: PyBackedBytes) -> Buffer {
     Buffer::from(bytes::Bytes::from_owner(bytes))
 }
 
-impl Column {
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.iter().map(Buffer::as_slice)
+/// Returns the number of rows, which has to be that of each other column.
+pub(crate) fn same_rows<const N: usize>(
+    rows: usize,
+    columns: [(&str, usize); N],
+) -> PyResult<usize> {
+    match columns.into_iter().find(|(_, len)| *len != rows) {
+        Some((name, len)) => Err(bad(format!("column \"{name}\" has {len} rows, not {rows}"))),
+        None => Ok(rows),
     }
 }

@@ -9,21 +9,6 @@ mod public;
 
 use pyo3::prelude::*;
 
-/// The context of calls that name none.
-const EMPTY: &[u8] = b"";
-
-/// The parameter sets, as one type.
-macro_rules! inside {
-    ($any:ident, $this:expr, $key:ident => $body:expr) => {
-        match $this {
-            $any::MlDsa44($key) => $body,
-            $any::MlDsa65($key) => $body,
-            $any::MlDsa87($key) => $body,
-        }
-    };
-}
-pub(crate) use inside;
-
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();

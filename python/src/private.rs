@@ -1,40 +1,29 @@
 //! Private keys. The memory of a key is wiped when it is freed; copies that its making leaves on the
 //! stack, and `bytes` objects of Python, are not.
 
-use mldsa_arrow::Set;
-use mldsa_core::pkcs8::der::pem::PemLabel;
-use mldsa_core::pkcs8::{EncodePrivateKey, PrivateKeyInfoRef, SecretDocument};
-use mldsa_core::{
-    MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreHashed, PreparedSigningKey, Randomness, SigningKey,
-};
+use mldsa_core::pkcs8::{EncodePrivateKey, LineEnding};
+use mldsa_core::{AnyPreparedSigningKey, AnySigningKey, Mu, Randomness, Set};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use zeroize::Zeroizing;
 
+use crate::buffers::{Bytes, Given, Text};
 use crate::errors::{bad, context, hash, mu};
-use crate::inside;
-use crate::public::{self, PublicKey, set_of};
-
-struct Keys<P: ParameterSet> {
-    plain: SigningKey<P>,
-    prepared: PreparedSigningKey<P>,
-}
-
-impl<P: ParameterSet> From<SigningKey<P>> for Box<Keys<P>> {
-    fn from(plain: SigningKey<P>) -> Self {
-        let prepared = plain.prepare();
-        Self::new(Keys { plain, prepared })
-    }
-}
-
-enum Any {
-    MlDsa44(Box<Keys<MlDsa44>>),
-    MlDsa65(Box<Keys<MlDsa65>>),
-    MlDsa87(Box<Keys<MlDsa87>>),
-}
+use crate::public::PublicKey;
 
 #[pyclass(frozen, module = "mldsa_batch")]
-pub(crate) struct PrivateKey(Any);
+pub(crate) struct PrivateKey {
+    plain: AnySigningKey,
+    prepared: AnyPreparedSigningKey,
+}
+
+impl From<AnySigningKey> for PrivateKey {
+    fn from(plain: AnySigningKey) -> Self {
+        let prepared = plain.prepare();
+        Self { plain, prepared }
+    }
+}
 
 fn set_named(name: &str) -> PyResult<Set> {
     name.parse()
@@ -45,152 +34,122 @@ fn set_named(name: &str) -> PyResult<Set> {
 impl PrivateKey {
     #[staticmethod]
     fn generate(set: &str) -> PyResult<Self> {
-        Ok(Self(match set_named(set)? {
-            Set::MlDsa44 => Any::MlDsa44(SigningKey::generate().map_err(bad)?.into()),
-            Set::MlDsa65 => Any::MlDsa65(SigningKey::generate().map_err(bad)?.into()),
-            Set::MlDsa87 => Any::MlDsa87(SigningKey::generate().map_err(bad)?.into()),
-        }))
+        Ok(AnySigningKey::generate(set_named(set)?)
+            .map_err(bad)?
+            .into())
     }
 
     #[staticmethod]
-    fn from_seed(set: &str, seed: &[u8]) -> PyResult<Self> {
-        let seed: &[u8; 32] = seed.try_into().map_err(|_| bad("a seed has 32 bytes"))?;
-        Ok(Self(match set_named(set)? {
-            Set::MlDsa44 => Any::MlDsa44(SigningKey::from_seed(seed).into()),
-            Set::MlDsa65 => Any::MlDsa65(SigningKey::from_seed(seed).into()),
-            Set::MlDsa87 => Any::MlDsa87(SigningKey::from_seed(seed).into()),
-        }))
+    fn from_seed(set: &str, seed: Bytes) -> PyResult<Self> {
+        let seed: &[u8; 32] = seed
+            .as_ref()
+            .try_into()
+            .map_err(|_| bad("a seed has 32 bytes"))?;
+        Ok(AnySigningKey::from_seed(set_named(set)?, seed).into())
     }
 
     #[staticmethod]
-    fn from_bytes(expanded: &[u8]) -> PyResult<Self> {
-        Ok(Self(match expanded.len() {
-            MlDsa44::SK_LEN => Any::MlDsa44(
-                SigningKey::from_expanded_bytes(expanded)
-                    .map_err(bad)?
-                    .into(),
-            ),
-            MlDsa87::SK_LEN => Any::MlDsa87(
-                SigningKey::from_expanded_bytes(expanded)
-                    .map_err(bad)?
-                    .into(),
-            ),
-            MlDsa65::SK_LEN => Any::MlDsa65(
-                SigningKey::from_expanded_bytes(expanded)
-                    .map_err(bad)?
-                    .into(),
-            ),
-            len => return Err(bad(format!("no set has private keys of {len} bytes"))),
-        }))
+    fn from_bytes(expanded: Bytes) -> PyResult<Self> {
+        let key = AnySigningKey::from_expanded_bytes(&expanded);
+        let error = |error| bad(format!("a key of {} bytes: {error}", expanded.len()));
+        Ok(key.map_err(error)?.into())
     }
 
     #[staticmethod]
-    fn from_der(pkcs8: &[u8]) -> PyResult<Self> {
-        let info = PrivateKeyInfoRef::try_from(pkcs8).map_err(bad)?;
-        let oid = info.algorithm.oid;
-        // The set is that of the algorithm, and so is the error.
-        Ok(Self(match set_of(oid)? {
-            Set::MlDsa44 => Any::MlDsa44(SigningKey::try_from(info).map_err(bad)?.into()),
-            Set::MlDsa65 => Any::MlDsa65(SigningKey::try_from(info).map_err(bad)?.into()),
-            Set::MlDsa87 => Any::MlDsa87(SigningKey::try_from(info).map_err(bad)?.into()),
-        }))
+    fn from_der(pkcs8: Bytes) -> PyResult<Self> {
+        Ok(AnySigningKey::from_pkcs8_der(&pkcs8).map_err(bad)?.into())
     }
 
     #[staticmethod]
-    fn from_pem(text: &str) -> PyResult<Self> {
-        // The document is wiped when it is dropped.
-        let (label, document) = SecretDocument::from_pem(text).map_err(bad)?;
-        PrivateKeyInfoRef::validate_pem_label(label).map_err(bad)?;
-        Self::from_der(document.as_bytes())
+    fn from_pem(text: Text) -> PyResult<Self> {
+        Ok(AnySigningKey::from_pkcs8_pem(text).map_err(bad)?.into())
     }
 
     #[getter]
     fn set(&self) -> &'static str {
-        match &self.0 {
-            Any::MlDsa44(_) => MlDsa44::NAME,
-            Any::MlDsa65(_) => MlDsa65::NAME,
-            Any::MlDsa87(_) => MlDsa87::NAME,
-        }
+        self.plain.set().name()
     }
 
     fn public_key(&self) -> PublicKey {
-        PublicKey(match &self.0 {
-            Any::MlDsa44(keys) => public::Any::MlDsa44(keys.plain.verifying_key().clone().into()),
-            Any::MlDsa65(keys) => public::Any::MlDsa65(keys.plain.verifying_key().clone().into()),
-            Any::MlDsa87(keys) => public::Any::MlDsa87(keys.plain.verifying_key().clone().into()),
-        })
+        self.plain.verifying_key().into()
     }
 
     fn seed<'p>(&self, py: Python<'p>) -> Option<Bound<'p, PyBytes>> {
-        let seed = inside!(Any, &self.0, keys => keys.plain.seed());
-        seed.map(|seed| PyBytes::new(py, seed))
+        self.plain.seed().map(|seed| PyBytes::new(py, seed))
     }
 
     fn to_der<'p>(&self, py: Python<'p>) -> PyResult<Bound<'p, PyBytes>> {
-        let der = inside!(Any, &self.0, keys => keys.plain.to_pkcs8_der()).map_err(bad)?;
+        let der = self.plain.to_pkcs8_der().map_err(bad)?;
         Ok(PyBytes::new(py, der.as_bytes()))
     }
 
     fn to_pem<'p>(&self, py: Python<'p>) -> PyResult<Bound<'p, PyString>> {
-        let ending = mldsa_core::pkcs8::LineEnding::LF;
-        let pem = inside!(Any, &self.0, keys => keys.plain.to_pkcs8_pem(ending)).map_err(bad)?;
+        let pem = self.plain.to_pkcs8_pem(LineEnding::LF).map_err(bad)?;
         Ok(PyString::new(py, &pem))
     }
 
-    #[pyo3(signature = (message, context = crate::EMPTY, *, deterministic = false))]
+    #[pyo3(signature = (message, *, context = Given(None), deterministic = false))]
     fn sign<'p>(
         &self,
         py: Python<'p>,
-        message: &[u8],
-        context: &[u8],
+        message: Bytes,
+        context: Given<Bytes>,
         deterministic: bool,
     ) -> PyResult<Bound<'p, PyBytes>> {
-        let of = self::context(context)?;
+        let of = self::context(context.bytes())?;
         let rnd = Rnd::new(deterministic)?;
-        inside!(Any, &self.0, keys => {
-            let sign = || keys.prepared.sign_with_context(message, of, rnd.randomness());
-            let signature = py.detach(sign).map_err(bad)?;
-            Ok(PyBytes::new(py, signature.as_ref()))
-        })
+        let sign = || {
+            self.prepared
+                .sign_with_context(&message, of, rnd.randomness())
+        };
+        Ok(PyBytes::new(py, &py.detach(sign).map_err(bad)?))
     }
 
     #[pyo3(signature = (mu, *, deterministic = false))]
     fn sign_mu<'p>(
         &self,
         py: Python<'p>,
-        mu: &[u8],
+        mu: Bytes,
         deterministic: bool,
     ) -> PyResult<Bound<'p, PyBytes>> {
-        let mu = self::mu(mu)?;
-        let rnd = Rnd::new(deterministic)?;
-        inside!(Any, &self.0, keys => {
-            let sign = || keys.prepared.sign_mu(&mu, rnd.randomness());
-            let signature = py.detach(sign).map_err(bad)?;
-            Ok(PyBytes::new(py, signature.as_ref()))
-        })
+        self.sign_of(py, &self::mu(&mu)?, deterministic)
     }
 
-    #[pyo3(signature = (hash, digest, context = crate::EMPTY, *, deterministic = false))]
+    #[pyo3(signature = (hash, digest, *, context = Given(None), deterministic = false))]
     fn sign_prehashed<'p>(
         &self,
         py: Python<'p>,
         hash: &str,
-        digest: &[u8],
-        context: &[u8],
+        digest: Bytes,
+        context: Given<Bytes>,
         deterministic: bool,
     ) -> PyResult<Bound<'p, PyBytes>> {
-        let (hash, of) = (self::hash(hash)?, self::context(context)?);
-        let rnd = Rnd::new(deterministic)?;
-        inside!(Any, &self.0, keys => {
-            let digest = PreHashed::new(hash, digest).map_err(bad)?;
-            let sign = || keys.prepared.sign_prehashed(&digest, of, rnd.randomness());
-            let signature = py.detach(sign).map_err(bad)?;
-            Ok(PyBytes::new(py, signature.as_ref()))
-        })
+        let (hash, of) = (self::hash(hash)?, self::context(context.bytes())?);
+        let mu = self.plain.prehashed_mu(hash, &digest, of).map_err(bad)?;
+        self.sign_of(py, &mu, deterministic)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a private key is neither copied nor pickled",
+        ))
     }
 
     fn __repr__(&self) -> String {
         format!("PrivateKey({})", self.set())
+    }
+}
+
+impl PrivateKey {
+    fn sign_of<'p>(
+        &self,
+        py: Python<'p>,
+        mu: &Mu,
+        deterministic: bool,
+    ) -> PyResult<Bound<'p, PyBytes>> {
+        let rnd = Rnd::new(deterministic)?;
+        let sign = || self.prepared.sign_mu(mu, rnd.randomness());
+        Ok(PyBytes::new(py, &py.detach(sign).map_err(bad)?))
     }
 }
 
@@ -206,6 +165,9 @@ impl Rnd {
         let mut rnd = Zeroizing::new([0; 32]);
         let filled = mldsa_core::SysRng.try_fill_bytes(&mut *rnd);
         filled.map_err(bad)?;
+        if *rnd == [0; 32] {
+            return Err(bad("the system's generator returned zeros"));
+        }
         Ok(Self(Some(rnd)))
     }
 

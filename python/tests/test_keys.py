@@ -66,15 +66,15 @@ def test_signatures_go_both_ways(pair, context):
     ours, other = pair
     message = b"message"
     for signature in [
-        ours.sign(message, context),
-        ours.sign(message, context, deterministic=True),
+        ours.sign(message, context=context),
+        ours.sign(message, context=context, deterministic=True),
         other.sign(message, context),
     ]:
         other.public_key().verify(signature, message, context)
         for public in [ours.public_key(), ours.public_key().prepare()]:
-            public.verify(signature, message, context)
+            public.verify(message, signature, context=context)
             with pytest.raises(InvalidSignature) as raised:
-                public.verify(signature, b"other", context)
+                public.verify(b"other", signature, context=context)
             assert raised.value.reason == "challenge_mismatch"
         with pytest.raises(Rejected):
             other.public_key().verify(signature, b"other", context)
@@ -89,16 +89,16 @@ def test_signing_is_hedged_by_default(pair):
 def test_messages_in_pieces(pair):
     ours, other = pair
     public = ours.public_key()
-    builder = MuBuilder(public, b"ctx")
+    builder = MuBuilder(public, context=b"ctx")
     for piece in [b"a ", b"", b"long message"]:
         builder.update(piece)
     mu = builder.finish()
     signature = ours.sign_mu(mu)
     other.public_key().verify(signature, b"a long message", b"ctx")
-    public.verify_mu(signature, mu)
-    public.prepare().verify_mu(signature, mu)
+    public.verify_mu(mu, signature)
+    public.prepare().verify_mu(mu, signature)
     with pytest.raises(InvalidSignature):
-        public.verify_mu(signature, bytes(64))
+        public.verify_mu(bytes(64), signature)
     for call in [lambda: builder.update(b""), builder.finish, lambda: ours.sign_mu(mu[1:])]:
         with pytest.raises(MlDsaError):
             call()
@@ -107,10 +107,13 @@ def test_messages_in_pieces(pair):
 def test_prehashed_messages(pair):
     ours, _ = pair
     digest = hashlib.sha512(b"message").digest()
-    signature = ours.sign_prehashed("SHA2-512", digest, b"ctx")
-    ours.public_key().verify_prehashed(signature, "SHA2-512", digest, b"ctx")
-    with pytest.raises(InvalidSignature):
-        ours.public_key().verify(signature, b"message", b"ctx")
+    signature = ours.sign_prehashed("SHA2-512", digest, context=b"ctx")
+    for public in [ours.public_key(), ours.public_key().prepare()]:
+        public.verify_prehashed("SHA2-512", digest, signature, context=b"ctx")
+        with pytest.raises(InvalidSignature):
+            public.verify(b"message", signature, context=b"ctx")
+        with pytest.raises(InvalidSignature):
+            public.verify_prehashed("SHA2-512", digest, signature)
     with pytest.raises(MlDsaError, match="no hash MD5"):
         ours.sign_prehashed("MD5", digest)
     with pytest.raises(MlDsaError):
@@ -127,7 +130,7 @@ def test_reasons_are_those_of_the_library(pair):
         (signature[:64] + bytes(100) + signature[164:], "response_norm"),
     ]:
         with pytest.raises(InvalidSignature) as raised:
-            public.verify(bad, b"m")
+            public.verify(b"m", bad)
         assert raised.value.reason == reason == str(raised.value)
     assert issubclass(InvalidSignature, MlDsaError) and issubclass(MlDsaError, ValueError)
 
@@ -144,7 +147,7 @@ def test_bad_arguments_raise():
         lambda: PrivateKey.from_pem(""),
         lambda: PrivateKey.from_seed("ML-DSA-65", b"short"),
         lambda: PrivateKey.generate("ML-DSA-1"),
-        lambda: key.verify(b"", b"", b"c" * 256),
+        lambda: key.verify(b"", b"", context=b"c" * 256),
     ]:
         with pytest.raises(MlDsaError):
             call()
@@ -174,7 +177,7 @@ def test_the_error_is_that_of_the_set(pair):
         lambda: PrivateKey.from_der(pkcs8[:17] + b"\x1f" + pkcs8[18:]),
         lambda: PublicKey.from_der(spki[:16] + b"\x1f" + spki[17:]),
     ]:
-        with pytest.raises(MlDsaError, match="2.16.840.1.101.3.4.3.31 is none of ML-DSA"):
+        with pytest.raises(MlDsaError, match="not a parameter set of ML-DSA"):
             call()
 
 

@@ -33,7 +33,7 @@ def rows():
         message = b"message %d" % n
         if n % 2 == 0:
             key = PrivateKey.from_seed(["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"][n % 3], bytes([n % 4]) * 32)
-            row = bytes(key.public_key()), message, key.sign(message, CONTEXT)
+            row = bytes(key.public_key()), message, key.sign(message, context=CONTEXT)
         else:
             key = [mldsa.MLDSA44PrivateKey, mldsa.MLDSA65PrivateKey][n // 2 % 2].from_seed_bytes(bytes([n % 4]) * 32)
             row = key.public_key().public_bytes_raw(), message, key.sign(message, CONTEXT)
@@ -51,14 +51,14 @@ def columns(rows):
 def test_lists(rows, threads):
     verifier = Verifier(threads=threads)
     for _ in range(3):
-        assert verifier.verify_many(*columns(rows), CONTEXT) == [reason for _, reason in rows]
-    assert verifier.verify_many([], [], []) == []
+        assert verifier.verify_batch(*columns(rows), context=CONTEXT) == [reason for _, reason in rows]
+    assert verifier.verify_batch([], [], []) == []
     with pytest.raises(MlDsaError, match='column "signatures" has 1 rows'):
-        verifier.verify_many([b""] * 2, [b""] * 2, [b""])
-    of_one_set = verifier.verify_many(*columns(rows), CONTEXT, set="ML-DSA-87")
+        verifier.verify_batch([b""] * 2, [b""] * 2, [b""])
+    of_one_set = verifier.verify_batch(*columns(rows), context=CONTEXT, set="ML-DSA-87")
     assert set(of_one_set) >= {"public_key_length"} and of_one_set.count("public_key_length") > 20
     with pytest.raises(MlDsaError):
-        verifier.verify_many([], [], [], set="ML-DSA-1")
+        verifier.verify_batch([], [], [], set="ML-DSA-1")
 
 
 def test_zero_threads_are_refused():
@@ -69,7 +69,7 @@ def test_zero_threads_are_refused():
 def test_threads_share_a_verifier(rows):
     verifier = Verifier()
     with ThreadPoolExecutor(4) as pool:
-        runs = [pool.submit(verifier.verify_many, *columns(rows), CONTEXT) for _ in range(12)]
+        runs = [pool.submit(verifier.verify_batch, *columns(rows), context=CONTEXT) for _ in range(12)]
         assert all(run.result() == [reason for _, reason in rows] for run in runs)
 
 
@@ -98,7 +98,7 @@ def test_arrow(rows, kind):
     batch = pa.record_batch(arrays, names=names)
     for part in [batch, batch.slice(7, 20), batch.slice(0, 0)]:
         offset = 7 if part.num_rows == 20 else 0
-        found = pa.record_batch(Verifier(threads=1).verify_batch(part, context=CONTEXT))
+        found = pa.record_batch(Verifier(threads=1).verify_arrow(part, context=CONTEXT))
         expected = [reason for _, reason in rows][offset : offset + part.num_rows]
         assert found.column("reason").to_pylist() == expected
         assert found.column("valid").to_pylist() == [reason is None for reason in expected]
@@ -116,13 +116,13 @@ def test_nulls_and_names(rows):
         }
     )
     names = dict(key="k", message="m", signature="s", context_column="c", set_column="n")
-    found = pa.record_batch(Verifier().verify_batch(batch, **names))
+    found = pa.record_batch(Verifier().verify_arrow(batch, **names))
     expected = ["missing_key", "missing_message", "missing_signature", "unknown_set"]
     assert found.column("reason").to_pylist() == expected
     with pytest.raises(MlDsaError, match='no column "key"'):
-        Verifier().verify_batch(batch)
+        Verifier().verify_arrow(batch)
     with pytest.raises(MlDsaError, match='column "n" has type Utf8, expected Binary'):
-        Verifier().verify_batch(batch, key="n", message="m", signature="s")
+        Verifier().verify_arrow(batch, key="n", message="m", signature="s")
 
 
 class Lent:
@@ -148,11 +148,11 @@ def test_offsets_outside_of_the_data_raise(rows, offset):
         return pa.ipc.open_stream(data.replace(offsets, struct.pack("<5i", *forged))).read_next_batch()
 
     with pytest.raises(MlDsaError, match='column "message": '):
-        Verifier().verify_batch(Lent(batch(0, offset, 18, 27, 36)))
+        Verifier().verify_arrow(Lent(batch(0, offset, 18, 27, 36)))
     # The size of a buffer is known to pyarrow alone.
     for forged in [(0, offset, 18, 27, 36), (0, 9, 18, 27, 1 << 30), (0, 9, 18, 27, -5)]:
         with pytest.raises(MlDsaError, match="[Oo]ffset"):
-            Verifier().verify_batch(batch(*forged))
+            Verifier().verify_arrow(batch(*forged))
 
 
 def test_positions_outside_of_a_dictionary_raise(rows):
@@ -162,7 +162,7 @@ def test_positions_outside_of_a_dictionary_raise(rows):
         batch = pa.record_batch([key, pa.array(messages), pa.array(signatures)], names=["key", "message", "signature"])
         for lent in [batch, Lent(batch)]:
             with pytest.raises(MlDsaError, match="[Cc]olumn"):
-                Verifier().verify_batch(lent, context=CONTEXT)
+                Verifier().verify_arrow(lent, context=CONTEXT)
 
 
 def test_contradicting_options_raise(rows):
@@ -176,8 +176,8 @@ def test_contradicting_options_raise(rows):
         dict(set="ML-DSA-44", set_column="message"),
     ]:
         with pytest.raises(MlDsaError, match="exclude each other"):
-            Verifier().verify_batch(batch, **options)
-    found = pa.record_batch(Verifier().verify_batch(batch, mu="m"))
+            Verifier().verify_arrow(batch, **options)
+    found = pa.record_batch(Verifier().verify_arrow(batch, mu="m"))
     assert found.column("reason").to_pylist() == ["challenge_mismatch"]
 
 
@@ -191,24 +191,24 @@ def test_values_of_four_gigabytes_raise():
         lists = [[b"", b""] for _ in range(3)]
         lists[n][1] = huge
         with pytest.raises(MlDsaError, match=f'row 1 of column "{name}" has 4 GiB'):
-            Verifier().verify_many(*lists)
+            Verifier().verify_batch(*lists)
 
 
 def test_committee():
     private = [PrivateKey.from_seed("ML-DSA-44", bytes([n]) * 32) for n in range(5)]
-    committee = Committee([bytes(key.public_key()) for key in private], CONTEXT)
+    committee = Committee([bytes(key.public_key()) for key in private], context=CONTEXT)
     assert len(committee) == 5
-    signatures = [key.sign(b"block", CONTEXT) for key in private]
-    found = committee.verify_many([0, 1, 2, 7, 4], [b"block"] * 5, [*signatures[:2], signatures[3], *signatures[3:]])
+    signatures = [key.sign(b"block", context=CONTEXT) for key in private]
+    found = committee.verify_batch([0, 1, 2, 7, 4], [b"block"] * 5, [*signatures[:2], signatures[3], *signatures[3:]])
     assert found == [None, None, "challenge_mismatch", "unknown_member", None]
     # An index may come from anybody.
     for stranger in [5, -1, 1 << 32, 1 << 64]:
         votes = [stranger, 0], [b"block"] * 2, [b"", signatures[0]]
-        assert committee.verify_many(*votes) == ["unknown_member", None]
+        assert committee.verify_batch(*votes) == ["unknown_member", None]
     for call in [
         lambda: Committee([]),
         lambda: Committee([bytes(private[0].public_key())] * 2),
-        lambda: committee.verify_many([0], [], []),
+        lambda: committee.verify_batch([0], [], []),
     ]:
         with pytest.raises(MlDsaError):
             call()
@@ -217,8 +217,8 @@ def test_committee():
 def test_quorums():
     private = [PrivateKey.from_seed("ML-DSA-44", bytes([n]) * 32) for n in range(4)]
     keys = [bytes(key.public_key()) for key in private]
-    votes = [key.sign(b"block", CONTEXT) for key in private]
-    committee = Committee(keys, CONTEXT, weights=[5, 1, 1, 1], threshold=(1, 2))
+    votes = [key.sign(b"block", context=CONTEXT) for key in private]
+    committee = Committee(keys, context=CONTEXT, weights=[5, 1, 1, 1], threshold=(1, 2))
     assert (committee.total_weight, committee.required_weight) == (8, 5)
     assert Committee(keys).required_weight == 3
     assert committee.verify_quorum(b"block", [0], [votes[0]], certificate=True) == 5
@@ -262,16 +262,16 @@ def test_buffers():
 
     verifier, committee = Verifier(), Committee([bytearray(public)])
     for form in [list, rows, lambda values: [memoryview(value) for value in values], lambda v: list(map(bytearray, v))]:
-        assert verifier.verify_many(form([public] * 8), form(messages), form(signatures)) == expected
-        assert committee.verify_many([0] * 8, form(messages), form(signatures)) == expected
+        assert verifier.verify_batch(form([public] * 8), form(messages), form(signatures)) == expected
+        assert committee.verify_batch([0] * 8, form(messages), form(signatures)) == expected
     # A view that is not contiguous.
     padded = [memoryview(bytes(byte for byte in value for _ in range(2)))[::2] for value in signatures]
-    assert verifier.verify_many([public] * 8, messages, padded) == expected
-    assert verifier.verify_many([], [], memoryview(b"")[:0]) == []
+    assert verifier.verify_batch([public] * 8, messages, padded) == expected
+    assert verifier.verify_batch([], [], memoryview(b"")[:0]) == []
     # Rows without bytes take no memory, whatever their number.
     for count in [1, 1 << 40, 1 << 62]:
         with pytest.raises(MlDsaError, match="has no bytes"):
-            verifier.verify_many(memoryview(((ctypes.c_ubyte * 0) * count)()), [], [])
+            verifier.verify_batch(memoryview(((ctypes.c_ubyte * 0) * count)()), [], [])
     for wrong in [memoryview(bytes(8)), b"12345678", "12345678", [1] * 8, 8]:
         with pytest.raises((TypeError, MlDsaError)):
-            verifier.verify_many([public] * 8, messages, wrong)
+            verifier.verify_batch([public] * 8, messages, wrong)

@@ -19,7 +19,7 @@ def verifier():
 
 def reasons(batch):
     """Returns the reason of each row, as a text; null for a valid one."""
-    verdicts = verifier().verify_batch(batch, set_column="set", context_column="context")
+    verdicts = verifier().verify_arrow(batch, set_column="set", context_column="context")
     return pa.record_batch(verdicts)["reason"].cast(pa.string())
 
 

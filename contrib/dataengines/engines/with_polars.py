@@ -13,6 +13,6 @@ started = time.monotonic()
 verifier, counts = Verifier(), []
 for frame in pl.scan_parquet(sys.argv[1]).select(COLUMNS).collect_batches(chunk_size=16384):
     for batch in frame.to_arrow().combine_chunks().to_batches():
-        verdicts = pa.record_batch(verifier.verify_batch(batch, set_column="set", context_column="context"))
+        verdicts = pa.record_batch(verifier.verify_arrow(batch, set_column="set", context_column="context"))
         counts += pl.from_arrow(verdicts)["reason"].cast(str).value_counts().iter_rows()
 report(counts, started)
