@@ -217,7 +217,7 @@ fn items<P: ParameterSet>(
     Ok(least(parts.len(), || {
         let items = parts
             .iter()
-            .map(|(_, key, message, signature)| Item::new(key, Context::EMPTY, message, signature));
+            .map(|(_, key, message, signature)| Item::new(key, message, Context::EMPTY, signature));
         let report = verifier.verify_batch(items);
         assert!(
             report.verdicts().iter().all(|verdict| *verdict == expected),

@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
     let first = Committee::<MlDsa44>::builder(context).epoch(7);
     let first = first.build([(public(0), 10), (public(1), 10), (public(2), 10)])?;
     let service = VerificationService::builder(first.clone())
-        .retained_committees(1)
+        .retained_committees(0)
         .build()?;
 
     // The last vote of epoch 7, by its second member.

@@ -97,8 +97,8 @@ impl<'a> Item<'a> {
     /// when well formed) or a [`VerifyingKey`](mldsa_core::VerifyingKey).
     pub fn new(
         key: &'a (impl AsRef<[u8]> + ?Sized),
-        context: Context<'a>,
         message: impl Into<Message<'a>>,
+        context: Context<'a>,
         signature: &'a [u8],
     ) -> Self {
         Self {

@@ -54,7 +54,8 @@ pub use error::BuildError;
 pub use executor::{ThreadPool, Threads};
 pub use item::{Item, Message, Vote};
 pub use quorum::{
-    Certificate, CertificateError, Equivocation, QuorumError, QuorumReport, QuorumRule,
+    Certificate, CertificateError, Equivocation, EquivocationError, QuorumError, QuorumReport,
+    QuorumRule,
 };
 pub use reason::RejectReason;
 pub use report::Report;

@@ -11,7 +11,7 @@ use mldsa_core::ParameterSet;
 use self::any_valid::AnyValid;
 pub use self::certificate::{Certificate, CertificateError};
 use self::each_valid::EachValid;
-pub use self::equivocation::Equivocation;
+pub use self::equivocation::{Equivocation, EquivocationError};
 pub use self::error::QuorumError;
 use crate::batch::Mode;
 use crate::reason::Verdict;
@@ -123,8 +123,6 @@ pub(crate) trait Count: Send {
 
     /// Counts the verdicts on the first votes that are wanted.
     fn take(&mut self, verdicts: &[Verdict]);
-
-    fn memory_bytes(&self) -> usize;
 
     /// Returns the answer, once no vote is wanted.
     fn answer(self: Box<Self>) -> Result<QuorumReport, QuorumError>;

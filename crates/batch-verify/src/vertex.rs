@@ -20,7 +20,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     /// The task that polls the future verifies the batch itself if the verifier has no threads
     /// ([`Threads::Inline`](crate::Threads::Inline), one CPU, threads that the system refuses,
     /// or a child process made by `fork`), or if `vote` panics on one of them.
-    pub fn verify_vertex_signatures_batch_async<A, V, F>(
+    pub fn verify_batch_async<A, V, F>(
         &self,
         vertices: A,
         vote: F,
@@ -66,7 +66,7 @@ impl<V, F: Fn(&V) -> Vote<'_>, P: ParameterSet> Batch<V, F, P> {
     }
 }
 
-/// Future of [`CommitteeVerifier::verify_vertex_signatures_batch_async`].
+/// Future of [`CommitteeVerifier::verify_batch_async`].
 struct VerifyVertices<V, F, P: ParameterSet> {
     batch: Arc<Batch<V, F, P>>,
     receiver: oneshot::AsyncReceiver<Report>,

@@ -67,7 +67,7 @@ fn a_child_process_never_waits() {
         .collect();
     let vertices = |verifier: &CommitteeVerifier<MlDsa44>| -> Vertices {
         let owned = Arc::clone(&owned);
-        let vertices = verifier.verify_vertex_signatures_batch_async(owned, |vertex: &Vertex| {
+        let vertices = verifier.verify_batch_async(owned, |vertex: &Vertex| {
             Vote::new(vertex.0, &vertex.1, &vertex.2)
         });
         Box::new(vertices)

@@ -208,7 +208,7 @@ fn future(signatures: &[Vec<u8>]) {
     let vertices = committee.members().zip(signatures.iter().cloned());
     let vertices: Arc<[Vertex]> = vertices.collect();
     let verifier = committee.verifier();
-    let report = verifier.verify_vertex_signatures_batch_async(Arc::clone(&vertices), vote);
+    let report = verifier.verify_batch_async(Arc::clone(&vertices), vote);
     match pin!(report).poll(&mut Task::from_waker(Waker::noop())) {
         Poll::Ready(report) => assert_eq!(threads(&report), 1),
         Poll::Pending => panic!("no thread will wake the task"),

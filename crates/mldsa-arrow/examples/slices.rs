@@ -27,7 +27,7 @@ fn of_set<P: ParameterSet>(batches: &[RecordBatch]) -> Result<(usize, Duration),
             }
             if let Ok(context) = Context::new(context.value(row)) {
                 let (key, message) = (key.value(row), message.value(row));
-                items.push(Item::new(key, context, message, signature.value(row)));
+                items.push(Item::new(key, message, context, signature.value(row)));
             }
         }
     }

@@ -196,7 +196,7 @@ impl<'a> Rows<'a> {
             .ok_or(Reason::Rejected(RejectReason::PublicKeyLength))?;
         let item = match mu {
             Some(mu) => Item::from_mu(key, mu, signature),
-            None => Item::new(key, context, message, signature),
+            None => Item::new(key, message, context, signature),
         };
         Ok((set, item))
     }

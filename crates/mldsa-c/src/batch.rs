@@ -91,7 +91,7 @@ impl<P: ParameterSet> Verifier for BatchVerifier<P> {
         items: &mut dyn Iterator<Item = Parts<'a>>,
     ) -> Vec<Verdict> {
         let items =
-            items.map(|parts| CoreItem::new(parts.key, context, parts.message, parts.signature));
+            items.map(|parts| CoreItem::new(parts.key, parts.message, context, parts.signature));
         self.verify_batch(items).into_verdicts()
     }
 }

@@ -209,7 +209,7 @@ impl<'a, P: ParameterSet> Run<'a, P> {
                 Box::new(move || {
                     valid(&verifier.verify_batch(self.entries.iter().map(
                         |(key, message, signature)| {
-                            Item::new(&self.keys[*key], Context::EMPTY, message, signature)
+                            Item::new(&self.keys[*key], message, Context::EMPTY, signature)
                         },
                     )))
                 })

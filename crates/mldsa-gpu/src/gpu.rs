@@ -337,7 +337,7 @@ impl<P: ParameterSet> Gpu<P> {
         let cpu = fastest(&|| {
             let items = valid
                 .iter()
-                .map(|probe| Item::new(key, context, &probe.message, &probe.signature));
+                .map(|probe| Item::new(key, &probe.message, context, &probe.signature));
             let _ = self.shared.verifier.verify_batch(items);
             Ok(())
         })?;

@@ -305,8 +305,8 @@ impl<P: ParameterSet> Job<P> {
                     let (context, message) = message[2..].split_at(message[1].into());
                     // Without a context nothing is verified, and an empty signature is rejected.
                     match Context::new(context) {
-                        Ok(context) => Item::new(key, context, message, signature),
-                        Err(_) => Item::new(key, Context::EMPTY, &[], &[]),
+                        Ok(context) => Item::new(key, message, context, signature),
+                        Err(_) => Item::new(key, &[], Context::EMPTY, &[]),
                     }
                 }
             }

@@ -132,7 +132,7 @@ fn the_key_cache_keeps_its_bound() {
         // Two expand a key while there is room, and eight otherwise.
         for times in [2, 1, 1, 8] {
             for (key, signature) in &spent {
-                let item = Item::new(key, context, b"spent", signature);
+                let item = Item::new(key, b"spent", context, signature);
                 for _ in 0..times {
                     assert_eq!(verifier.verify(&item), Ok(()));
                 }

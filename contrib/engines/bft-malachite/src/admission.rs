@@ -61,7 +61,7 @@ impl<P: ParameterSet> VoteAdmission<P> {
         let service = VerificationService::builder(first)
             .threads(1)
             .cache_bytes(cache)
-            .retained_committees(3)
+            .retained_committees(2)
             .build()?;
         let admission = Self {
             strategy,

@@ -32,8 +32,8 @@ use crate::{Committee, Item, RejectReason, Report, Threshold, Vote};
 ///
 /// let verifier = BatchVerifier::<MlDsa44>::builder().build()?;
 /// let report = verifier.verify_batch([
-///     Item::new(key.verifying_key(), context, b"pay 7", signature.as_ref()),
-///     Item::new(key.verifying_key(), context, b"pay 8", signature.as_ref()),
+///     Item::new(key.verifying_key(), b"pay 7", context, signature.as_ref()),
+///     Item::new(key.verifying_key(), b"pay 8", context, signature.as_ref()),
 /// ]);
 /// assert_eq!(report.first_rejected().map(|(index, _)| index), Some(1));
 /// assert!(report.require_all().is_err());

@@ -29,7 +29,7 @@ impl<P: ParameterSet> CommitteeBuilder<P> {
         Self {
             context: context.to_vec(),
             epoch: 0,
-            threshold: Threshold::TWO_THIRDS,
+            threshold: Threshold::default(),
             storage: KeyStorage::BySize,
             backend: Backend::detect(),
             threads: Threads::Shared,
@@ -42,7 +42,7 @@ impl<P: ParameterSet> CommitteeBuilder<P> {
         Self { epoch, ..self }
     }
 
-    /// Sets the threshold of quorums.
+    /// Sets the threshold of quorums: without this option, more than two thirds.
     pub fn threshold(self, threshold: Threshold) -> Self {
         Self { threshold, ..self }
     }

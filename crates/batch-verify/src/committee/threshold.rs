@@ -9,6 +9,13 @@ pub struct Threshold {
     denominator: u32,
 }
 
+/// [`Threshold::TWO_THIRDS`].
+impl Default for Threshold {
+    fn default() -> Self {
+        Self::TWO_THIRDS
+    }
+}
+
 impl Threshold {
     /// More than two thirds: with less than a third of the weight faulty, two quorums share
     /// an honest member.

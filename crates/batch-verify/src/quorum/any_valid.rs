@@ -185,13 +185,6 @@ impl Count for AnyValid {
         self.advance();
     }
 
-    fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.votes)
-            + size_of_val(&*self.members)
-            // The windows and the votes that carry the quorum.
-            + 2 * size_of::<usize>() * self.votes.len()
-    }
-
     fn answer(self: Box<Self>) -> Result<QuorumReport, QuorumError> {
         if self.verified < self.needed {
             return Err(QuorumError::Insufficient {

@@ -87,10 +87,6 @@ impl Count for EachValid {
         }
     }
 
-    fn memory_bytes(&self) -> usize {
-        self.distinct.capacity() * size_of::<usize>()
-    }
-
     fn answer(self: Box<Self>) -> Result<QuorumReport, QuorumError> {
         match self.rejected {
             Some(error) => Err(error),

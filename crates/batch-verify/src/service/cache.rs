@@ -10,6 +10,7 @@ use lru::LruCache;
 use mldsa_core::ParameterSet;
 
 use super::Source;
+use super::queue::MAX_SHARE;
 use super::sync::{Mutex, MutexGuard};
 use crate::{Committee, Message, Vote};
 
@@ -210,7 +211,7 @@ impl<P: ParameterSet> VerdictCache<P> {
         };
         let mut len = 0;
         lookup.pieces(|piece| len += piece.len());
-        if ENTRY_BYTES + len > self.max_bytes {
+        if ENTRY_BYTES + len > self.max_bytes / MAX_SHARE {
             return;
         }
         let mut bytes = Vec::with_capacity(len);

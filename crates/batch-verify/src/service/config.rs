@@ -83,7 +83,7 @@ pub struct ServiceBuilder<P: ParameterSet> {
     threads: usize,
     spawn: Option<Box<Spawn>>,
     batch_threads: Threads,
-    pub(super) queue_bytes: usize,
+    pub(super) queue_bytes: Option<usize>,
     pub(super) max_message_bytes: usize,
     pub(super) batch: usize,
     pub(super) cache_bytes: usize,
@@ -99,11 +99,11 @@ impl<P: ParameterSet> ServiceBuilder<P> {
             threads: (cpus / 2).max(1),
             spawn: None,
             batch_threads: Threads::Inline,
-            queue_bytes: 4096 * (P::SIG_LEN + 1024),
+            queue_bytes: None,
             max_message_bytes: 16 << 10,
             batch: 128,
             cache_bytes: 16 << 20,
-            retained_committees: 2,
+            retained_committees: 1,
             rate_limiter: None,
         }
     }
@@ -131,10 +131,15 @@ impl<P: ParameterSet> ServiceBuilder<P> {
     }
 
     /// Sets the upper bound on the queued bytes of peers for each priority, and of the node itself:
-    /// message, signature and 640 bytes for each vote (4,096 votes with 384 bytes of message).
-    /// Quorums have the same bounds again, with 1,024 bytes for each, 96 for each vote and the
-    /// tables of the count; a larger one is never queued.
+    /// message, signature and 640 bytes for each vote. Quorums have the same bounds again, with
+    /// 1,024 bytes for each, 120 for each vote besides its signature, and 32 for each member;
+    /// quorums that a worker has are counted. An eighth of the bound is the most that one vote or
+    /// quorum of a peer may take.
+    ///
+    /// Without this option, 4,096 votes with 384 bytes of message, or eight quorums of all members
+    /// of the first committee if that is more.
     pub fn queue_bytes(self, queue_bytes: usize) -> Self {
+        let queue_bytes = Some(queue_bytes);
         Self {
             queue_bytes,
             ..self
@@ -158,7 +163,8 @@ impl<P: ParameterSet> ServiceBuilder<P> {
         Self { batch, ..self }
     }
 
-    /// Sets the upper bound on the memory of the verdict cache (16 MiB). When it is full, the
+    /// Sets the upper bound on the memory of the verdict cache (16 MiB), of which a vote takes an
+    /// eighth at most. When it is full, the
     /// member with most bytes in it loses a vote of an earlier height, or else its least recently
     /// used one.
     pub fn cache_bytes(self, cache_bytes: usize) -> Self {
@@ -168,10 +174,9 @@ impl<P: ParameterSet> ServiceBuilder<P> {
         }
     }
 
-    /// Sets the number of committees whose votes are accepted, the current one included (2). At
-    /// least 1.
-    pub fn retained_committees(self, committees: usize) -> Self {
-        let retained_committees = committees.max(1);
+    /// Sets the number of earlier committees whose votes are accepted besides those of the current
+    /// one (1).
+    pub fn retained_committees(self, retained_committees: usize) -> Self {
         Self {
             retained_committees,
             ..self

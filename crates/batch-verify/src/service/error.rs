@@ -17,7 +17,8 @@ pub enum ServiceError {
     QueueFull,
     /// The vote was the last one of the longest queue when another peer's vote arrived.
     Evicted,
-    /// The message is longer than the limit.
+    /// The message is longer than the limit, or a peer's vote or quorum takes more than an eighth
+    /// of the queue, or a peer's quorum has more than twice as many votes as there are members.
     TooLarge,
     /// The rate limiter rejected it.
     PeerBudget,
@@ -36,7 +37,7 @@ impl fmt::Display for ServiceError {
             Self::OtherEpoch => "the vote is of another epoch",
             Self::QueueFull => "the queue is full",
             Self::Evicted => "the vote was evicted from the queue",
-            Self::TooLarge => "the message is too large",
+            Self::TooLarge => "the message or the quorum is too large",
             Self::PeerBudget => "the budget of the peer is spent",
             Self::HookPanicked => "the rate limiter panicked",
             Self::ShuttingDown => "the service is shutting down",

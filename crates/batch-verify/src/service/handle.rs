@@ -114,8 +114,8 @@ impl<P: ParameterSet> VerificationService<P> {
             return Err(BuildError::Epoch { current });
         }
         let earlier = committees.iter().filter(|committee| **committee != next);
-        let all = [next.clone()].into_iter().chain(earlier.cloned());
-        *committees = all.take(shared.retained).collect();
+        let earlier = earlier.take(shared.retained_committees).cloned();
+        *committees = [next.clone()].into_iter().chain(earlier).collect();
         shared.cache.retain(&committees);
         Ok(())
     }
@@ -136,7 +136,7 @@ impl<P: ParameterSet> VerificationService<P> {
     /// Submits votes that have arrived together, each as [`submit`](Self::submit) does and
     /// with its own answer, in order.
     #[must_use]
-    pub fn submit_all<'a>(
+    pub fn submit_batch<'a>(
         &self,
         votes: impl IntoIterator<Item = (Source, Vote<'a>)>,
     ) -> Vec<Result<PendingVerdict, ServiceError>> {

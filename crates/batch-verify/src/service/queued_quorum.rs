@@ -28,6 +28,24 @@ pub(super) struct OpenCount {
     pub(super) reply: oneshot::Sender<Result<QuorumReport, QuorumError>>,
 }
 
+/// Bytes of a queued quorum without its votes, and of each vote without its signature, with the
+/// tables of its count.
+const QUORUM_BYTES: usize = 1024;
+const VOTE_BYTES: usize = 120;
+const MEMBER_BYTES: usize = 32;
+
+/// Returns the bytes that a quorum takes in the queue, for limits and budgets.
+pub(super) fn quorum_bytes<P: ParameterSet>(
+    committee: &Committee<P>,
+    message: usize,
+    votes: usize,
+    signatures: usize,
+) -> usize {
+    let of_votes = votes.saturating_mul(VOTE_BYTES).saturating_add(signatures);
+    let of_members = committee.len() * MEMBER_BYTES;
+    of_votes.saturating_add(QUORUM_BYTES + message + of_members)
+}
+
 impl<P: ParameterSet> QueuedQuorum<P> {
     /// Returns whether it waits for an answer.
     pub(super) fn is_open(&self) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mldsa_core::ParameterSet;
 
-use super::queued_quorum::{OpenCount, QueuedQuorum};
+use super::queued_quorum::{OpenCount, QueuedQuorum, quorum_bytes};
 use super::state::{BATCH_MESSAGE_BYTES, ServiceState};
 use super::stats::Origin;
 use super::sync::AtomicBool;
@@ -18,9 +18,6 @@ use crate::{
     Committee, MemberId, Message, QuorumError, QuorumReport, QuorumRule, RejectReason, Vote,
 };
 
-/// Bytes of a queued quorum without its votes, and of each vote without its signature.
-const QUORUM_BYTES: usize = 1024;
-const VOTE_BYTES: usize = 96;
 /// Votes of an ended quorum that are freed at once, which takes less time than a batch: an
 /// allocator needs a millisecond for the megabytes of a large quorum.
 const PIECE: usize = 64;
@@ -42,6 +39,7 @@ impl<P: ParameterSet> VerificationService<P> {
     ) -> Result<QuorumReport, QuorumError> {
         #[cfg(feature = "tracing")]
         let _span = tracing::debug_span!("verify_quorum", votes = votes.len()).entered();
+        self.shared().quorums.fetch_add(1, Ordering::Relaxed);
         let message = message.into();
         let workers = self.shared().scheduler.pool.workers();
         let mut count = count(committee, votes, rule, committee.threshold(), workers)?;
@@ -57,8 +55,8 @@ impl<P: ParameterSet> VerificationService<P> {
 
     /// Submits a quorum, which a worker of the service counts: the answer is that of
     /// [`verify_quorum`](Self::verify_quorum), later, or [`QuorumError::Abandoned`]. Ids,
-    /// duplicates and claimed weights are checked at once. Votes are moved, and the message is
-    /// shared by all. Dropping the answer cancels the quorum.
+    /// duplicates and claimed weights are checked at once, and the rate limiter is asked before.
+    /// Votes are moved, and the message is shared by all. Dropping the answer cancels the quorum.
     ///
     /// Quorums have a queue of their own that is bounded and as fair to peers as that of votes. A
     /// worker verifies at most eight signatures of a quorum, fewer if the message is long, or frees
@@ -68,7 +66,9 @@ impl<P: ParameterSet> VerificationService<P> {
     ///
     /// # Errors
     /// [`ServiceError::TooLarge`] for a message above
-    /// [`max_message_bytes`](super::ServiceBuilder::max_message_bytes),
+    /// [`max_message_bytes`](super::ServiceBuilder::max_message_bytes), and for a peer's quorum of
+    /// more than two votes a member or more than an eighth of
+    /// [`queue_bytes`](super::ServiceBuilder::queue_bytes);
     /// [`ServiceError::PeerBudget`], [`ServiceError::HookPanicked`], [`ServiceError::QueueFull`],
     /// [`ServiceError::ShuttingDown`], [`ServiceError::Abandoned`].
     pub fn submit_quorum(
@@ -87,18 +87,23 @@ impl<P: ParameterSet> VerificationService<P> {
         if message.len() > shared.max_message_bytes {
             return Err(shared.refuse(ServiceError::TooLarge));
         }
+        if source.peer.is_some() && votes.len() > 2 * committee.len() {
+            return Err(shared.refuse(ServiceError::TooLarge));
+        }
+        let signatures = votes.iter().map(|(_, signature)| signature.len()).sum();
+        let bytes = quorum_bytes(committee, message.len(), votes.len(), signatures);
+        // Before the count, so that an answer that is known at once has a price too.
+        shared.acquire(source.peer, bytes)?;
         let (reply, receiver) = oneshot::channel();
         let pending = Pending::new(receiver, || Err(QuorumError::Abandoned));
         let count = match count(committee, &votes, rule, committee.threshold(), 1) {
             Ok(count) if !count.wanted().is_empty() => count,
             known => {
+                shared.limit(source.peer, |limiter, peer| limiter.release(peer, bytes));
                 let _ = reply.send(known.and_then(|count| count.answer()));
                 return Ok(pending);
             }
         };
-        let of_votes = votes.iter().map(|(_, vote)| vote.len() + VOTE_BYTES);
-        let bytes = QUORUM_BYTES + message.len() + of_votes.sum::<usize>() + count.memory_bytes();
-        shared.acquire(source.peer, bytes)?;
         let cancelled = Arc::new(AtomicBool::new(false));
         let mut quorum = Box::new(QueuedQuorum {
             committee: committee.clone(),
@@ -139,22 +144,27 @@ impl<P: ParameterSet> Shared<P> {
     /// has ended. Puts the rest back into the queue.
     pub(super) fn run_quorum(&self, mut quorum: Box<QueuedQuorum<P>>) {
         let is_cancelled = quorum.cancelled.load(Ordering::Relaxed);
+        let mut is_counted = false;
         if let Some(mut open) = quorum.open.take() {
-            let is_counted = !is_cancelled && self.count_slice(&quorum, &mut *open.count);
-            if is_counted && !open.count.wanted().is_empty() {
-                quorum.open = Some(open);
+            is_counted = !is_cancelled && self.count_slice(&quorum, &mut *open.count);
+            let is_open = is_counted && !open.count.wanted().is_empty();
+            quorum.open = Some(open);
+            if is_open {
                 return self.put_back(quorum);
             }
-            if is_cancelled {
-                self.lock().stats.cancelled += 1;
-            }
-            let OpenCount { count, reply } = open;
+        }
+        let kept = quorum.votes.len().saturating_sub(PIECE);
+        if kept == 0 {
+            // Before the answer, after which the caller may look at the figures.
+            self.lock().quorums.end(quorum.source.peer, quorum.bytes);
+        }
+        if let Some(OpenCount { count, reply }) = quorum.open.take() {
+            self.lock().stats.cancelled += u64::from(is_cancelled);
             self.end_quorum(&quorum, || match is_counted {
                 true => drop(reply.send(count.answer())),
                 false => drop(reply),
             });
         }
-        let kept = quorum.votes.len().saturating_sub(PIECE);
         quorum.votes.truncate(kept);
         if kept > 0 {
             self.put_back(quorum);

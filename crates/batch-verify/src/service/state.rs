@@ -90,8 +90,8 @@ impl<P: ParameterSet> ServiceState<P> {
         entry: Box<QueuedVote<P>>,
     ) -> Push<Box<QueuedVote<P>>> {
         let Source { peer, priority } = entry.source;
-        let queue = &mut self.queues[usize::from(priority)];
-        queue.push(peer, bytes, entry, |peer| self.suspects.contains(peer))
+        let is_suspected = peer.is_some_and(|peer| self.suspects.contains(peer));
+        self.queues[usize::from(priority)].push(peer, bytes, entry, is_suspected)
     }
 
     pub(super) fn push_quorum(
@@ -99,12 +99,12 @@ impl<P: ParameterSet> ServiceState<P> {
         quorum: Box<QueuedQuorum<P>>,
     ) -> Push<Box<QueuedQuorum<P>>> {
         let (peer, bytes) = (quorum.source.peer, quorum.bytes);
-        let is_suspected = |peer| self.suspects.contains(peer);
+        let is_suspected = peer.is_some_and(|peer| self.suspects.contains(peer));
         self.quorums.push(peer, bytes, quorum, is_suspected)
     }
 
     pub(super) fn next_quorum(&mut self) -> Option<Box<QueuedQuorum<P>>> {
-        let quorum = self.quorums.pop(|peer| self.suspects.contains(peer))?;
+        let (.., quorum) = self.quorums.take()?;
         self.is_turn_of_votes = true;
         Some(quorum)
     }
@@ -137,8 +137,14 @@ impl<P: ParameterSet> ServiceState<P> {
     /// Records a verdict on a signature that a peer sent. Cached ones do not count: a replay
     /// must not clear its sender.
     pub(super) fn on_verdict(&mut self, peer: Peer, is_valid: bool) {
-        if let Some(peer) = peer {
-            self.suspects.on_verdict(peer, is_valid);
+        let Some(peer) = peer else { return };
+        let before = self.suspects.contains(peer);
+        self.suspects.on_verdict(peer, is_valid);
+        let is_suspected = self.suspects.contains(peer);
+        if before != is_suspected {
+            let queues = self.queues.iter_mut();
+            queues.for_each(|queue| queue.set_suspected(peer, is_suspected));
+            self.quorums.set_suspected(peer, is_suspected);
         }
     }
 
@@ -191,9 +197,8 @@ impl<P: ParameterSet> ServiceState<P> {
             if has_trusted && !self.queues.iter().any(FairQueue::has_trusted) {
                 break;
             }
-            let is_suspected = |peer| self.suspects.contains(peer);
             let mut order = order.into_iter();
-            let entry = order.find_map(|priority| self.queues[priority].pop(is_suspected));
+            let entry = order.find_map(|priority| self.queues[priority].pop());
             let Some(entry) = entry else { break };
             self.slot = (self.slot + 1) % 8;
             let peer = entry.source.peer;

@@ -49,7 +49,7 @@ pub struct ServiceStats {
     /// Verified votes that are invalid, and votes with a wrong length. See
     /// [`rejections`](Self::rejections).
     pub rejected: u64,
-    /// Quorums that were submitted. Their votes count in `verified`, `cache_hits` and
+    /// Quorums that were submitted or verified synchronously. Their votes count in `verified`, `cache_hits` and
     /// `rejected`; quorums that were not queued or not counted, in the fields below.
     pub quorums: u64,
     /// Votes of an epoch that is not retained.
@@ -58,7 +58,7 @@ pub struct ServiceStats {
     pub queue_full: u64,
     /// Votes and quorums that were evicted from the queue.
     pub evicted: u64,
-    /// Votes and quorums with messages above the limit.
+    /// Votes and quorums above a limit.
     pub too_large: u64,
     /// Votes and quorums over the budget of their peer.
     pub peer_budget: u64,
@@ -80,7 +80,7 @@ pub struct ServiceStats {
     pub queued_votes: usize,
     /// Quorums in the queue, with those that are being freed, without those that a worker has.
     pub queued_quorums: usize,
-    /// Bytes of both.
+    /// Bytes of both, with those of quorums that a worker has.
     pub queued_bytes: usize,
     /// Votes in the cache.
     pub cached_votes: usize,

@@ -9,8 +9,8 @@ use std::time::Instant;
 use mldsa_core::ParameterSet;
 
 use super::cache::VerdictCache;
-use super::queue::Peer;
-use super::queued_quorum::QueuedQuorum;
+use super::queue::{MAX_SHARE, Peer};
+use super::queued_quorum::{QueuedQuorum, quorum_bytes};
 use super::state::{QueuedVote, ServiceState};
 use super::stats::{Origin, Rejections};
 use super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, RwLock};
@@ -24,10 +24,12 @@ pub(super) struct Shared<P: ParameterSet> {
     pub(super) scheduler: Scheduler<P>,
     /// The current committee first.
     pub(super) committees: RwLock<Arc<[Committee<P>]>>,
-    pub(super) retained: usize,
+    pub(super) retained_committees: usize,
     pub(super) cache: VerdictCache<P>,
     limiter: Option<Box<dyn RateLimiter>>,
     pub(super) max_message_bytes: usize,
+    /// Most bytes of a vote or quorum by a peer.
+    max_item_bytes: usize,
     pub(super) batch: usize,
     /// Votes that were submitted or verified synchronously, without those that the cache
     /// counts as answered.
@@ -61,14 +63,24 @@ impl<P: ParameterSet> Shared<P> {
         committee: Committee<P>,
         workers: usize,
     ) -> Self {
+        let queue_bytes = builder.queue_bytes.unwrap_or_else(|| {
+            let largest = quorum_bytes(
+                &committee,
+                builder.max_message_bytes,
+                committee.len(),
+                P::SIG_LEN,
+            );
+            (4096 * (P::SIG_LEN + 1024)).max(MAX_SHARE.saturating_mul(largest))
+        });
         let committees: Arc<[_]> = Arc::new([committee]);
-        let state = ServiceState::new(builder.queue_bytes, builder.max_message_bytes, workers);
+        let state = ServiceState::new(queue_bytes, builder.max_message_bytes, workers);
         Self {
             scheduler,
             cache: VerdictCache::new(builder.cache_bytes, Arc::clone(&committees)),
             committees: RwLock::new(committees),
-            retained: builder.retained_committees,
+            retained_committees: builder.retained_committees,
             max_message_bytes: builder.max_message_bytes,
+            max_item_bytes: queue_bytes / MAX_SHARE,
             batch: builder.batch,
             votes: AtomicU64::new(0),
             quorums: AtomicU64::new(0),
@@ -163,8 +175,12 @@ impl<P: ParameterSet> Shared<P> {
         result
     }
 
-    /// Asks the rate limiter for a place in the queue.
+    /// Asks the rate limiter for a place in a queue, of which a peer's item takes a small part at
+    /// most.
     pub(super) fn acquire(&self, peer: Peer, bytes: usize) -> Result<(), ServiceError> {
+        if peer.is_some() && bytes > self.max_item_bytes {
+            return Err(self.refuse(ServiceError::TooLarge));
+        }
         if self.limiter.is_none() || peer.is_none() {
             return Ok(());
         }
@@ -344,17 +360,16 @@ impl<P: ParameterSet> Worker<P> {
         let shared = &*self.0;
         let mut state = shared.lock();
         loop {
-            if !mem::take(&mut state.is_turn_of_votes)
-                && let Some(quorum) = state.next_quorum()
-            {
+            let is_turn_of_votes = mem::take(&mut state.is_turn_of_votes);
+            if !is_turn_of_votes && let Some(quorum) = state.next_quorum() {
                 return Some(Task::Quorum(quorum));
             }
             let batch = state.next_batch(shared.batch);
             if !batch.is_empty() {
                 return Some(Task::Batch(batch));
             }
-            if state.quorums.len() > 0 {
-                continue;
+            if is_turn_of_votes && let Some(quorum) = state.next_quorum() {
+                return Some(Task::Quorum(quorum));
             }
             if state.closed {
                 return None;

@@ -12,8 +12,8 @@ fn answer(service: &VerificationService<Set>, source: Source, vote: &Vote<'_>) -
 }
 
 fn answers(service: &VerificationService<Set>, source: Source, votes: &[Vote]) {
-    service.submit_all(votes.iter().map(|vote| (source, *vote)));
-    for answer in service.submit_all(votes.iter().map(|vote| (source, *vote))) {
+    service.submit_batch(votes.iter().map(|vote| (source, *vote)));
+    for answer in service.submit_batch(votes.iter().map(|vote| (source, *vote))) {
         answer.unwrap().wait();
     }
 }
@@ -32,7 +32,7 @@ async fn awaited(service: &VerificationService<Set>, source: Source, vote: &Vote
 
 async fn awaited_vertices(verifier: &CommitteeVerifier<Set>, vertices: Vec<Vec<u8>>, member: MemberId) {
     verifier
-        .verify_vertex_signatures_batch_async(vertices, move |vertex| Vote::new(member, b"block", vertex))
+        .verify_batch_async(vertices, move |vertex| Vote::new(member, b"block", vertex))
         .await;
 }
 

@@ -101,11 +101,11 @@ fn reports_do_not_depend_on_the_device() {
         keys.flat_map(|((key, signature), mu)| {
             let (key, signature) = (public(key), signature.as_ref());
             [
-                Item::new(key, Context::EMPTY, b"m", signature),
-                Item::new(key, context(), b"m", signature),
+                Item::new(key, b"m", Context::EMPTY, signature),
+                Item::new(key, b"m", context(), signature),
                 Item::from_mu(key, mu, signature),
-                Item::new(key, Context::EMPTY, b"m", &signature[1..]),
-                Item::new(key, Context::EMPTY, b"m", signature),
+                Item::new(key, b"m", Context::EMPTY, &signature[1..]),
+                Item::new(key, b"m", Context::EMPTY, signature),
             ]
         })
     };

@@ -99,7 +99,7 @@ fn item(pick: Pick) -> Item<'static> {
     );
     let context = Context::new(if pick.context == 2 { OTHER } else { CONTEXT }).unwrap();
     match message(pick) {
-        Some(message) => Item::new(key, context, message, signature),
+        Some(message) => Item::new(key, message, context, signature),
         None => Item::from_mu(key, &material.mus[pick.message], signature),
     }
 }

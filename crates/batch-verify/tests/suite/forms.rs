@@ -59,7 +59,7 @@ fn forms() {
         let verdict = |(_, _, result): &(_, _, Verdict)| *result;
         let expected: Vec<Verdict> = cases.iter().map(verdict).collect();
         let votes = cases.map(|(message, signature, _)| Vote::new(member, message, signature));
-        let items = cases.map(|(message, sig, _)| Item::new(pk, context(), message, sig));
+        let items = cases.map(|(message, sig, _)| Item::new(pk, message, context(), sig));
         let members = |allow| {
             let builder = CommitteeVerifier::builder().allow_weak_prehash(allow);
             builder.build(committee.clone()).unwrap()
@@ -91,8 +91,8 @@ fn forms() {
 
         // Message representatives and other contexts, of keys in no committee.
         let cases = [
-            (Item::new(pk, other, whole, &there), Ok(())),
-            (Item::new(key.verifying_key(), other, parts, &there), Ok(())),
+            (Item::new(pk, whole, other, &there), Ok(())),
+            (Item::new(key.verifying_key(), parts, other, &there), Ok(())),
             (Item::from_mu(pk, &mu, &there), Ok(())),
             (Item::from_mu(pk, &mu, &here), Err(ChallengeMismatch)),
             (
@@ -100,10 +100,10 @@ fn forms() {
                 Err(ChallengeMismatch),
             ),
             (
-                Item::new(&pk[1..], other, whole, &there),
+                Item::new(&pk[1..], whole, other, &there),
                 Err(PublicKeyLength),
             ),
-            (Item::new(b"", other, whole, b""), Err(PublicKeyLength)),
+            (Item::new(b"", whole, other, b""), Err(PublicKeyLength)),
         ];
         let report = strangers.verify_batch(cases.map(|(item, _)| item));
         for (found, (_, expected)) in report.verdicts().iter().zip(cases) {

@@ -21,7 +21,7 @@ fn spenders(count: u8) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 fn item<'a>((key, signature): &'a (Vec<u8>, Vec<u8>), message: &'a [u8]) -> Item<'a> {
-    Item::new(key, context(), message, signature)
+    Item::new(key, message, context(), signature)
 }
 
 fn figures(verifier: &BatchVerifier<MlDsa44>) -> (usize, u64) {

@@ -1,8 +1,8 @@
 //! Quorums and equivocation, against a naive model.
 
 use batch_verify::{
-    Committee, CommitteeVerifier, MemberId, QuorumError, QuorumReport, QuorumRule, RejectReason,
-    Source, Threads, Threshold,
+    Committee, CommitteeVerifier, EquivocationError, MemberId, QuorumError, QuorumReport,
+    QuorumRule, RejectReason, Source, Threads, Threshold,
 };
 use mldsa_core::{MlDsa44, Randomness};
 use proptest::prelude::*;
@@ -291,24 +291,26 @@ fn equivocation_needs_two_valid_signatures_over_two_messages_for_one_slot() {
     );
     // `Ok` convicts, always. A hedged second signature of one message is no equivocation.
     let hedged = prove((block, &GOOD[2]), (block, &HEDGED[2]));
-    assert_eq!(hedged, Err(None));
+    assert_eq!(hedged, Err(EquivocationError::EqualMessages));
     // Votes for two heights, and a message without a slot, are none.
     let height = |message: &[u8]| message.last().copied().map(|height| [height]);
     let heights = committee.equivocation(member, height, (block, &GOOD[2]), (other, &OTHER[2]));
-    assert_eq!(heights, Err(None));
+    assert_eq!(heights, Err(EquivocationError::OtherSlot));
     let none = committee.equivocation(
         member,
         |_| None::<[u8; 0]>,
         (block, &GOOD[2]),
         (other, &OTHER[2]),
     );
-    assert_eq!(none, Err(None));
+    assert_eq!(none, Err(EquivocationError::NoSlot { vote: 0 }));
     // A signature by another member, or over another message.
     for forged in [&GOOD[1], &GOOD[2]] {
         let forged = prove((block, &GOOD[2]), (other, forged));
-        assert_eq!(forged, Err(Some(RejectReason::ChallengeMismatch)));
+        let (vote, reason) = (1, RejectReason::ChallengeMismatch);
+        assert_eq!(forged, Err(EquivocationError::Rejected { vote, reason }));
     }
     let next = weighted(&[2; 4]);
     let foreign = next.equivocation(member, slot, first, second);
-    assert_eq!(foreign, Err(Some(RejectReason::UnknownMember)));
+    let (vote, reason) = (0, RejectReason::UnknownMember);
+    assert_eq!(foreign, Err(EquivocationError::Rejected { vote, reason }));
 }

@@ -3,18 +3,39 @@
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, LazyLock, Mutex, mpsc};
 
 use batch_verify::{
-    MemberId, Pending, QuorumError, QuorumRule, RateLimiter, RejectReason, ServiceError,
+    Committee, MemberId, Pending, QuorumError, QuorumRule, RateLimiter, RejectReason, ServiceError,
     VerificationService,
 };
 use mldsa_core::MlDsa44;
 
 use crate::fixture::{
-    COMMITTEE, KEYS, MEMBERS, VOTES, forgery, from_peer, held, member, own, sign,
+    CONTEXT, KEYS, MEMBERS, VOTES, forgery, from_peer, held, member, own, public, sign,
 };
-use crate::service_flood::Awaited;
+use crate::service_flood::{Awaited, VOTE_BYTES};
+
+/// Six voters, of whom five are a quorum, and others of little weight: a peer's quorum may have two
+/// votes for each of the hundred.
+static LARGE: LazyLock<Committee<MlDsa44>> = LazyLock::new(|| {
+    let voters = KEYS[..MEMBERS]
+        .iter()
+        .map(|key| (public(key).to_vec(), 1000));
+    let others = (0..100 - MEMBERS as u8).map(|n| (vec![n; 1312], 1));
+    Committee::builder(CONTEXT)
+        .build(voters.chain(others))
+        .unwrap()
+});
+
+fn voter(n: usize) -> MemberId {
+    LARGE.member(n as u32).unwrap()
+}
+
+/// Bytes of a queued quorum of [`LARGE`] with a message of one byte.
+const fn quorum_bytes(votes: usize) -> usize {
+    1024 + 1 + votes * (2420 + 120) + 100 * 32
+}
 
 /// Quorums and batches of votes are taken in turn: certificates without end delay no vote.
 #[test]
@@ -23,9 +44,9 @@ fn quorums_starve_no_vote() {
     let order = Awaited::default();
     let mut quorums: Vec<_> = (0..4)
         .map(|_| {
-            let forged = (0..MEMBERS).map(|n| (member(n), [0; 2420].into()));
+            let forged = (0..MEMBERS).map(|n| (voter(n), [0; 2420].into()));
             let rule = QuorumRule::AnyValid;
-            let quorum = service.submit_quorum(own(), &COMMITTEE, *b"b", forged.collect(), rule);
+            let quorum = service.submit_quorum(own(), &LARGE, *b"b", forged.collect(), rule);
             quorum.unwrap()
         })
         .collect();
@@ -45,11 +66,11 @@ fn quorums_starve_no_vote() {
 fn large_quorums_delay_no_vote() {
     let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
     let forged = (0..100_usize).map(|n| {
-        let vote = forgery(member(n % MEMBERS), &n.to_le_bytes());
+        let vote = forgery(voter(n % MEMBERS), &n.to_le_bytes());
         (vote.member, vote.signature.into())
     });
     let rule = QuorumRule::AnyValid;
-    let quorum = service.submit_quorum(own(), &COMMITTEE, *b"b", forged.collect(), rule);
+    let quorum = service.submit_quorum(own(), &LARGE, *b"b", forged.collect(), rule);
     let mut quorum = quorum.unwrap();
     let votes = VOTES[..16].iter();
     let mut votes: Vec<_> = votes
@@ -66,14 +87,14 @@ fn large_quorums_delay_no_vote() {
 /// Quorums in bounded memory: the one peer that submits without end displaces its own.
 #[test]
 fn quorums_displace_no_other_peers() {
-    let (service, worker) = held(|builder| builder.queue_bytes(1 << 20));
+    let (service, worker) = held(|builder| builder.queue_bytes(8 * quorum_bytes(100)));
     let rule = QuorumRule::AnyValid;
     let submit = |peer, votes: usize| {
-        let votes = (0..votes).map(|n| (member(n % MEMBERS), vec![0; 2420].into()));
-        service.submit_quorum(from_peer(peer), &COMMITTEE, *b"b", votes.collect(), rule)
+        let votes = (0..votes).map(|n| (voter(n % MEMBERS), vec![0; 2420].into()));
+        service.submit_quorum(from_peer(peer), &LARGE, *b"b", votes.collect(), rule)
     };
     let flood: Vec<_> = (0..100).flat_map(|_| submit(9, 100).ok()).collect();
-    assert_eq!(flood.len(), 4);
+    assert_eq!(flood.len(), 8);
     let honest = submit(1, 6).unwrap();
     let displaced = submit(2, 90).unwrap();
     assert_eq!(submit(9, 100).unwrap_err(), ServiceError::QueueFull);
@@ -98,43 +119,115 @@ fn quorums_displace_no_other_peers() {
 #[test]
 fn suspects_leave_room_for_quorums() {
     let (gate, keeper) = Gate::new();
-    let (service, worker) = held(|builder| builder.queue_bytes(80 << 10).rate_limiter(gate));
+    let (service, worker) =
+        held(|builder| builder.queue_bytes(10 * quorum_bytes(6)).rate_limiter(gate));
     let submit = |peer, message: &'static [u8], signed: &[u8]| {
-        let votes = (0..MEMBERS).map(|n| (member(n), sign(&KEYS[n], signed).into()));
+        let votes = (0..MEMBERS).map(|n| (voter(n), sign(&KEYS[n], signed).into()));
         let (votes, rule) = (votes.collect(), QuorumRule::Certificate);
-        service.submit_quorum(from_peer(peer), &COMMITTEE, message, votes, rule)
+        service.submit_quorum(from_peer(peer), &LARGE, message, votes, rule)
     };
     let answer =
         |peer, message, signed: &[u8]| submit(peer, message, signed).unwrap().wait().is_ok();
     worker.start();
     assert!(answer(100, b"a", b"a"));
-    for peer in 0..9 {
+    for peer in 0..12 {
         assert!(!answer(peer, b"a", b"other"));
         assert!(answer(peer, b"a", b"a"));
     }
     // Six signatures that were not known before.
-    assert!(answer(8, b"b", b"b"));
+    assert!(answer(11, b"b", b"b"));
 
     // A worker is kept in the verdict on another vote.
     let held = service
         .submit(from_peer(GATE), &VOTES[0].as_vote())
         .unwrap();
     keeper.wait();
-    let suspects = (0..8).filter_map(|peer| submit(peer, b"a", b"other").ok());
+    let suspects = (0..11).filter_map(|peer| submit(peer, b"a", b"other").ok());
     let suspects: Vec<_> = suspects.collect();
-    let cleared = submit(8, b"a", b"a");
+    let cleared = submit(11, b"a", b"a");
     keeper.open_once();
     assert_eq!(held.wait(), Ok(()));
-    // Of 16,169 bytes each; the last eighth is for others.
-    assert_eq!(suspects.len(), 4);
+    // The last eighth is for others.
+    assert_eq!(suspects.len(), 8);
     assert!(cleared.unwrap().wait().is_ok());
+}
+
+/// Peers whose only quorums, each as large as the queue allows, fill it: once they are known to be
+/// forged they give way, and the certificates of other peers are answered.
+#[test]
+fn quorums_of_exactly_the_bound_keep_none_out() {
+    let (gate, mut keeper) = Gate::new();
+    let bound = 8 * quorum_bytes(200);
+    let (service, worker) = held(|builder| {
+        let builder = builder.queue_bytes(bound).cache_bytes(0);
+        builder.rate_limiter(gate)
+    });
+    let rule = QuorumRule::AnyValid;
+    let submit = |source, votes| service.submit_quorum(source, &LARGE, *b"b", votes, rule);
+    let attackers: Vec<_> = (993..=GATE)
+        .map(|peer| submit(from_peer(peer), forged(200)).unwrap())
+        .collect();
+    assert_eq!(service.stats().queued_bytes, bound);
+    // A vote more, or a byte in another, is too much for a peer, and not for the node itself.
+    let mut long = forged(200);
+    long[0].1 = [0; 2421].into();
+    for votes in [forged(201), long] {
+        let too_large = submit(from_peer(1), votes.clone());
+        assert_eq!(too_large.unwrap_err(), ServiceError::TooLarge);
+        submit(own(), votes).unwrap().detach();
+    }
+    worker.start();
+    // The last of the attackers has its first verdict; it is with the worker, and counted.
+    keeper.wait();
+    let known: Vec<(MemberId, Box<[u8]>)> = (0..MEMBERS)
+        .map(|n| (voter(n), sign(&KEYS[n], b"b").into()))
+        .collect();
+    let certificates: Vec<_> = (1..=150)
+        .map(|peer| submit(from_peer(peer), known.clone()).unwrap())
+        .collect();
+    let own_bytes = 2 * quorum_bytes(200) + 2540 + 1;
+    assert!(service.stats().queued_bytes <= bound + own_bytes);
+    keeper.open();
+    for certificate in certificates {
+        assert!(certificate.wait().is_ok());
+    }
+    let attackers = attackers
+        .into_iter()
+        .map(|quorum| quorum.wait().unwrap_err());
+    let displaced = attackers.filter(|error| *error == QuorumError::Abandoned);
+    assert_eq!(displaced.count(), 6);
+}
+
+/// Votes as large as the queue allows, of peers that send invalid signatures, give way too.
+#[test]
+fn votes_of_exactly_the_bound_keep_none_out() {
+    let (service, _worker) = held(|builder| builder.queue_bytes(8 * VOTE_BYTES));
+    let submit = |source, message: &[u8]| {
+        let vote = forgery(member(0), message);
+        service.submit(source, &vote.as_vote()).map(Pending::detach)
+    };
+    assert_eq!(submit(from_peer(1), &[0; 9]), Err(ServiceError::TooLarge));
+    assert_eq!(submit(own(), &[0; 9]), Ok(()));
+    for peer in 100..110 {
+        let malformed = batch_verify::Vote::new(member(0), b"x", &[0; 3]);
+        assert!(service.submit(from_peer(peer), &malformed).is_err());
+        let is_first = peer < 107;
+        assert_eq!(submit(from_peer(peer), &[0; 8]).is_ok(), is_first);
+    }
+    for peer in 0..8 {
+        assert_eq!(submit(from_peer(peer), &[0; 8]), Ok(()));
+    }
+    // The only votes of others stay.
+    assert_eq!(submit(from_peer(8), &[0; 8]), Err(ServiceError::QueueFull));
+    let stats = service.stats();
+    assert_eq!((stats.evicted, stats.queued_votes), (7, 9));
 }
 
 /// Votes forged by turns in the name of every member, enough for a quorum if they were valid.
 fn forged(count: usize) -> Vec<(MemberId, Box<[u8]>)> {
-    let vote = |n: usize| forgery(member(n % MEMBERS), &n.to_le_bytes()).signature;
+    let vote = |n: usize| forgery(voter(n % MEMBERS), &n.to_le_bytes()).signature;
     (0..count)
-        .map(|n| (member(n % MEMBERS), vote(n).into()))
+        .map(|n| (voter(n % MEMBERS), vote(n).into()))
         .collect()
 }
 
@@ -146,12 +239,30 @@ fn quorums_have_a_price() {
         held(|builder| builder.max_message_bytes(100).rate_limiter(budget.clone()));
     let submit = |peer, message: &[u8], votes| {
         let rule = QuorumRule::AnyValid;
-        service.submit_quorum(from_peer(peer), &COMMITTEE, message, votes, rule)
+        service.submit_quorum(from_peer(peer), &LARGE, message, votes, rule)
     };
     let long = submit(1, &[0; 101], forged(MEMBERS));
     assert_eq!(long.unwrap_err(), ServiceError::TooLarge);
     let poor = submit(POOR, &[0; 100], forged(MEMBERS));
     assert_eq!(poor.unwrap_err(), ServiceError::PeerBudget);
+    // An answer that is known at once has the price of its bytes too: a duplicate, conflicting claims,
+    // an unknown member, too little weight.
+    let vote = |member, byte| (member, vec![byte; 2420].into());
+    for known in [
+        [vote(voter(0), 0), vote(voter(0), 0)],
+        [vote(voter(0), 0), vote(voter(0), 1)],
+        [vote(voter(0), 0), vote(member(0), 0)],
+        [vote(voter(0), 0), vote(voter(1), 0)],
+    ] {
+        let rule = QuorumRule::Certificate;
+        let submit =
+            |peer| service.submit_quorum(from_peer(peer), &LARGE, *b"b", known.to_vec(), rule);
+        assert_eq!(submit(POOR).unwrap_err(), ServiceError::PeerBudget);
+        assert!(submit(1).unwrap().wait().is_err());
+        let mut book = budget.0.lock().unwrap();
+        assert_eq!((book.acquired, book.released), (0, quorum_bytes(2)));
+        book.released = 0;
+    }
     let first = submit(1, &[0; 100], forged(MEMBERS)).unwrap();
     let stats = service.stats();
     let taken = stats.queued_bytes;
@@ -164,7 +275,7 @@ fn quorums_have_a_price() {
             stats.too_large,
             stats.peer_budget
         ),
-        (3, 1, 1, 1)
+        (11, 1, 1, 5)
     );
     worker.start();
     assert!(first.wait().is_err());
@@ -182,10 +293,10 @@ fn small_quorums_do_not_wait_for_large_ones() {
     let (service, worker) = held(|builder| builder.cache_bytes(0));
     let submit = |peer, count| {
         let rule = QuorumRule::AnyValid;
-        service.submit_quorum(from_peer(peer), &COMMITTEE, *b"b", forged(count), rule)
+        service.submit_quorum(from_peer(peer), &LARGE, *b"b", forged(count), rule)
     };
     let order = Awaited::default();
-    let mut quorums = [submit(1, 1000), submit(2, 16)].map(Result::unwrap);
+    let mut quorums = [submit(1, 200), submit(2, 16)].map(Result::unwrap);
     for (n, quorum) in quorums.iter_mut().enumerate() {
         order.watch(n, quorum);
     }
@@ -199,32 +310,33 @@ fn small_quorums_do_not_wait_for_large_ones() {
 #[test]
 fn forgeries_before_a_certificate_are_no_recommendation() {
     let (gate, keeper) = Gate::new();
-    let (service, worker) = held(|builder| builder.queue_bytes(66_000).rate_limiter(gate));
+    let (service, worker) =
+        held(|builder| builder.queue_bytes(8 * quorum_bytes(14)).rate_limiter(gate));
     let known: Vec<(MemberId, Box<[u8]>)> = (0..MEMBERS)
-        .map(|n| (member(n), sign(&KEYS[n], b"b").into()))
+        .map(|n| (voter(n), sign(&KEYS[n], b"b").into()))
         .collect();
     let submit =
-        |peer, votes, rule| service.submit_quorum(from_peer(peer), &COMMITTEE, *b"b", votes, rule);
+        |peer, votes, rule| service.submit_quorum(from_peer(peer), &LARGE, *b"b", votes, rule);
     worker.start();
     let rule = QuorumRule::Certificate;
     assert!(submit(100, known.clone(), rule).unwrap().wait().is_ok());
     let mixed = [forged(8), known.clone()].concat();
     let answer = submit(7, mixed, QuorumRule::AnyValid).unwrap().wait();
-    assert_eq!(answer.unwrap().weight(), 5);
+    assert_eq!(answer.unwrap().weight(), 5000);
 
     // A worker is kept in the verdict on another vote.
     let held = service.submit(from_peer(GATE), &VOTES[0].as_vote());
     keeper.wait();
     let room = |peer| {
-        (0..9)
+        (0..20)
             .map_while(|_| submit(peer, known.clone(), rule).ok())
             .collect::<Vec<_>>()
     };
-    // Of 16,169 bytes each; the last eighth is not for suspects.
+    // The last eighth is not for suspects, all of whose quorums give way.
     let of_suspect = room(7);
-    assert_eq!(of_suspect.len(), 3);
+    assert_eq!(of_suspect.len(), 14);
     let of_other = room(100);
-    assert_eq!(of_other.len(), 2);
+    assert_eq!(of_other.len(), 16);
     keeper.open_once();
     assert_eq!(held.unwrap().wait(), Ok(()));
 }
@@ -237,7 +349,7 @@ fn a_running_quorum_ends_within_a_slice() {
         let (gate, mut keeper) = Gate::new();
         let (service, worker) = held(|builder| builder.rate_limiter(gate));
         let rule = QuorumRule::AnyValid;
-        let quorum = service.submit_quorum(from_peer(GATE), &COMMITTEE, *b"b", forged(1000), rule);
+        let quorum = service.submit_quorum(from_peer(GATE), &LARGE, *b"b", forged(200), rule);
         let mut quorum = Some(quorum.unwrap());
         let worker = worker.start();
         // The worker has verified the first slice.
@@ -265,7 +377,7 @@ fn a_running_quorum_ends_within_a_slice() {
 fn decided(count: usize) -> Vec<(MemberId, Box<[u8]>)> {
     let members = [4, 5].into_iter().chain((0..).map(|n| n % 4));
     let votes = forged(count).into_iter().zip(members);
-    votes.map(|((_, vote), n)| (member(n), vote)).collect()
+    votes.map(|((_, vote), n)| (voter(n), vote)).collect()
 }
 
 /// A quorum is answered when its count ends, with its place in the budget. Its memory is freed
@@ -277,7 +389,7 @@ fn answered_quorums_are_freed_in_pieces() {
         let left = Arc::clone(&gate.2);
         let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0).rate_limiter(gate));
         let rule = QuorumRule::AnyValid;
-        let quorum = service.submit_quorum(from_peer(1), &COMMITTEE, *b"b", decided(200), rule);
+        let quorum = service.submit_quorum(from_peer(1), &LARGE, *b"b", decided(200), rule);
         let mut quorum = (!is_cancelled).then_some(quorum.unwrap());
         let votes = four_batches(&service);
         let worker = worker.start();
@@ -309,23 +421,28 @@ fn answered_quorums_are_not_lost() {
     for is_shut_down in [false, true] {
         let (gate, mut keeper) = Gate::new();
         let left = Arc::clone(&gate.2);
-        let (service, worker) =
-            held(|builder| builder.batch(8).queue_bytes(600_000).rate_limiter(gate));
+        let (service, worker) = held(|builder| {
+            builder
+                .batch(8)
+                .queue_bytes(8 * quorum_bytes(200))
+                .rate_limiter(gate)
+        });
         let submit = |peer, votes| {
             let rule = QuorumRule::AnyValid;
-            service.submit_quorum(from_peer(peer), &COMMITTEE, *b"b", votes, rule)
+            service.submit_quorum(from_peer(peer), &LARGE, *b"b", votes, rule)
         };
         let mut quorums = vec![submit(1, decided(200)).unwrap()];
         if !is_shut_down {
             // Before what is left of the first one, which is the one to be evicted.
             quorums.push(submit(1, decided(20)).unwrap());
+            quorums.extend((3..9).map(|peer| submit(peer, decided(200)).unwrap()));
         }
         let vote = service.submit(from_peer(GATE), &VOTES[0].as_vote());
         let worker = worker.start();
         keeper.wait();
         match is_shut_down {
             true => service.shutdown(),
-            false => quorums.push(submit(2, decided(100)).unwrap()),
+            false => quorums.push(submit(2, decided(200)).unwrap()),
         }
         let stats = service.stats();
         assert_eq!(stats.queued_quorums, quorums.len() - 1);
@@ -343,7 +460,7 @@ fn answered_quorums_are_not_lost() {
         left.sort_unstable();
         let expected: &[u64] = match is_shut_down {
             true => &[1, GATE],
-            false => &[1, 1, 2, GATE],
+            false => &[1, 1, 2, 3, 4, 5, 6, 7, 8, GATE],
         };
         assert_eq!(left, expected);
     }
@@ -356,7 +473,7 @@ fn the_memory_of_quorums_delays_no_quorum() {
     let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0).rate_limiter(gate));
     let submit = |votes| {
         let rule = QuorumRule::AnyValid;
-        let quorum = service.submit_quorum(own(), &COMMITTEE, *b"b", votes, rule);
+        let quorum = service.submit_quorum(own(), &LARGE, *b"b", votes, rule);
         quorum.unwrap()
     };
     (0..3).for_each(|_| drop(submit(decided(200))));
@@ -385,6 +502,7 @@ struct Budget(Arc<Mutex<Book>>);
 #[derive(Default)]
 struct Book {
     acquired: usize,
+    released: usize,
     verdicts: u64,
 }
 
@@ -401,7 +519,9 @@ impl RateLimiter for Budget {
     }
 
     fn release(&self, _: u64, bytes: usize) {
-        self.0.lock().unwrap().acquired -= bytes;
+        let mut book = self.0.lock().unwrap();
+        book.acquired -= bytes;
+        book.released += bytes;
     }
 }
 

@@ -15,7 +15,7 @@ fn verdicts() {
 
     let verifier = BatchVerifier::<MlDsa44>::builder().threads(Threads::Inline);
     let verifier = verifier.build().unwrap();
-    let item = Item::new(&[0; 3], Context::EMPTY, b"vote", &[]);
+    let item = Item::new(&[0; 3], b"vote", Context::EMPTY, &[]);
     let report = serde_json::to_value(verifier.verify_batch([item; 2])).unwrap();
     let invalid = json!({ "invalid": "public_key_length" });
     assert_eq!(report["verdicts"], json!([invalid, invalid]));
@@ -28,8 +28,8 @@ fn verdicts() {
     let signature = key.sign_hedged(b"vote", Context::EMPTY).unwrap();
     let item = Item::new(
         key.verifying_key(),
-        Context::EMPTY,
         b"vote",
+        Context::EMPTY,
         signature.as_ref(),
     );
     let report = serde_json::to_value(verifier.verify_batch([item; 2])).unwrap();

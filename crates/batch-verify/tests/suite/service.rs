@@ -30,7 +30,7 @@ fn every_vote_has_the_verdict_of_the_committee() {
             .map(|(n, (source, vote))| (n, service.submit(source, &vote)))
             .collect();
         let places: Vec<usize> = list.iter().map(|(n, _)| *n).collect();
-        let list = service.submit_all(list.into_iter().map(|(_, vote)| vote));
+        let list = service.submit_batch(list.into_iter().map(|(_, vote)| vote));
         for (n, pending) in single.into_iter().chain(places.into_iter().zip(list)) {
             let pending = pending.unwrap();
             let found = match n % 3 {
@@ -151,7 +151,7 @@ fn forms_in_the_queue() {
 
 #[test]
 fn epochs() {
-    let (service, worker) = held(|builder| builder.retained_committees(2));
+    let (service, worker) = held(|builder| builder.retained_committees(1));
     let reversed: Vec<(&[u8], u64)> = (0..MEMBERS).rev().map(|n| (public(&KEYS[n]), 1)).collect();
     let second = COMMITTEE
         .successor_ordered(2, reversed.iter().copied())
@@ -190,13 +190,14 @@ fn epochs() {
     assert_eq!(old.unwrap().weight(), 5);
     let wrong = service.verify_quorum(&second, b"old", &votes, QuorumRule::Certificate);
     assert_eq!(wrong, Err(QuorumError::UnknownMember { vote: 0 }));
+    assert_eq!(service.stats().quorums, 2);
 }
 
 /// Cached votes of members that stay are cached in the next epoch, those of others dropped, and
 /// what those sign later is not cached.
 #[test]
 fn the_cache_follows_the_committee() {
-    let (service, worker) = held(|builder| builder.retained_committees(1));
+    let (service, worker) = held(|builder| builder.retained_committees(0));
     let in_flight = service.submit(own(), &VOTES[0].as_vote()).unwrap();
     for n in 0..MEMBERS {
         let vote = OwnedVote::new(member(n), b"v", sign(&KEYS[n], b"v"));
@@ -226,19 +227,25 @@ fn the_cache_follows_the_committee() {
 /// A forged vote that begins like a cached one is no use of it.
 #[test]
 fn only_equal_votes_use_the_cache() {
-    // Room for two votes.
-    let (service, _worker) = held(|builder| builder.cache_bytes(6_000));
-    let vote = |text: &[u8]| OwnedVote::new(member(0), text, sign(&KEYS[0], text));
-    let [old, current, next] = [b"a", b"b", b"c"].map(|text| vote(text));
-    for vote in [&old, &current] {
-        assert_eq!(service.verify(&vote.as_vote()), Ok(()));
+    let votes = [0, 1, 2, 3, 4, 5, 6, 7, 8_u8]
+        .map(|n| OwnedVote::new(member(0), &[n], sign(&KEYS[0], &[n])));
+    // Room for eight votes, each of exactly the most that one may take, or of one byte more.
+    const VOTE_BYTES: usize = 2420 + 64 + 8 + 1 + 88;
+    for (cache_bytes, is_cached) in [(8 * VOTE_BYTES, true), (8 * VOTE_BYTES - 1, false)] {
+        let (service, _worker) = held(|builder| builder.cache_bytes(cache_bytes));
+        let verify = |vote: &OwnedVote| service.verify(&vote.as_vote());
+        votes[..8]
+            .iter()
+            .for_each(|vote| assert_eq!(verify(vote), Ok(())));
+        let mut forged = votes[0].clone();
+        forged.signature[1000] ^= 1;
+        assert!(verify(&forged).is_err());
+        assert_eq!(verify(&votes[8]), Ok(()));
+        let cached = votes
+            .each_ref()
+            .map(|vote| service.is_cached(&vote.as_vote()));
+        assert!(!cached[0] && cached[1..].iter().all(|cached| *cached == is_cached));
     }
-    let mut forged = old.clone();
-    forged.signature[1000] ^= 1;
-    assert!(service.verify(&forged.as_vote()).is_err());
-    assert_eq!(service.verify(&next.as_vote()), Ok(()));
-    let cached = [old, current, next].map(|vote| service.is_cached(&vote.as_vote()));
-    assert_eq!(cached, [false, true, true]);
 }
 
 #[test]
@@ -256,12 +263,12 @@ fn quorums_on_the_workers() {
     assert!(matches!(few.wait(), Err(QuorumError::Insufficient { .. })));
     let dropped = submit(owned(0..5)).unwrap();
     drop(dropped);
-    // Bounded: five of 13,645 bytes do not fit.
+    // Bounded: five of 13,917 bytes do not fit.
     let more = [(); 2].map(|()| submit(owned(0..5)).unwrap());
     assert_eq!(submit(owned(0..5)).unwrap_err(), ServiceError::QueueFull);
     let stats = service.stats();
     assert_eq!((stats.quorums, stats.queued_quorums), (6, 4));
-    assert_eq!((stats.queued_bytes, stats.queue_full), (4 * 13_645, 1));
+    assert_eq!((stats.queued_bytes, stats.queue_full), (4 * 13_917, 1));
     worker.start();
     assert_eq!(block_on(enough).unwrap().carried_by(), [0, 1, 2, 3, 4]);
     for pending in more {

@@ -234,7 +234,7 @@ fn a_list_that_panics() {
                 assert!(n < 10, "the caller's fault");
                 (own(), vote.as_vote())
             });
-            service.submit_all(votes).len()
+            service.submit_batch(votes).len()
         }));
         assert!(panicked.is_err());
         returns(move || service.drain().wait());
@@ -249,8 +249,8 @@ fn everything_at_once() {
         returns(move || {
             let builder = VerificationService::builder(COMMITTEE.clone());
             let builder = builder.threads(1 + seed as usize % 3).batch(8);
-            let builder = builder.queue_bytes([4_000, 40_000, 10_000_000][seed as usize % 3]);
-            let builder = builder.cache_bytes([0, 20_000, 1 << 20][seed as usize / 3 % 3]);
+            let builder = builder.queue_bytes([25_000, 40_000, 10_000_000][seed as usize % 3]);
+            let builder = builder.cache_bytes([0, 25_000, 1 << 20][seed as usize / 3 % 3]);
             let service = builder.build().unwrap();
             let dice = |thread: u64, n: u64| {
                 let mut state = (seed << 32 | thread << 16 | n).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -16,7 +16,7 @@ use crate::fixture::{
 };
 
 /// Bytes of a queued vote with a message of 8 bytes.
-const VOTE_BYTES: usize = 8 + 2420 + 640;
+pub(crate) const VOTE_BYTES: usize = 8 + 2420 + 640;
 
 fn forged(n: u64) -> OwnedVote {
     forgery(member(n as usize % MEMBERS), &n.to_le_bytes())

@@ -49,8 +49,7 @@ fn one_verdict_per_vertex() {
         assert_eq!(count.load(Ordering::Relaxed), vertices.len());
         let few = |count| verifier.verify_batch(vertices[..count].iter().map(vote));
         assert!(few(3).all_valid() && !few(0).all_valid());
-        let futures =
-            [0; 4].map(|_| verifier.verify_vertex_signatures_batch_async(vertices.clone(), vote));
+        let futures = [0; 4].map(|_| verifier.verify_batch_async(vertices.clone(), vote));
         for future in futures {
             check(&block_on(future));
         }
@@ -64,7 +63,7 @@ fn blocked(threads: Threads) -> (CommitteeVerifier<MlDsa44>, mpsc::Sender<()>) {
     let (release, blocked) = mpsc::channel::<()>();
     let blocked = Mutex::new(blocked);
     let (begin, begun) = mpsc::channel();
-    let first = verifier.verify_vertex_signatures_batch_async([()], move |()| {
+    let first = verifier.verify_batch_async([()], move |()| {
         begin.send(()).unwrap();
         let _ = blocked.lock().unwrap().recv();
         VOTES[0].as_vote()
@@ -78,10 +77,10 @@ fn blocked(threads: Threads) -> (CommitteeVerifier<MlDsa44>, mpsc::Sender<()>) {
 #[test]
 fn a_dropped_future_cancels_the_batch() {
     let (verifier, release) = blocked(Threads::Dedicated(2));
-    let future = verifier.verify_vertex_signatures_batch_async(vertices(), vote);
+    let future = verifier.verify_batch_async(vertices(), vote);
     drop(future);
     let (sender, receiver) = mpsc::channel();
-    let last = verifier.verify_vertex_signatures_batch_async(vertices(), move |vertex| {
+    let last = verifier.verify_batch_async(vertices(), move |vertex| {
         // The pool has one thread, which is done with the first batch.
         let _ = sender.send(());
         vote(vertex)
@@ -101,7 +100,7 @@ fn a_batch_that_panics_is_verified_by_the_task_that_awaits() {
         let calls = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&calls);
         let verifier = verifier(threads);
-        let future = verifier.verify_vertex_signatures_batch_async(vertices(), move |vertex| {
+        let future = verifier.verify_batch_async(vertices(), move |vertex| {
             let call = counter.fetch_add(1, Ordering::Relaxed);
             assert!(call != 30, "the caller's fault");
             vote(vertex)
@@ -115,7 +114,7 @@ fn a_batch_that_panics_is_verified_by_the_task_that_awaits() {
 #[test]
 fn a_future_is_pending_until_a_thread_is_free() {
     let (verifier, release) = blocked(Threads::Dedicated(2));
-    let mut future = verifier.verify_vertex_signatures_batch_async(vertices(), vote);
+    let mut future = verifier.verify_batch_async(vertices(), vote);
     let mut context = Context::from_waker(Waker::noop());
     assert!(Pin::new(&mut future).poll(&mut context).is_pending());
     drop(release);

@@ -206,7 +206,7 @@ impl Candidate {
     fn item(&self) -> Result<(Set, Item<'_>), Verdict> {
         let context = Context::new(&self.request.context)
             .map_err(|_| Verdict::Invalid("context_too_long"))?;
-        let item = |message| Item::new(self.pk.as_slice(), context, message, &self.sig);
+        let item = |message| Item::new(self.pk.as_slice(), message, context, &self.sig);
         let item = match &self.request.message {
             LineMessage::Bytes(message) => item(Message::Bytes(message)),
             LineMessage::Mu(mu) => Item::from_mu(&*self.pk, mu, &self.sig),

@@ -98,9 +98,9 @@ fn compare(gpu: &Gpu<MlDsa44>) {
                 let key = signers_of_items[s.signer].verifying_key();
                 match n % 4 {
                     0 => Item::from_mu(key, &mus[n], &s.signature),
-                    1 => Item::new(key, context, Message::Parts(&parts[n]), &s.signature),
-                    2 => Item::new(&key.as_bytes()[n % 3..], context, &s.message, &s.signature),
-                    _ => Item::new(key, context, &s.message, &s.signature),
+                    1 => Item::new(key, Message::Parts(&parts[n]), context, &s.signature),
+                    2 => Item::new(&key.as_bytes()[n % 3..], &s.message, context, &s.signature),
+                    _ => Item::new(key, &s.message, context, &s.signature),
                 }
             })
         };
@@ -203,7 +203,7 @@ fn keys_of_members_stay_and_keys_that_were_evicted_go_with_their_items() {
         .expect("a verifier")
         .verify_batch(signed.iter().map(|s| {
             let key = signers[s.signer].verifying_key();
-            Item::new(key, context, &s.message, &s.signature)
+            Item::new(key, &s.message, context, &s.signature)
         }));
     assert_eq!(gpu.key_memory().prepared, 4);
     // What another thread may do while a batch is filled.

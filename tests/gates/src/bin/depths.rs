@@ -169,7 +169,7 @@ fn batches<P: ParameterSet>(
     let votes = members
         .each_ref()
         .map(|(member, _)| vec![Vote::new(*member, message, signature); 18]);
-    let items = vec![Item::new(public_key, Context::EMPTY, message, signature); 18];
+    let items = vec![Item::new(public_key, message, Context::EMPTY, signature); 18];
     measure("verify batch", &mut || {
         for ((_, verifier), votes) in members.iter().zip(&votes) {
             assert!(verifier.verify_batch(votes.iter().copied()).all_valid());

@@ -58,7 +58,7 @@ impl<'a> Shown<'a> {
     pub(super) fn item(&self) -> Item<'_> {
         let entry = self.entry;
         match self.message() {
-            Some(message) => Item::new(&entry.key, context(), message, &entry.signature),
+            Some(message) => Item::new(&entry.key, message, context(), &entry.signature),
             None => Item::from_mu(&entry.key, &entry.mu, &entry.signature),
         }
     }

@@ -72,7 +72,7 @@ impl<P: ParameterSet> Verifier for Batch<P> {
                     .build()
                     .map_err(|_| Reason::Other)?;
                 let item = match &message {
-                    Ok(message) => Item::new(pk, context, *message, sig),
+                    Ok(message) => Item::new(pk, *message, context, sig),
                     Err(mu) => Item::from_mu(pk, mu, sig),
                 };
                 verifier.verify_batch([item; 3])
