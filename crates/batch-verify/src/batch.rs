@@ -9,6 +9,7 @@ mod resolve;
 mod verifier;
 
 pub use builder::VerifierBuilder;
+pub(crate) use builder::{ItemVerifier, Verifier};
 pub(crate) use lanes::Lanes;
 pub use options::Mode;
 pub(crate) use options::Options;

@@ -92,8 +92,8 @@ const DIGEST_DOMAIN: &[u8] = b"batch-verify/committee/v1";
 impl<P: ParameterSet> Committee<P> {
     /// Returns the options of a committee whose members sign under `context` (at most 255 bytes).
     /// Name the chain and the kind of message in it: signatures under another context are invalid.
-    pub fn builder(context: impl AsRef<[u8]>) -> CommitteeBuilder<P> {
-        CommitteeBuilder::new(context.as_ref())
+    pub fn builder(context: impl AsRef<[u8]>) -> CommitteeBuilder<Self> {
+        CommitteeBuilder::new(P::SET, context.as_ref())
     }
 
     fn assemble(

@@ -38,6 +38,19 @@ pub enum Threads {
     Inline,
 }
 
+impl Threads {
+    /// Starts dedicated threads, so that clones share them.
+    ///
+    /// # Errors
+    /// [`BuildError::ThreadPool`].
+    pub(crate) fn started(self) -> Result<Self, BuildError> {
+        Ok(match self {
+            Self::Dedicated(threads) => Self::Pool(ThreadPool::new(threads)?),
+            started => started,
+        })
+    }
+}
+
 /// Threads that have been started; clones share them.
 #[derive(Clone)]
 pub struct ThreadPool(Arc<Helpers>);

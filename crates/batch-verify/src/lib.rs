@@ -9,6 +9,7 @@
 //! | a quorum to be stored or sent | [`Certificate`] |
 //! | votes from the network, as they arrive | [`VerificationService`] |
 //! | signatures under keys that are in no committee | [`BatchVerifier`] |
+//! | the same for parameter sets that are known at run time | [`AnyCommittee`], [`AnyBatchVerifier`] |
 //! | proof of two conflicting signatures for one slot | [`Equivocation`] |
 //!
 //! Each verdict is the one that `mldsa_core` gives for that signature alone: nothing is
@@ -36,6 +37,8 @@
 #![forbid(unsafe_code)]
 
 mod accelerator;
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+mod any;
 mod batch;
 mod committee;
 mod error;
@@ -48,6 +51,8 @@ mod service;
 mod vertex;
 
 pub use accelerator::{Accelerator, AcceleratorJob, AcceleratorMessage};
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+pub use any::{AnyBatchVerifier, AnyCommittee, AnyItem};
 pub use batch::{BatchVerifier, CommitteeVerifier, Mode, VerifierBuilder};
 pub use committee::{Committee, CommitteeBuilder, KeyStorage, MemberId, Threshold};
 pub use error::BuildError;
@@ -71,7 +76,7 @@ pub use mldsa_core::MlDsa65;
 #[cfg(feature = "ml-dsa-87")]
 pub use mldsa_core::MlDsa87;
 pub use mldsa_core::{
-    self, Backend, Context, Mu, ParameterSet, PreHash, Randomness, Signature, SigningKey,
+    self, Backend, Context, Mu, ParameterSet, PreHash, Randomness, Set, Signature, SigningKey,
     VerifyingKey,
 };
 

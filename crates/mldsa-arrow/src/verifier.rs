@@ -56,9 +56,9 @@ pub struct Verifier {
 #[must_use]
 #[derive(Debug)]
 pub struct Options {
-    ml_dsa_44: VerifierBuilder<MlDsa44, BatchVerifier<MlDsa44>>,
-    ml_dsa_65: VerifierBuilder<MlDsa65, BatchVerifier<MlDsa65>>,
-    ml_dsa_87: VerifierBuilder<MlDsa87, BatchVerifier<MlDsa87>>,
+    ml_dsa_44: VerifierBuilder<BatchVerifier<MlDsa44>>,
+    ml_dsa_65: VerifierBuilder<BatchVerifier<MlDsa65>>,
+    ml_dsa_87: VerifierBuilder<BatchVerifier<MlDsa87>>,
 }
 
 impl Default for Options {

@@ -1,7 +1,6 @@
 //! Builder of verifiers.
 
 use core::fmt;
-use core::marker::PhantomData;
 use core::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -14,41 +13,61 @@ use super::verifier::{BatchVerifier, CommitteeVerifier};
 use crate::executor::Pool;
 use crate::{Accelerator, BuildError, Committee, Threads};
 
-/// Options of a verifier `V`, a [`BatchVerifier`] or [`CommitteeVerifier`]: [`Mode::Full`] and
-/// [`Threads::Shared`] by default.
+/// Options of a verifier `V`, a [`BatchVerifier`], [`CommitteeVerifier`] or
+/// [`AnyBatchVerifier`](crate::AnyBatchVerifier): [`Mode::Full`] and [`Threads::Shared`] by default.
 #[must_use]
-pub struct VerifierBuilder<P: ParameterSet, V> {
+pub struct VerifierBuilder<V: Verifier> {
     options: Options,
-    threads: Threads,
-    accelerator: Option<Arc<dyn Accelerator<P>>>,
+    pub(crate) threads: Threads,
+    pub(crate) accelerators: V::Accelerators,
     key_cache_bytes: usize,
     backend: Backend,
-    verifier: PhantomData<fn() -> V>,
+}
+
+/// A verifier that has a builder.
+pub trait Verifier {
+    /// The devices that help it.
+    type Accelerators: Default;
+}
+
+/// A verifier of items that carry their public keys.
+pub trait ItemVerifier: Verifier {}
+
+impl<P: ParameterSet> ItemVerifier for BatchVerifier<P> {}
+
+/// The device of one parameter set.
+type OneAccelerator<P> = Option<Arc<dyn Accelerator<P>>>;
+
+impl<P: ParameterSet> Verifier for BatchVerifier<P> {
+    type Accelerators = OneAccelerator<P>;
+}
+
+impl<P: ParameterSet> Verifier for CommitteeVerifier<P> {
+    type Accelerators = OneAccelerator<P>;
 }
 
 impl<P: ParameterSet> BatchVerifier<P> {
     /// Returns the options of a verifier.
-    pub fn builder() -> VerifierBuilder<P, Self> {
+    pub fn builder() -> VerifierBuilder<Self> {
         VerifierBuilder::new()
     }
 }
 
 impl<P: ParameterSet> CommitteeVerifier<P> {
     /// Returns the options of a verifier. [`Committee::verifier`] makes one with the defaults.
-    pub fn builder() -> VerifierBuilder<P, Self> {
+    pub fn builder() -> VerifierBuilder<Self> {
         VerifierBuilder::new()
     }
 }
 
-impl<P: ParameterSet, V> VerifierBuilder<P, V> {
-    fn new() -> Self {
+impl<V: Verifier> VerifierBuilder<V> {
+    pub(crate) fn new() -> Self {
         Self {
             options: Options::DEFAULT,
             threads: Threads::Shared,
-            accelerator: None,
+            accelerators: V::Accelerators::default(),
             key_cache_bytes: 8 << 20,
             backend: Backend::detect(),
-            verifier: PhantomData,
         }
     }
 
@@ -84,23 +103,27 @@ impl<P: ParameterSet, V> VerifierBuilder<P, V> {
         self
     }
 
-    /// Lets a device verify batches that are large enough for it. Verdicts do not depend on it.
-    pub fn accelerator(self, accelerator: impl Accelerator<P> + 'static) -> Self {
-        let accelerator: Option<Arc<dyn Accelerator<P>>> = Some(Arc::new(accelerator));
-        Self {
-            accelerator,
-            ..self
+    /// Returns the same options for a verifier of one set.
+    pub(crate) fn of_set<P: ParameterSet>(
+        &self,
+        accelerators: OneAccelerator<P>,
+    ) -> VerifierBuilder<BatchVerifier<P>> {
+        VerifierBuilder {
+            options: self.options,
+            threads: self.threads.clone(),
+            accelerators,
+            key_cache_bytes: self.key_cache_bytes,
+            backend: self.backend,
         }
-    }
-
-    fn scheduler(self, lanes: Lanes<P>) -> Result<Scheduler<P>, BuildError> {
-        let mut scheduler = Scheduler::new(self.options, Pool::new(self.threads)?, lanes);
-        scheduler.accelerator = self.accelerator;
-        Ok(scheduler)
     }
 }
 
-impl<P: ParameterSet> VerifierBuilder<P, BatchVerifier<P>> {
+impl<V: ItemVerifier> VerifierBuilder<V> {
+    /// Sets the instruction set (the detected one). Verdicts do not depend on it.
+    pub fn backend(self, backend: Backend) -> Self {
+        Self { backend, ..self }
+    }
+
     /// Bounds the memory for prepared keys (8 MiB), with the counters of other keys.
     ///
     /// A key is expanded after its second valid signature while there is room. If there is
@@ -113,12 +136,23 @@ impl<P: ParameterSet> VerifierBuilder<P, BatchVerifier<P>> {
             ..self
         }
     }
+}
 
-    /// Sets the instruction set (the detected one). Verdicts do not depend on it.
-    pub fn backend(self, backend: Backend) -> Self {
-        Self { backend, ..self }
+impl<P: ParameterSet, V: Verifier<Accelerators = OneAccelerator<P>>> VerifierBuilder<V> {
+    /// Lets a device verify batches that are large enough for it. Verdicts do not depend on it.
+    pub fn accelerator(mut self, accelerator: impl Accelerator<P> + 'static) -> Self {
+        self.accelerators = Some(Arc::new(accelerator));
+        self
     }
 
+    fn scheduler(self, lanes: Lanes<P>) -> Result<Scheduler<P>, BuildError> {
+        let mut scheduler = Scheduler::new(self.options, Pool::new(self.threads)?, lanes);
+        scheduler.accelerator = self.accelerators;
+        Ok(scheduler)
+    }
+}
+
+impl<P: ParameterSet> VerifierBuilder<BatchVerifier<P>> {
     /// Builds a verifier for items that carry their public keys.
     ///
     /// # Errors
@@ -131,7 +165,7 @@ impl<P: ParameterSet> VerifierBuilder<P, BatchVerifier<P>> {
     }
 }
 
-impl<P: ParameterSet> VerifierBuilder<P, CommitteeVerifier<P>> {
+impl<P: ParameterSet> VerifierBuilder<CommitteeVerifier<P>> {
     /// Builds a verifier for votes of the members of `committee`.
     ///
     /// # Errors
@@ -142,7 +176,7 @@ impl<P: ParameterSet> VerifierBuilder<P, CommitteeVerifier<P>> {
     }
 }
 
-impl<P: ParameterSet, V> fmt::Debug for VerifierBuilder<P, V> {
+impl<V: Verifier> fmt::Debug for VerifierBuilder<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("VerifierBuilder")
             .field("options", &self.options)

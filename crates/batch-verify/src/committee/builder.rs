@@ -3,37 +3,39 @@
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-use mldsa_core::{Backend, ParameterSet};
+use mldsa_core::{Backend, ParameterSet, Set};
 
 use super::keys::{Choices, KeyTable};
 use super::{Committee, KeyStorage, Threshold};
 use crate::executor::Pool;
 use crate::{BuildError, Threads};
 
-/// Options of a [`Committee`]: epoch 0, [`Threshold::TWO_THIRDS`], [`KeyStorage::BySize`] and
+/// Options of a [`Committee`] or [`AnyCommittee`](crate::AnyCommittee), of the type `C`: epoch 0, [`Threshold::TWO_THIRDS`], [`KeyStorage::BySize`] and
 /// [`Threads::Shared`] by default. Successors take them over.
 #[derive(Debug)]
 #[must_use]
-pub struct CommitteeBuilder<P: ParameterSet> {
+pub struct CommitteeBuilder<C> {
+    pub(crate) set: Set,
     context: Vec<u8>,
     epoch: u64,
     threshold: Threshold,
     storage: KeyStorage,
     backend: Backend,
-    threads: Threads,
-    set: PhantomData<P>,
+    pub(crate) threads: Threads,
+    committee: PhantomData<fn() -> C>,
 }
 
-impl<P: ParameterSet> CommitteeBuilder<P> {
-    pub(super) fn new(context: &[u8]) -> Self {
+impl<C> CommitteeBuilder<C> {
+    pub(crate) fn new(set: Set, context: &[u8]) -> Self {
         Self {
+            set,
             context: context.to_vec(),
             epoch: 0,
             threshold: Threshold::default(),
             storage: KeyStorage::BySize,
             backend: Backend::detect(),
             threads: Threads::Shared,
-            set: PhantomData,
+            committee: PhantomData,
         }
     }
 
@@ -62,14 +64,8 @@ impl<P: ParameterSet> CommitteeBuilder<P> {
         Self { threads, ..self }
     }
 
-    /// Builds the committee from pairs of public key and weight, in the order of the indices.
-    /// Keys are encoded, or [`VerifyingKey`](mldsa_core::VerifyingKey)s.
-    ///
-    /// # Errors
-    /// [`BuildError::KeyLength`], [`BuildError::DuplicateKey`], [`BuildError::ZeroWeight`],
-    /// [`BuildError::Empty`], [`BuildError::TooMany`], [`BuildError::ContextTooLong`],
-    /// [`BuildError::ThreadPool`].
-    pub fn build<K: AsRef<[u8]>>(
+    /// Builds the typed committee.
+    pub(crate) fn typed<P: ParameterSet, K: AsRef<[u8]>>(
         self,
         members: impl IntoIterator<Item = (K, u64)>,
     ) -> Result<Committee<P>, BuildError> {
@@ -88,5 +84,21 @@ impl<P: ParameterSet> CommitteeBuilder<P> {
             self.threshold,
             &self.context,
         )
+    }
+}
+
+impl<P: ParameterSet> CommitteeBuilder<Committee<P>> {
+    /// Builds the committee from pairs of public key and weight, in the order of the indices.
+    /// Keys are encoded, or [`VerifyingKey`](mldsa_core::VerifyingKey)s.
+    ///
+    /// # Errors
+    /// [`BuildError::KeyLength`], [`BuildError::DuplicateKey`], [`BuildError::ZeroWeight`],
+    /// [`BuildError::Empty`], [`BuildError::TooMany`], [`BuildError::ContextTooLong`],
+    /// [`BuildError::ThreadPool`].
+    pub fn build<K: AsRef<[u8]>>(
+        self,
+        members: impl IntoIterator<Item = (K, u64)>,
+    ) -> Result<Committee<P>, BuildError> {
+        self.typed(members)
     }
 }

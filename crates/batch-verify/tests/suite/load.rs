@@ -59,7 +59,7 @@ impl<P: ParameterSet> Load<P> {
         }
     }
 
-    fn committee(&self, builder: CommitteeBuilder<P>) -> Committee<P> {
+    fn committee(&self, builder: CommitteeBuilder<Committee<P>>) -> Committee<P> {
         builder
             .build(self.members.iter().map(|key| (key, 1)))
             .unwrap()
@@ -148,8 +148,8 @@ struct Both<P: ParameterSet> {
 impl<P: ParameterSet> Both<P> {
     fn new(
         committee: &Committee<P>,
-        votes: VerifierBuilder<P, CommitteeVerifier<P>>,
-        items: VerifierBuilder<P, BatchVerifier<P>>,
+        votes: VerifierBuilder<CommitteeVerifier<P>>,
+        items: VerifierBuilder<BatchVerifier<P>>,
     ) -> Self {
         Self {
             votes: votes.build(committee.clone()).unwrap(),

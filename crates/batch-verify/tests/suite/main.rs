@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod accelerator;
+mod any;
 mod batch;
 mod certificate;
 mod committee;
