@@ -51,6 +51,9 @@
 // Verification on the calling thread.
 #define MLDSA_THREADS_CALLING 1
 
+// In place of a parameter set: the length of each public key tells its set.
+#define MLDSA_ANY 1
+
 // All votes must be valid, one for each member.
 #define MLDSA_RULE_CERTIFICATE 0
 
@@ -248,8 +251,8 @@ typedef int32_t mldsa_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Verifies batches of signatures of one parameter set. Keys that sign often are expanded once.
-// Any number of threads at once.
+// Verifies batches of signatures. Keys that sign often are expanded once. Any number of threads at
+// once.
 typedef struct mldsa_batch mldsa_batch;
 
 // The members of an epoch with weights, threshold and context, expanded once. Immutable. Any
@@ -366,8 +369,9 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// Makes a batch verifier. `threads` is one of `MLDSA_THREADS`; expanded keys take at most
-// `cache_bytes` bytes. Free it with `mldsa_batch_free`.
+// Makes a verifier of batches of one parameter set, or of `MLDSA_ANY`. `threads` is one of
+// `MLDSA_THREADS`; expanded keys of each set take at most `cache_bytes` bytes. Free it with
+// `mldsa_batch_free`.
 MLDSA_MUST_USE
 mldsa_status mldsa_batch_new(uint32_t set,
                              uint32_t threads,

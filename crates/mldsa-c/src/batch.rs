@@ -1,12 +1,11 @@
 //! Batches of signatures under keys that are in no committee.
 
-use core::fmt;
-
-use batch_verify::{BatchVerifier, Item as CoreItem, Threads};
-use mldsa_core::{Context, ParameterSet, with_set};
+use batch_verify::{AnyBatchVerifier, Item as CoreItem, Threads};
+use mldsa_core::Set;
 
 use crate::boundary::{free, guard, handle, items, output, store};
 use crate::messages::context;
+use crate::public_key::set;
 use crate::status::{Verdict, verdict_byte};
 use crate::{Status, VERDICT_VALID};
 
@@ -15,7 +14,7 @@ pub const THREADS_SHARED: u32 = 0;
 /// Verification on the calling thread.
 pub const THREADS_CALLING: u32 = 1;
 
-pub(crate) fn threads(number: u32) -> Result<Threads, Status> {
+pub(crate) fn threads_of(number: u32) -> Result<Threads, Status> {
     match number {
         THREADS_SHARED => Ok(Threads::Shared),
         THREADS_CALLING => Ok(Threads::Inline),
@@ -59,40 +58,27 @@ pub struct PackedItem {
     pub signature_len: u32,
 }
 
-pub(crate) struct Parts<'a> {
-    key: &'a [u8],
-    message: &'a [u8],
-    signature: &'a [u8],
-}
-
 pub(crate) fn part(data: &[u8], offset: u32, len: u32) -> Result<&[u8], Status> {
     let rest = data.get(offset as usize..).ok_or(Status::OutOfBounds)?;
     rest.get(..len as usize).ok_or(Status::OutOfBounds)
 }
 
-/// Verifies batches of signatures of one parameter set. Keys that sign often are expanded once.
-/// Any number of threads at once.
+/// Verifies batches of signatures. Keys that sign often are expanded once. Any number of threads at
+/// once.
 #[derive(Debug)]
-pub struct BatchHandle(Box<dyn Verifier>);
-
-/// A batch verifier without its type.
-trait Verifier: Send + Sync + fmt::Debug {
-    fn verify<'a>(
-        &self,
-        context: Context<'a>,
-        items: &mut dyn Iterator<Item = Parts<'a>>,
-    ) -> Vec<Verdict>;
+pub struct BatchHandle {
+    verifier: AnyBatchVerifier,
+    /// The set of all items, unless each key has its own.
+    set: Option<Set>,
 }
 
-impl<P: ParameterSet> Verifier for BatchVerifier<P> {
-    fn verify<'a>(
-        &self,
-        context: Context<'a>,
-        items: &mut dyn Iterator<Item = Parts<'a>>,
-    ) -> Vec<Verdict> {
-        let items =
-            items.map(|parts| CoreItem::new(parts.key, parts.message, context, parts.signature));
-        self.verify_batch(items).into_verdicts()
+impl BatchHandle {
+    fn verify<'a>(&self, items: &mut dyn Iterator<Item = CoreItem<'a>>) -> Vec<Verdict> {
+        let report = match self.set {
+            Some(set) => self.verifier.verify_batch(items.map(|item| (set, item))),
+            None => self.verifier.verify_batch(items),
+        };
+        report.into_verdicts()
     }
 }
 
@@ -142,8 +128,12 @@ pub(crate) fn each<T>(
     }
 }
 
-/// Makes a batch verifier. `threads` is one of `MLDSA_THREADS`; expanded keys take at most
-/// `cache_bytes` bytes. Free it with `mldsa_batch_free`.
+/// In place of a parameter set: the length of each public key tells its set.
+pub const SET_ANY: u32 = 1;
+
+/// Makes a verifier of batches of one parameter set, or of `MLDSA_ANY`. `threads` is one of
+/// `MLDSA_THREADS`; expanded keys of each set take at most `cache_bytes` bytes. Free it with
+/// `mldsa_batch_free`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_batch_new(
@@ -152,14 +142,14 @@ pub unsafe extern "C" fn mldsa_batch_new(
     cache_bytes: usize,
     batch: *mut *mut BatchHandle,
 ) -> Status {
-    fn build<P: ParameterSet>(threads: Threads, cache_bytes: usize) -> Result<BatchHandle, Status> {
-        let builder = BatchVerifier::<P>::builder().threads(threads);
-        let verifier = builder.key_cache_bytes(cache_bytes).build()?;
-        Ok(BatchHandle(Box::new(verifier)))
-    }
     let make = || {
-        let (set, threads) = (crate::public_key::set(set)?, self::threads(threads)?);
-        with_set!(set, P => build::<P>(threads, cache_bytes))
+        let set = match set {
+            SET_ANY => None,
+            set => Some(self::set(set)?),
+        };
+        let builder = AnyBatchVerifier::builder().threads(threads_of(threads)?);
+        let verifier = builder.key_cache_bytes(cache_bytes).build()?;
+        Ok(BatchHandle { verifier, set })
     };
     // SAFETY: the contract of the crate.
     unsafe { store(batch, make) }
@@ -195,13 +185,12 @@ pub unsafe extern "C" fn mldsa_batch_verify(
         );
         let context = self::context(context)?;
         let parts = list.iter().map(|item| {
-            Ok(Parts {
-                key: self::items(item.public_key, item.public_key_len)?,
-                message: self::items(item.message, item.message_len)?,
-                signature: self::items(item.signature, item.signature_len)?,
-            })
+            let key = self::items(item.public_key, item.public_key_len)?;
+            let message = self::items(item.message, item.message_len)?;
+            let signature = self::items(item.signature, item.signature_len)?;
+            Ok(CoreItem::new(key, message, context, signature))
         });
-        each(parts, out, |parts| batch.0.verify(context, parts))
+        each(parts, out, |parts| batch.verify(parts))
     })
 }
 
@@ -227,12 +216,11 @@ pub unsafe extern "C" fn mldsa_batch_verify_packed(
         let (data, list) = (self::items(data, data_len)?, self::items(items, count)?);
         let context = self::context(context)?;
         let parts = list.iter().map(|item| {
-            Ok(Parts {
-                key: part(data, item.public_key, item.public_key_len)?,
-                message: part(data, item.message, item.message_len)?,
-                signature: part(data, item.signature, item.signature_len)?,
-            })
+            let key = part(data, item.public_key, item.public_key_len)?;
+            let message = part(data, item.message, item.message_len)?;
+            let signature = part(data, item.signature, item.signature_len)?;
+            Ok(CoreItem::new(key, message, context, signature))
         });
-        each(parts, out, |parts| batch.0.verify(context, parts))
+        each(parts, out, |parts| batch.verify(parts))
     })
 }

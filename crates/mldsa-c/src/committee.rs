@@ -1,15 +1,11 @@
 //! Committees: the validators of an epoch, their votes and quorums.
 
-use core::fmt;
-
-use batch_verify::{
-    CommitteeVerifier, MemberId, QuorumError, QuorumRule, Threshold, Vote as CoreVote,
-};
-use mldsa_core::{ParameterSet, with_set};
+use batch_verify::{AnyCommittee, MemberId, QuorumError, QuorumRule, Threshold, Vote as CoreVote};
 
 use crate::Status;
-use crate::batch::{each, part, threads, verdicts_out};
+use crate::batch::{each, part, threads_of, verdicts_out};
 use crate::boundary::{free, guard, handle, items, store, write};
+use crate::public_key::set;
 
 /// All votes must be valid, one for each member.
 pub const RULE_CERTIFICATE: u32 = 0;
@@ -83,84 +79,41 @@ const _: () = assert!(size_of::<CommitteeOptions>() == 24);
 /// The members of an epoch with weights, threshold and context, expanded once. Immutable. Any
 /// number of threads at once.
 #[derive(Debug)]
-pub struct CommitteeHandle(Box<dyn Members>);
+pub struct CommitteeHandle(AnyCommittee);
 
 /// Index of a member, message, signature.
 type Signed<'a> = (u32, &'a [u8], &'a [u8]);
 
-/// A committee without its type.
-trait Members: Send + Sync + fmt::Debug {
-    fn len(&self) -> usize;
-    fn index(&self, key: &[u8]) -> Option<u32>;
-    fn successor(
-        &self,
-        epoch: u64,
-        keys: &[u8],
-        weights: &[u64],
-    ) -> Result<CommitteeHandle, Status>;
-    fn verify<'a>(
-        &self,
-        votes: &mut dyn Iterator<Item = Result<Signed<'a>, Status>>,
-        out: &mut [u8],
-    ) -> Result<(), Status>;
-    fn quorum<'a>(
-        &self,
-        rule: QuorumRule,
-        message: &'a [u8],
-        votes: &mut dyn Iterator<Item = Result<Signed<'a>, Status>>,
-    ) -> Result<Quorum, (Status, Quorum)>;
-}
-
-impl<P: ParameterSet> Members for CommitteeVerifier<P> {
-    fn len(&self) -> usize {
-        self.committee().len()
-    }
-
-    fn index(&self, key: &[u8]) -> Option<u32> {
-        self.committee().member_of(key).map(MemberId::index)
-    }
-
-    fn successor(
-        &self,
-        epoch: u64,
-        keys: &[u8],
-        weights: &[u64],
-    ) -> Result<CommitteeHandle, Status> {
-        let changes = members::<P>(keys, weights)?;
-        let committee = self.committee().successor(epoch, changes)?;
-        Ok(CommitteeHandle(Box::new(self.for_committee(committee))))
+impl CommitteeHandle {
+    fn member(&self, index: u32) -> Result<MemberId, Status> {
+        self.0.member(index).ok_or(Status::UnknownMember)
     }
 
     fn verify<'a>(
         &self,
-        votes: &mut dyn Iterator<Item = Result<Signed<'a>, Status>>,
+        votes: impl Iterator<Item = Result<Signed<'a>, Status>>,
         out: &mut [u8],
     ) -> Result<(), Status> {
         let votes = votes.map(|vote| {
             let (member, message, signature) = vote?;
-            let member = self.committee().member(member);
-            let member = member.ok_or(Status::UnknownMember)?;
-            Ok(CoreVote::new(member, message, signature))
+            Ok(CoreVote::new(self.member(member)?, message, signature))
         });
-        each(votes, out, |votes| self.verify_batch(votes).into_verdicts())
+        each(votes, out, |votes| {
+            self.0.verify_batch(votes).into_verdicts()
+        })
     }
 
     fn quorum<'a>(
         &self,
         rule: QuorumRule,
         message: &'a [u8],
-        votes: &mut dyn Iterator<Item = Result<Signed<'a>, Status>>,
+        votes: impl Iterator<Item = Result<Signed<'a>, Status>>,
     ) -> Result<Quorum, (Status, Quorum)> {
         let any_valid = rule == QuorumRule::AnyValid;
         // Index of each attestation among the votes.
         let (mut attestations, mut indices) = (Vec::new(), Vec::new());
         for (index, vote) in votes.enumerate() {
-            let attestation = vote.and_then(|(member, _, signature)| {
-                let member = self.committee().member(member);
-                let member = member.ok_or(Status::UnknownMember)?;
-                Ok((member, signature))
-            });
-            match attestation {
+            match vote.and_then(|(member, _, signature)| Ok((self.member(member)?, signature))) {
                 Ok(attestation) => {
                     attestations.push(attestation);
                     indices.push(index);
@@ -170,7 +123,7 @@ impl<P: ParameterSet> Members for CommitteeVerifier<P> {
             }
         }
         let named = |status, vote: usize| rejected(status, indices[vote], status);
-        match self.verify_quorum(message, &attestations, rule) {
+        match self.0.verify_quorum(message, &attestations, rule) {
             Ok(report) => Ok(Quorum {
                 weight: u64::try_from(report.weight()).unwrap_or(u64::MAX),
                 ..NO_QUORUM
@@ -206,15 +159,16 @@ fn rejected(status: Status, vote: usize, reason: Status) -> (Status, Quorum) {
     (status, quorum)
 }
 
-/// Pairs of key and weight from concatenated keys.
-fn members<'a, P: ParameterSet>(
+/// Pairs of key and weight from concatenated keys of `len` bytes.
+fn members<'a>(
+    len: usize,
     keys: &'a [u8],
     weights: &'a [u64],
 ) -> Result<impl Iterator<Item = (&'a [u8], u64)>, Status> {
-    if !keys.len().is_multiple_of(P::PK_LEN) || keys.len() / P::PK_LEN != weights.len() {
+    if !keys.len().is_multiple_of(len) || keys.len() / len != weights.len() {
         return Err(Status::KeyLength);
     }
-    Ok(keys.chunks_exact(P::PK_LEN).zip(weights.iter().copied()))
+    Ok(keys.chunks_exact(len).zip(weights.iter().copied()))
 }
 
 /// Makes a committee of `count` members: their concatenated public keys and their weights, none of
@@ -231,28 +185,19 @@ pub unsafe extern "C" fn mldsa_committee_new(
     count: usize,
     committee: *mut *mut CommitteeHandle,
 ) -> Status {
-    fn build<P: ParameterSet>(
-        options: &CommitteeOptions,
-        context: &[u8],
-        keys: &[u8],
-        weights: &[u64],
-    ) -> Result<CommitteeHandle, Status> {
-        let threads = threads(options.threads)?;
-        let threshold = Threshold::more_than(options.numerator, options.denominator);
-        let builder = batch_verify::Committee::<P>::builder(context)
-            .epoch(options.epoch)
-            .threshold(threshold.ok_or(Status::Argument)?)
-            .threads(threads.clone());
-        let committee = builder.build(members::<P>(keys, weights)?)?;
-        let verifier = CommitteeVerifier::<P>::builder().threads(threads);
-        Ok(CommitteeHandle(Box::new(verifier.build(committee)?)))
-    }
     // SAFETY: the contract of the crate.
     unsafe {
         store(committee, || {
             let (options, context) = (handle(options)?, items(context, context_len)?);
             let (keys, weights) = (items(public_keys, public_keys_len)?, items(weights, count)?);
-            with_set!(crate::public_key::set(options.set)?, P => build::<P>(options, context, keys, weights))
+            let set = self::set(options.set)?;
+            let threshold = Threshold::more_than(options.numerator, options.denominator);
+            let builder = AnyCommittee::builder(set, context)
+                .epoch(options.epoch)
+                .threshold(threshold.ok_or(Status::Argument)?)
+                .threads(threads_of(options.threads)?);
+            let members = members(set.public_key_len(), keys, weights)?;
+            Ok(CommitteeHandle(builder.build(members)?))
         })
     }
 }
@@ -277,7 +222,8 @@ pub unsafe extern "C" fn mldsa_committee_successor(
         store(successor, || {
             let committee = handle(committee)?;
             let (keys, weights) = (items(public_keys, public_keys_len)?, items(weights, count)?);
-            committee.0.successor(epoch, keys, weights)
+            let changes = members(committee.0.set().public_key_len(), keys, weights)?;
+            Ok(CommitteeHandle(committee.0.successor(epoch, changes)?))
         })
     }
 }
@@ -309,8 +255,8 @@ pub unsafe extern "C" fn mldsa_committee_index(
     guard(|| unsafe {
         write(index, u32::MAX)?;
         let (committee, key) = (handle(committee)?, items(public_key, public_key_len)?);
-        let found = committee.0.index(key).ok_or(Status::UnknownMember)?;
-        write(index, found)
+        let found = committee.0.member_of(key).ok_or(Status::UnknownMember)?;
+        write(index, found.index())
     })
 }
 
@@ -346,8 +292,7 @@ pub unsafe extern "C" fn mldsa_committee_verify_batch(
     guard(|| unsafe {
         let out = verdicts_out(verdicts, count)?;
         let (committee, list) = (handle(committee)?, items(votes, count)?);
-        let mut votes = list.iter().map(|vote| signed(vote));
-        committee.0.verify(&mut votes, out)
+        committee.verify(list.iter().map(|vote| signed(vote)), out)
     })
 }
 
@@ -368,8 +313,7 @@ pub unsafe extern "C" fn mldsa_committee_verify_batch_packed(
         let out = verdicts_out(verdicts, count)?;
         let committee = handle(committee)?;
         let (data, list) = (items(data, data_len)?, items(votes, count)?);
-        let mut votes = list.iter().map(|vote| packed(data, vote));
-        committee.0.verify(&mut votes, out)
+        committee.verify(list.iter().map(|vote| packed(data, vote)), out)
     })
 }
 
@@ -400,11 +344,11 @@ pub unsafe extern "C" fn mldsa_committee_verify_quorum(
         write(quorum, NO_QUORUM)?;
         let committee = handle(committee)?;
         let (message, list) = (items(message, message_len)?, items(votes, count)?);
-        let mut votes = list.iter().map(|vote| {
+        let votes = list.iter().map(|vote| {
             let signature = items(vote.signature, vote.signature_len)?;
             Ok((vote.member, &[][..], signature))
         });
-        let result = committee.0.quorum(self::rule(rule)?, message, &mut votes);
+        let result = committee.quorum(self::rule(rule)?, message, votes);
         quorum_out(result, quorum)
     })
 }
@@ -428,11 +372,11 @@ pub unsafe extern "C" fn mldsa_committee_verify_quorum_packed(
         write(quorum, NO_QUORUM)?;
         let (committee, message) = (handle(committee)?, items(message, message_len)?);
         let (data, list) = (items(data, data_len)?, items(votes, count)?);
-        let mut votes = list.iter().map(|vote| {
+        let votes = list.iter().map(|vote| {
             let signature = part(data, vote.signature, vote.signature_len)?;
             Ok((vote.member, &[][..], signature))
         });
-        let result = committee.0.quorum(self::rule(rule)?, message, &mut votes);
+        let result = committee.quorum(self::rule(rule)?, message, votes);
         quorum_out(result, quorum)
     })
 }

@@ -189,7 +189,8 @@ static void batches(signer *s, signer *other) {
   if (items == NULL || verdicts == NULL || data == NULL) exit(2);
   IS(mldsa_batch_new(s->set, 2, 0, &batch), ARGUMENT);
   CHECK(batch == NULL);
-  IS(mldsa_batch_new(1, 0, 0, &batch), UNKNOWN_SET);
+  IS(mldsa_batch_new(2, 0, 0, &batch), UNKNOWN_SET);
+  IS(mldsa_batch_new(0, 0, 0, &batch), UNKNOWN_SET);
   IS(mldsa_batch_new(s->set, MLDSA_THREADS_CALLING, 1 << 20, &batch), OK);
   mldsa_batch_free(NULL);
 
@@ -227,6 +228,25 @@ static void batches(signer *s, signer *other) {
     if (verdicts[i] != (i % 1000 == 0 ? want[i / 1000 % 6] : MLDSA_VERDICT_VALID)) break;
   }
   CHECK(i == MANY);
+  /* Items of two parameter sets. */
+  {
+    mldsa_batch *any;
+    items[0].public_key = other->encoded;
+    items[0].public_key_len = other->encoded_len;
+    items[0].signature = other->signature;
+    items[0].signature_len = other->signature_len;
+    items[2] = items[3] = items[0];
+    items[2].signature_len--;
+    items[3].public_key_len--;
+    IS(mldsa_batch_new(MLDSA_ANY, MLDSA_THREADS_CALLING, 1 << 20, &any), OK);
+    IS(mldsa_batch_verify(any, NULL, 0, items, 2, verdicts), OK);
+    IS(mldsa_batch_verify(any, NULL, 0, items, 5, verdicts), REJECTED);
+    CHECK(verdicts[0] == MLDSA_VERDICT_VALID && verdicts[1] == MLDSA_VERDICT_VALID);
+    CHECK(verdicts[2] == MLDSA_STATUS_SIGNATURE_LENGTH && verdicts[4] == MLDSA_VERDICT_VALID);
+    CHECK(verdicts[3] == MLDSA_STATUS_PUBLIC_KEY_LENGTH);
+    mldsa_batch_free(any);
+    items[2] = items[3] = items[1];
+  }
   /* The verifier can be used again. */
   IS(mldsa_batch_verify(batch, NULL, 0, items + 1, 999, verdicts), OK);
   IS(mldsa_batch_verify(batch, zeros, 1, items + 1, 999, verdicts), REJECTED);
