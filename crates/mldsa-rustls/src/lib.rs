@@ -7,6 +7,8 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+#[cfg(feature = "experimental")]
+mod mtc;
 mod sign;
 mod usage;
 mod verify;
@@ -16,6 +18,8 @@ use alloc::vec::Vec;
 
 use rustls::crypto::{CryptoProvider, KeyProvider, WebPkiSupportedAlgorithms};
 
+#[cfg(feature = "experimental")]
+pub use crate::mtc::MerkleTreeCertificates;
 pub use crate::sign::HandshakeKey;
 pub use crate::verify::{ML_DSA_44, ML_DSA_65, ML_DSA_87};
 

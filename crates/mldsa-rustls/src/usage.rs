@@ -73,12 +73,12 @@ pub(crate) fn permits(certificate: &[u8]) -> der::Result<bool> {
 }
 
 /// Returns a reader of the fields of an encoded SEQUENCE.
-fn fields(bytes: &[u8]) -> der::Result<SliceReader<'_>> {
+pub(crate) fn fields(bytes: &[u8]) -> der::Result<SliceReader<'_>> {
     inside(AnyRef::from_der(bytes)?)
 }
 
 /// Returns a reader of the fields of a SEQUENCE.
-fn inside(sequence: AnyRef<'_>) -> der::Result<SliceReader<'_>> {
+pub(crate) fn inside(sequence: AnyRef<'_>) -> der::Result<SliceReader<'_>> {
     der::Tagged::tag(&sequence).assert_eq(Tag::Sequence)?;
     SliceReader::new(sequence.value())
 }

@@ -37,7 +37,7 @@ macro_rules! named {
             const ID: AlgorithmIdentifier = alg_id::$name;
         }
 
-        static $algorithm: Algorithm<$set> = Algorithm::new();
+        pub(crate) static $algorithm: Algorithm<$set> = Algorithm::new();
 
         #[doc = concat!($text, " for webpki, with the empty context.")]
         ///
@@ -72,7 +72,7 @@ pub(crate) type Scheme = (
 #[cfg(feature = "std")]
 type Issuers<P> = LruCache<Box<[u8]>, Arc<PreparedVerifyingKey<P>>>;
 
-struct Algorithm<P: ParameterSet> {
+pub(crate) struct Algorithm<P: ParameterSet> {
     set: PhantomData<P>,
     #[cfg(feature = "std")]
     issuers: Mutex<Option<Issuers<P>>>,
@@ -90,7 +90,7 @@ impl<P: Named> Algorithm<P> {
     /// Verifies a signature over a certificate. webpki begins at a trust anchor, so that a key which
     /// verifies a certificate is that of a trusted authority: only those keys are remembered.
     #[cfg(feature = "std")]
-    fn verify_issued(
+    pub(crate) fn verify_issued(
         &self,
         key: &[u8],
         certificate: &[u8],

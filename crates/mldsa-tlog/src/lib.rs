@@ -27,7 +27,9 @@ pub use crate::checkpoint::{Checkpoint, Subtree};
 pub use crate::error::Error;
 #[cfg(feature = "alloc")]
 pub use crate::key::{Cosigner, CosignerKey};
-pub use crate::merkle::{Hash, leaf_hash, node_hash, verify_consistency, verify_inclusion};
+pub use crate::merkle::{
+    Hash, leaf_hash, node_hash, root_of, verify_consistency, verify_inclusion,
+};
 pub use crate::message::{Cosignature, SignedMessage};
 pub use crate::note::{MAX_BYTES, MAX_SIGNATURES, Note, SignatureLine, key_id};
 #[cfg(feature = "alloc")]

@@ -40,28 +40,47 @@ pub fn verify_inclusion(
     leaf: &Hash,
     proof: &[Hash],
 ) -> Result<(), Error> {
-    tree.check()?;
-    if !(tree.start..tree.end).contains(&index) {
+    let hash = root_of(tree.start, tree.end, index, leaf, proof.iter().copied())?;
+    if hash == tree.hash {
+        Ok(())
+    } else {
+        Err(Error::Proof)
+    }
+}
+
+/// Returns the hash that a tree or subtree has if the leaf with index `index` and the path `proof` are in it.
+///
+/// # Errors
+/// [`Error::Subtree`] if the leaves are no subtree, and [`Error::Proof`] for an index or a path that it cannot have.
+pub fn root_of(
+    start: u64,
+    end: u64,
+    index: u64,
+    leaf: &Hash,
+    proof: impl IntoIterator<Item = Hash>,
+) -> Result<Hash, Error> {
+    let mut hash = *leaf;
+    Subtree { start, end, hash }.check()?;
+    if !(start..end).contains(&index) {
         return Err(Error::Proof);
     }
-    let (mut node, mut last) = (index - tree.start, tree.end - tree.start - 1);
-    let mut hash = *leaf;
+    let (mut node, mut last) = (index - start, end - start - 1);
     for sibling in proof {
         if last == 0 {
             return Err(Error::Proof);
         }
         if node & 1 == 1 || node == last {
-            hash = node_hash(sibling, &hash);
+            hash = node_hash(&sibling, &hash);
             // A last node without a sibling goes up as it is.
             let levels = node.trailing_zeros();
             (node, last) = (node >> levels, last >> levels);
         } else {
-            hash = node_hash(&hash, sibling);
+            hash = node_hash(&hash, &sibling);
         }
         (node, last) = (node >> 1, last >> 1);
     }
-    if last == 0 && hash == tree.hash {
-        Ok(())
+    if last == 0 {
+        Ok(hash)
     } else {
         Err(Error::Proof)
     }
