@@ -361,14 +361,14 @@ step_gpu() {
     gate crates/mldsa-gpu/ptx.sh check
     MLDSA_GPU=opencl run cargo test --locked -p mldsa-gpu --lib -- --nocapture
     MLDSA_GPU=opencl run cargo test --locked -p mldsa-cli --features gpu --test suite -- gpu::
-    MLDSA_GPU=opencl run cargo test --locked -p mldsa-arrow --features archive,gpu --test archive -- gpu::
+    MLDSA_GPU=opencl run cargo test --locked -p mldsa-archive --features gpu --test archive -- gpu::
     gate crates/mldsa-gpu/registers.sh
     finish
 }
 
 # Columns of Apache Arrow: every encoding against the verdicts of its rows; the program for archives.
 step_arrow() {
-    run cargo test --locked -p mldsa-arrow --features archive
+    run cargo test --locked -p mldsa-arrow -p mldsa-archive
 }
 
 # The Python wheel.

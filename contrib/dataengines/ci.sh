@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The functions of DataFusion; then each data engine: counts by reason are those of mldsa-archive, also when a worker dies.
-# Reads: crates/mldsa-arrow/src crates/mldsa-arrow/Cargo.toml crates/batch-verify/src crates/batch-verify/Cargo.toml crates/mldsa-core/src crates/mldsa-core/Cargo.toml python
+# Reads: crates/mldsa-arrow/src crates/mldsa-arrow/Cargo.toml crates/mldsa-archive/src crates/mldsa-archive/Cargo.toml crates/batch-verify/src crates/batch-verify/Cargo.toml crates/mldsa-core/src crates/mldsa-core/Cargo.toml python
 source .ci/lib.sh
 need python3=python3 protoc=protobuf-compiler
 target=${CARGO_TARGET_DIR:-contrib/dataengines/target}

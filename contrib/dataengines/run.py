@@ -51,7 +51,7 @@ def cargo(folder, name, *options):
 
 
 def archive(*options):
-    return cargo(HERE / "../..", "archive", "-p", "mldsa-arrow", "--features", "archive", *options)
+    return cargo(HERE / "../..", "archive", "-p", "mldsa-archive", *options)
 
 
 def python(*packages):
@@ -140,7 +140,7 @@ def started(engine, folder, mark=None):
 def counts(text):
     """Returns the counts of the lines of a reason and a count."""
     pairs = (line.split() for line in text.splitlines())
-    others = ("rows", "keys", "unreadable")
+    others = ("rows", "keys", "unreadable", "pages_without_checksum")
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[0] not in others}
 
 

@@ -1,14 +1,15 @@
 //! What a run has done, on the disk: a plan, and the verdicts of each unit that is complete.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use arrow_array::RecordBatch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::files::{self, is_at};
-use crate::output::{Output, parts_of, sync_folder, temporary_of, write_whole};
+use crate::output::{parts_of, sync_folder, write_whole};
+use crate::summary::Summary;
 use crate::{Failure, named, say};
 
 /// Rows that are read from a part at a time.
@@ -32,77 +33,61 @@ pub(crate) struct State {
     folder: PathBuf,
     /// Held as long as the process runs.
     lock: File,
-    /// For each unit, whether its verdicts were there in the beginning.
-    found: Vec<bool>,
 }
 
 impl State {
-    /// Opens or begins the state of a run with `plan`, which has `units` units.
+    /// Opens or begins the state of a run with `plan`.
     ///
     /// # Errors
     /// Another process has it, or it is of another run, or the folder is none of a run.
-    pub(crate) fn open(out: &Path, plan: &str, units: usize) -> Result<Self, Failure> {
+    pub(crate) fn open(out: &Path, plan: &str) -> Result<Self, Failure> {
         let folder = parts_of(out);
-        let lock =
-            claim(&folder, plan.as_bytes()).map_err(|error| named(folder.display(), error))?;
-        let found = (0..units).map(|unit| part(&folder, unit).try_exists());
-        let found = found.collect::<io::Result<_>>();
-        Ok(Self {
-            found: found.map_err(|error| named(folder.display(), error))?,
-            folder,
-            lock,
-        })
+        let lock = claim(&folder, plan.as_bytes());
+        let lock = lock.map_err(|error| named(folder.display(), error))?;
+        Ok(Self { folder, lock })
     }
 
-    /// Tells whether the verdicts of a unit were there in the beginning.
-    pub(crate) fn has(&self, unit: usize) -> bool {
-        self.found[unit]
-    }
-
-    /// Begins the verdicts of a unit, which are written whole or not at all.
-    pub(crate) fn begin(&self, unit: usize) -> Output {
-        Output::create(&part(&self.folder, unit))
-    }
-
-    /// Reads the verdicts of a unit: how many rows there are, and the rows in order.
+    /// Opens the verdicts of a unit, and counts them.
+    ///
+    /// # Errors
+    /// They are damaged, or are not of `rows` rows.
     pub(crate) fn read(
         &self,
-        unit: usize,
-    ) -> Result<
-        (
-            u64,
-            impl Iterator<Item = Result<RecordBatch, Failure>> + use<>,
-        ),
-        Failure,
-    > {
-        let name = self.name(unit);
-        let file = File::open(part(&self.folder, unit)).map_err(|error| named(&name, error))?;
-        let builder =
-            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| named(&name, error))?;
-        let rows = builder.metadata().file_metadata().num_rows();
-        let reader = builder.with_batch_size(ROWS).build();
-        let reader = reader.map_err(|error| named(&name, error))?;
-        let rows = u64::try_from(rows).map_err(|error| named(&name, error))?;
-        Ok((
-            rows,
-            reader.map(move |batch| batch.map_err(|error| named(&name, error))),
-        ))
-    }
-
-    /// Returns the name of the file with the verdicts of a unit.
-    pub(crate) fn name(&self, unit: usize) -> String {
-        part(&self.folder, unit).display().to_string()
+        part: &Path,
+        rows: Option<u64>,
+        summary: &mut Summary,
+    ) -> Result<File, Failure> {
+        let mut read = || {
+            let file = File::open(part)?;
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file.try_clone()?)?;
+            let mut count = 0;
+            for batch in reader.with_batch_size(ROWS).build()? {
+                let batch = batch?;
+                count += batch.num_rows() as u64;
+                summary.add(&batch)?;
+            }
+            match rows {
+                Some(rows) if rows != count => Err(format!(
+                    "it is damaged: verdicts of {count} rows instead of {rows}; remove it to verify them again"
+                )
+                .into()),
+                _ => Ok(file),
+            }
+        };
+        read().map_err(|error: Failure| named(part.display(), error))
     }
 
     /// Removes the state, the parts before the plan and the lock last. Files that are not of the state
     /// stay, and so does the folder then.
     pub(crate) fn remove(self) -> Result<(), Failure> {
         let name = self.folder.display().to_string();
-        let (folder, units) = (self.folder, self.found.len());
+        let folder = self.folder;
         let removed = || -> io::Result<bool> {
-            for part in (0..units).map(|unit| part(&folder, unit)) {
-                remove(&temporary_of(&part))?;
-                remove(&part)?;
+            for entry in fs::read_dir(&folder)? {
+                let entry = entry?;
+                if is_part(&entry.file_name()) {
+                    remove(&entry.path())?;
+                }
             }
             sync_folder(&folder.join(PLAN))?;
             remove(&folder.join(PLAN_BEGUN))?;
@@ -130,8 +115,21 @@ impl State {
     }
 }
 
-fn part(folder: &Path, unit: usize) -> PathBuf {
-    folder.join(format!("{unit:08}.parquet"))
+/// Returns the file with the verdicts of a unit of a file.
+pub(crate) fn part(out: &Path, file: usize, unit: usize) -> PathBuf {
+    parts_of(out).join(format!("{file:08}-{unit:08}.parquet"))
+}
+
+/// Tells whether a name is of verdicts, complete or not.
+fn is_part(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    let is_number = |digits: &[u8]| digits.iter().all(u8::is_ascii_digit);
+    match (name.get(..8), name.get(8..17)) {
+        (Some(file), Some([b'-', unit @ ..])) => {
+            is_number(file) && is_number(unit) && name.get(17..25) == Some(b".parquet")
+        }
+        _ => false,
+    }
 }
 
 /// Removes a file that may not be there.
@@ -247,17 +245,13 @@ fn check(folder: &Path, plan: &[u8]) -> Result<bool, Failure> {
 }
 
 /// Describes what decides the verdicts: the inputs as they are, and the contents of the table of keys.
-///
-/// # Errors
-/// The table cannot be read.
-pub(crate) fn inputs(files: &[PathBuf], table: Option<&Path>) -> Result<String, Failure> {
+pub(crate) fn inputs(files: &[PathBuf], table: Option<&str>) -> String {
     let mut text = format!("{MAGIC}{}\n", env!("CARGO_PKG_VERSION"));
-    if let Some(table) = table {
-        let digest = files::digest(table).map_err(|error| named(table.display(), error))?;
+    if let Some(digest) = table {
         text += &format!("keys {digest}\n");
     }
     for path in files {
         text += &format!("{path:?} {}\n", files::fingerprint(path));
     }
-    Ok(text)
+    text
 }

@@ -15,7 +15,7 @@ use mldsa_arrow::batch_verify::mldsa_core::{
 use sha2::{Digest, Sha256};
 
 use crate::classes::{CLASSES, Row};
-use crate::output::Output;
+use crate::output::{Output, temporary_of};
 use crate::{Failure, Status, files};
 
 /// Write test data: signed rows, of which some are bad. The keys are known to everybody
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let plans: Vec<usize> = (0..args.rows).step_by(CHUNK).collect();
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let progress = ProgressBar::new(args.rows as u64);
-    let mut output = Output::create(&args.out);
+    let mut output: Option<Output> = None;
     let mut written = 0;
     for chunks in plans.chunks(threads) {
         let sign = &|start: usize| {
@@ -112,6 +112,14 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         });
         for batch in signed {
             let batch = batch??;
+            let output = match &mut output {
+                Some(output) => output,
+                None => output.insert(Output::create(
+                    &args.out,
+                    temporary_of(&args.out),
+                    batch.schema(),
+                )?),
+            };
             output.write(&batch)?;
             written += batch.num_rows();
             progress.inc(batch.num_rows() as u64);
@@ -121,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         }
     }
     progress.finish_and_clear();
-    output.finish()?;
+    output.map_or(Ok(()), Output::finish)?;
     Ok(Status::Good)
 }
 

@@ -17,23 +17,21 @@ const ENDS: u64 = 1 << 16;
 
 /// One file, whatever its names and the links to it.
 #[cfg(unix)]
-type Identity = (u64, u64);
+type Node = (u64, u64);
 #[cfg(not(unix))]
-type Identity = PathBuf;
+type Node = PathBuf;
 
 #[cfg(unix)]
-fn node(metadata: &fs::Metadata) -> Identity {
+fn node_of(metadata: &fs::Metadata) -> Node {
     use std::os::unix::fs::MetadataExt;
     (metadata.dev(), metadata.ino())
 }
 
-#[cfg(unix)]
-fn identity(path: &Path) -> io::Result<Identity> {
-    Ok(node(&fs::metadata(path)?))
-}
-
-#[cfg(not(unix))]
-fn identity(path: &Path) -> io::Result<Identity> {
+/// Returns the file to which a name leads.
+pub(crate) fn node(path: &Path) -> io::Result<Node> {
+    #[cfg(unix)]
+    return Ok(node_of(&fs::metadata(path)?));
+    #[cfg(not(unix))]
     fs::canonicalize(path)
 }
 
@@ -41,9 +39,9 @@ fn identity(path: &Path) -> io::Result<Identity> {
 pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     #[cfg(unix)]
     {
-        match identity(path) {
+        match node(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            found => Ok(found? == node(&file.metadata()?)),
+            found => Ok(found? == node_of(&file.metadata()?)),
         }
     }
     // An open file cannot be replaced there.
@@ -96,9 +94,9 @@ pub(crate) fn check_outputs<'a>(
     // What is not there is no input.
     let outputs = outputs
         .into_iter()
-        .filter_map(|path| Some((identity(&path).ok()?, path)));
-    let outputs: HashMap<Identity, PathBuf> = outputs.collect();
-    let folder_identity = identity(&folder).ok();
+        .filter_map(|path| Some((node(&path).ok()?, path)));
+    let outputs: HashMap<Node, PathBuf> = outputs.collect();
+    let folder_node = node(&folder).ok();
     // Whether a folder of inputs lies in the folder of the parts.
     let mut inside = HashMap::<PathBuf, bool>::new();
     for input in inputs {
@@ -106,18 +104,18 @@ pub(crate) fn check_outputs<'a>(
             output: output.to_owned(),
             input: input.to_owned(),
         };
-        let output = identity(input).ok().and_then(|found| outputs.get(&found));
+        let output = node(input).ok().and_then(|found| outputs.get(&found));
         if let Some(output) = output {
             return Err(overlap(output));
         }
-        if folder_identity.is_none() {
+        if folder_node.is_none() {
             continue;
         }
         let whole = fs::canonicalize(input).unwrap_or_default();
         let parent = whole.parent().unwrap_or(Path::new("")).to_owned();
         let is_inside = inside.entry(parent).or_insert_with_key(|parent| {
             let mut folders = parent.ancestors();
-            folders.any(|path| identity(path).ok() == folder_identity)
+            folders.any(|path| node(path).ok() == folder_node)
         });
         if *is_inside {
             return Err(overlap(&folder));
@@ -146,19 +144,6 @@ pub(crate) fn fingerprint(path: &Path) -> String {
         Ok(format!("{} {} {hash}", found.len(), modified.as_nanos()))
     };
     read().unwrap_or_else(|error: io::Error| format!("unreadable: {:?}", error.kind()))
-}
-
-/// Computes the SHA-256 of the contents of a file, in hex.
-///
-/// # Errors
-/// The file is not a regular one or cannot be read.
-pub(crate) fn digest(path: &Path) -> io::Result<String> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("with --out, it must be a regular file"));
-    }
-    let mut hash = Sha256::new();
-    update(&mut hash, File::open(path)?)?;
-    Ok(base16ct::lower::encode_string(&hash.finalize()))
 }
 
 fn update(hash: &mut Sha256, mut input: impl Read) -> io::Result<()> {

@@ -5,8 +5,7 @@ use std::fs::{self, File};
 use std::process::Stdio;
 use std::thread;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, StringArray};
+use arrow_array::StringArray;
 use std::sync::Arc;
 
 use crate::tool::{Folder, VERIFY, errors, read, rows, texts};
@@ -82,14 +81,9 @@ fn complete_units_are_not_verified_again() {
     let part = read(&found[1]).remove(0);
     let count = part.num_rows();
     let marks: StringArray = (0..count).map(|_| Some("marked")).collect();
-    let key = part
-        .column_by_name("key")
-        .unwrap()
-        .as_string::<i32>()
-        .clone();
-    let valid = part.column_by_name("valid").unwrap().as_boolean().clone();
-    let columns: [Arc<dyn Array>; 3] = [Arc::new(key), Arc::new(valid), Arc::new(marks)];
-    let marked = arrow_array::RecordBatch::try_new(part.schema(), columns.into()).unwrap();
+    let mut columns = part.columns().to_vec();
+    *columns.last_mut().unwrap() = Arc::new(marks);
+    let marked = arrow_array::RecordBatch::try_new(part.schema(), columns).unwrap();
     folder.write("marked", &[marked]);
     fs::rename(folder.path("marked"), &found[1]).unwrap();
     fs::remove_file(&found[2]).unwrap();

@@ -10,7 +10,8 @@ use arrow_array::{ArrayRef, RecordBatch};
 use csv_core::ReadRecordResult;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 
-use crate::reading::{Read as Rows, Wanted};
+use crate::columns::Wanted;
+use crate::source::Read as Rows;
 use crate::{Failure, named};
 
 /// Upper bound on the bytes of a line; a longer one is a malformed row.
@@ -21,6 +22,9 @@ const MAX_FIELDS: usize = 1 << 16;
 
 /// Bytes of lines that end a batch. An array of bytes has at most 2 GiB.
 const MAX_BATCH: usize = 1 << 27;
+
+/// The byte order mark.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -41,25 +45,27 @@ pub(crate) struct Lines<R> {
     /// Fields of a CSV line, by the position of the column.
     header: Vec<Option<usize>>,
     line: Vec<u8>,
+    has_begun: bool,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(
         input: R,
         format: Format,
-        wanted: &Wanted<'_>,
+        wanted: &Wanted,
         rows: usize,
     ) -> Result<Self, Failure> {
-        let names = wanted.names().map(str::to_owned).collect();
+        let names = wanted.names().cloned().collect();
         let mut lines = Self {
             input,
             format,
             names,
-            required: wanted.required.map(str::to_owned),
+            required: wanted.required.clone(),
             bytes: wanted.bytes.len(),
             rows,
             header: Vec::new(),
             line: Vec::new(),
+            has_begun: false,
         };
         if format == Format::Csv && lines.next_line()? != Line::End {
             let header = csv_fields(&lines.line, MAX_FIELDS).ok_or("the header is malformed")?;
@@ -88,6 +94,10 @@ impl<R: BufRead> Lines<R> {
         }
         let ended = self.line.pop_if(|last| *last == b'\n').is_some();
         self.line.pop_if(|last| *last == b'\r');
+        // A text may begin with a mark, and a line may not.
+        if !core::mem::replace(&mut self.has_begun, true) && self.line.starts_with(MARK) {
+            self.line.drain(..MARK.len());
+        }
         if self.line.len() <= MAX_LINE {
             return Ok(Line::Read);
         }
@@ -197,6 +207,10 @@ fn csv_fields(line: &[u8], most: usize) -> Option<Vec<String>> {
     let mut reader = csv_core::Reader::new();
     let mut output = vec![0; line.len() + 1];
     let mut ends = vec![0; most + 1];
+    // The reader drops one mark, which would be part of the first value.
+    if line.starts_with(MARK) {
+        reader.read_record(MARK, &mut output, &mut ends);
+    }
     let (result, read, written, mut fields) = reader.read_record(line, &mut output, &mut ends);
     if line.is_empty() || result != ReadRecordResult::InputEmpty || read != line.len() {
         return None;
@@ -271,6 +285,7 @@ mod tests {
             assert_eq!(fields(malformed), None, "{malformed}");
         }
         assert_eq!(csv_fields(b"a,\xff", 3), None);
+        assert_eq!(fields("\u{feff}a,b").unwrap(), ["\u{feff}a", "b"]);
     }
 
     #[test]
@@ -280,9 +295,9 @@ mod tests {
                      {\"key\":\"00\",\"key\":\"00\"}\n{\"key\":7}\n{} {}\n{}";
         for required in [None, Some("key")] {
             let wanted = Wanted {
-                bytes: vec!["key"],
-                texts: vec!["id"],
-                required,
+                bytes: vec!["key".to_owned()],
+                texts: vec!["id".to_owned()],
+                required: required.map(str::to_owned),
             };
             let mut malformed = Vec::new();
             for rows in Lines::new(&text[..], Format::Json, &wanted, 3).unwrap() {
@@ -305,7 +320,7 @@ mod tests {
         text.extend(vec![b'0'; 3 * MAX_LINE]);
         text.extend(b"\n00\n");
         let wanted = Wanted {
-            bytes: vec!["key"],
+            bytes: vec!["key".to_owned()],
             texts: vec![],
             required: None,
         };

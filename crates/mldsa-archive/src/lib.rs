@@ -1,22 +1,23 @@
-//! `mldsa-archive`: verdicts on the signatures of columnar files.
+//! The library of the program `mldsa-archive`, for the program and for its tests.
 
 #![forbid(unsafe_code)]
 
-mod reading;
-mod lines;
+mod thrift;
+mod codec;
+mod input;
 mod files;
-mod patterns;
-mod footer;
+mod names;
+mod output;
+mod summary;
+mod columns;
+mod lines;
 mod pages;
 mod source;
-mod columns;
-mod output;
 mod state;
-mod summary;
+mod child;
+mod verify;
 mod classes;
 mod make;
-mod workers;
-mod verify;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -70,7 +71,19 @@ fn say(line: impl core::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "mldsa-archive: {text}");
 }
 
-fn main() -> ExitCode {
+/// Runs the program.
+#[doc(hidden)]
+pub fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments
+        .next()
+        .is_some_and(|first| first == child::COMMAND)
+    {
+        return match child::main() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::from(2),
+        };
+    }
     let status = match Cli::parse().command {
         Command::Verify(args) => verify::run(&args),
         Command::Make(args) => make::run(&args),
@@ -80,4 +93,33 @@ fn main() -> ExitCode {
         Status::Unusable
     });
     ExitCode::from(status as u8)
+}
+
+/// Reads columns of bytes, for tests of what is read.
+///
+/// # Errors
+/// What is wrong with the bytes.
+#[doc(hidden)]
+pub fn read(
+    bytes: Vec<u8>,
+    names: &[&str],
+    rows: usize,
+    each: &mut dyn FnMut(&arrow_array::RecordBatch),
+) -> Result<(), String> {
+    let wanted = columns::Wanted {
+        bytes: names.iter().map(|name| (*name).to_owned()).collect(),
+        texts: Vec::new(),
+        required: None,
+    };
+    let read = || {
+        let input = input::Input::Memory(bytes.into());
+        let source = source::Source::open(input, "".as_ref(), wanted, false)?;
+        for n in 0..source.units().len() {
+            for read in source.read(source.group(n)?.as_ref(), rows)? {
+                each(&read?.batch);
+            }
+        }
+        Ok::<_, Failure>(())
+    };
+    read().map_err(|error| error.to_string())
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use arrow_array::{Array, RecordBatch};
 use mldsa_arrow::Reason;
+use serde::{Deserialize, Serialize};
 
 use crate::output::{MALFORMED, Rows};
 use crate::{Failure, Status};
@@ -13,19 +14,21 @@ use crate::{Failure, Status};
 const LISTED: usize = 10;
 
 /// Valid and rejected rows.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Counts {
     valid: u64,
     rejected: u64,
 }
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Summary {
     rows: u64,
     reasons: BTreeMap<String, u64>,
     keys: BTreeMap<String, Counts>,
     /// Files and row groups that could not be read.
     pub(crate) failures: u64,
+    /// Pages of Parquet of which damage cannot be seen.
+    pub(crate) without_checksum: u64,
 }
 
 impl Summary {
@@ -52,6 +55,7 @@ impl Summary {
     pub(crate) fn absorb(&mut self, other: Self) {
         self.rows += other.rows;
         self.failures += other.failures;
+        self.without_checksum += other.without_checksum;
         for (reason, n) in other.reasons {
             *self.reasons.entry(reason).or_default() += n;
         }
@@ -92,6 +96,7 @@ impl fmt::Display for Summary {
             writeln!(f, "{} {count}", reason.escape_debug())?;
         }
         writeln!(f, "unreadable {}", self.failures)?;
+        writeln!(f, "pages_without_checksum {}", self.without_checksum)?;
         writeln!(f, "keys {}", self.keys.len())?;
         let mut worst: Vec<_> = self.keys.iter().filter(|(_, of)| of.rejected > 0).collect();
         worst.sort_by_key(|(_, counts)| core::cmp::Reverse(counts.rejected));

@@ -189,9 +189,15 @@ fn names_that_are_no_text_are_verified() {
 #[test]
 fn a_folder_of_somebody_else_stays() {
     let folder = Folder::new(20, &["--bad", "0"]);
-    for (n, name) in ["letter", "lock", "plan", "plan.tmp", "00000000.parquet"]
-        .iter()
-        .enumerate()
+    for (n, name) in [
+        "letter",
+        "lock",
+        "plan",
+        "plan.tmp",
+        "00000000-00000000.parquet",
+    ]
+    .iter()
+    .enumerate()
     {
         let out = format!("out{n}");
         let mine = folder.path(&format!("{out}.parts"));
@@ -241,7 +247,7 @@ fn a_plan_that_cannot_be_read_is_an_error() {
     fs::create_dir(folder.path("out.parts/plan")).unwrap();
     let run = folder.run(&verify("out", &["data.parquet"]));
     assert_eq!(run.status.code(), Some(2), "{run:?}");
-    assert!(folder.path("out.parts/00000000.parquet").exists());
+    assert!(folder.path("out.parts/00000000-00000000.parquet").exists());
     assert!(!folder.path("out").exists());
 }
 
@@ -300,18 +306,18 @@ fn another_file_of_the_same_time_is_another_run() {
 fn a_short_part_is_named() {
     let folder = Folder::new(1100, &["--bad", "0"]);
     interrupted(&folder, "out", &["data.parquet"]);
-    let part = folder.read("out.parts/00000000.parquet").remove(0);
-    folder.write("out.parts/00000000.parquet", &[part.slice(0, 7)]);
+    let part = folder.read("out.parts/00000000-00000000.parquet").remove(0);
+    folder.write("out.parts/00000000-00000000.parquet", &[part.slice(0, 7)]);
     let run = folder.run(&verify("out", &["data.parquet"]));
     assert_eq!(run.status.code(), Some(2), "{run:?}");
     let text = errors(&run);
     assert!(
-        text.contains("00000000.parquet: it is damaged: verdicts of 7 rows"),
+        text.contains("00000000-00000000.parquet: it is damaged: verdicts of 7 rows"),
         "{text}"
     );
     assert!(!folder.path("out").exists());
     assert!(!folder.path("out.tmp").exists());
-    fs::remove_file(folder.path("out.parts/00000000.parquet")).unwrap();
+    fs::remove_file(folder.path("out.parts/00000000-00000000.parquet")).unwrap();
     let run = folder.run(&verify("out", &["data.parquet"]));
     assert_eq!(run.status.code(), Some(0), "{run:?}");
     assert_eq!(count(&run, "rows"), 1100);

@@ -3,18 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
+use bytes::Bytes;
 use mldsa_arrow::batch_verify::Context;
 use mldsa_arrow::{Column, ContextOf, Id, Inputs, KeyOf, KeyTable, MessageOf, Set, SetOf};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::reading::Wanted;
-use crate::source;
-use crate::{Failure, named};
+use crate::input::Input;
+use crate::source::Source;
+use crate::{Failure, named, names};
 
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ColumnArgs {
     /// Parameter set of all rows [default: the one whose keys have the length of the key]
     #[arg(long, value_name = "NAME", conflicts_with = "set_column")]
+    #[serde(with = "names::text")]
     set: Option<Set>,
 
     /// Column of the names of parameter sets
@@ -27,9 +30,10 @@ pub(crate) struct ColumnArgs {
 
     /// File with a table of keys; the rows have ids of keys
     #[arg(long, value_name = "FILE", requires = "id_column")]
+    #[serde(with = "names::optional")]
     keys: Option<PathBuf>,
 
-    /// Column of the ids, in the rows and in the table of keys
+    /// Column of the ids, in the rows or the names of their folders, and in the table of keys
     #[arg(long, value_name = "COLUMN", requires = "keys")]
     id_column: Option<String>,
 
@@ -85,56 +89,41 @@ impl ColumnArgs {
         })
     }
 
-    /// Returns the columns of the rows.
-    pub(crate) fn wanted(&self) -> Wanted<'_> {
-        let mut bytes = vec![self.signature_column.as_str()];
-        bytes.push(self.mu_column.as_ref().unwrap_or(&self.message_column));
-        bytes.extend(self.context_column.as_deref());
-        let mut texts = Vec::from_iter(self.set_column.as_deref());
-        match &self.id_column {
-            Some(column) => texts.push(column),
-            None => bytes.push(&self.key_column),
-        }
-        let required = self.context_column.as_deref();
-        Wanted {
-            bytes,
-            texts,
-            required,
-        }
-    }
-
     /// Returns the file with the table of keys.
     pub(crate) fn table_file(&self) -> Option<&Path> {
         self.keys.as_deref()
     }
 
-    /// Reads the table of keys.
-    pub(crate) fn table(&self) -> Result<Option<KeyTable>, Failure> {
+    /// Reads the table of keys from the bytes of its file.
+    pub(crate) fn table(&self, bytes: Bytes) -> Result<Option<Table>, Failure> {
         let (Some(file), Some(id)) = (&self.keys, &self.id_column) else {
             return Ok(None);
         };
-        let name = file.display();
         let key = &self.key_column;
-        let wanted = Wanted {
-            bytes: vec![key],
-            texts: vec![id],
-            required: None,
-        };
-        let mut table = KeyTable::default();
-        for unit in source::open(file)?.units() {
-            for batch in unit
-                .read(&wanted, 1024)
-                .map_err(|error| named(&name, error))?
-            {
-                let read = batch.map_err(|error| named(&name, error))?;
-                if let Some(row) = read.malformed.iter().position(|malformed| *malformed) {
-                    return Err(named(&name, format!("row {row} is malformed")));
+        let read = || {
+            let wanted = Wanted {
+                bytes: vec![key.clone()],
+                texts: vec![id.clone()],
+                required: None,
+            };
+            let mut table = Table::default();
+            let source = Source::open(Input::Memory(bytes), file, wanted, false)?;
+            for n in 0..source.units().len() {
+                for read in source.read(source.group(n)?.as_ref(), 1024)? {
+                    let read = read?;
+                    if let Some(row) = read.malformed.iter().position(|malformed| *malformed) {
+                        return Err(format!("row {row} is malformed").into());
+                    }
+                    table.keys.add(&read.batch, id, key)?;
+                    let ids = read.batch.column_by_name(id);
+                    table.has_integers = ids.is_some_and(|ids| ids.data_type().is_integer());
                 }
-                let added = table.add(&read.batch, id, key);
-                added.map_err(|error| named(&name, error))?;
             }
-        }
-        Ok(Some(table))
+            Ok::<_, Failure>(table)
+        };
+        read()
+            .map(Some)
+            .map_err(|error| named(file.display(), error))
     }
 
     /// Returns the column that identifies the signer.
@@ -166,11 +155,72 @@ impl ColumnArgs {
             Id::Bytes(key) if self.id_column.is_none() => {
                 base16ct::lower::encode_string(&Sha256::digest(key)[..16])
             }
+            // What begins as a number in hex is one.
             Id::Bytes(id) => match core::str::from_utf8(id) {
-                Ok(text) => text.to_owned(),
-                Err(_) => base16ct::lower::encode_string(id),
+                Ok(text) if !text.starts_with("0x") => text.to_owned(),
+                _ => format!("0x{}", base16ct::lower::encode_string(id)),
             },
         }
+    }
+}
+
+/// The table of keys.
+#[derive(Default)]
+pub(crate) struct Table {
+    pub(crate) keys: KeyTable,
+    /// Whether its ids are integers.
+    pub(crate) has_integers: bool,
+}
+
+/// Names of the columns that are read.
+#[derive(Clone)]
+pub(crate) struct Wanted {
+    /// Hex in files of text.
+    pub(crate) bytes: Vec<String>,
+    pub(crate) texts: Vec<String>,
+    /// The one of which null is a value: an object of JSON that lacks it is malformed.
+    pub(crate) required: Option<String>,
+}
+
+impl Wanted {
+    /// Returns the columns that are verified.
+    pub(crate) fn of(inputs: &Inputs<'_, &str>) -> Self {
+        let mut wanted = Self {
+            bytes: vec![inputs.signature.to_owned()],
+            texts: Vec::new(),
+            required: None,
+        };
+        if let SetOf::Column(name) = inputs.set {
+            wanted.texts.push(name.to_owned());
+        }
+        match inputs.key {
+            KeyOf::Column(name) => wanted.bytes.push(name.to_owned()),
+            KeyOf::Table(name, _) => wanted.texts.push(name.to_owned()),
+        }
+        let (MessageOf::Message(message, _) | MessageOf::Mu(message)) = inputs.message;
+        wanted.bytes.push(message.to_owned());
+        if let MessageOf::Message(_, ContextOf::Column(name)) = inputs.message {
+            wanted.bytes.push(name.to_owned());
+            wanted.required = Some(name.to_owned());
+        }
+        wanted
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &String> {
+        self.bytes.iter().chain(&self.texts)
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.names().any(|one| one == name)
+    }
+
+    /// Tells whether a column was wanted, which no longer is.
+    pub(crate) fn remove(&mut self, name: &str) -> bool {
+        let was = self.has(name);
+        self.bytes.retain(|one| one != name);
+        self.texts.retain(|one| one != name);
+        self.required.take_if(|one| one == name);
+        was
     }
 }
 
@@ -179,4 +229,9 @@ impl ColumnArgs {
 pub(crate) struct Signers {
     pub(crate) names: Vec<String>,
     pub(crate) rows: Vec<Option<u32>>,
+}
+
+/// Computes the SHA-256 of bytes, in hex.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    base16ct::lower::encode_string(&Sha256::digest(bytes))
 }
