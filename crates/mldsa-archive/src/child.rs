@@ -228,7 +228,7 @@ fn table(file: &std::path::Path, job: &Job) -> Result<Bytes, Failure> {
 
 /// Where the verdicts of a unit go.
 enum Sink {
-    Part(Output),
+    Part(Box<Output>),
     Summary(Summary),
 }
 
@@ -321,7 +321,7 @@ impl Run<'_> {
                 // Another process may not have ended yet.
                 temporary.push(format!(".{}.tmp", process::id()));
                 let output = Output::create(&part, temporary.into(), output::schema());
-                Sink::Part(output.map_err(Why::Stopped)?)
+                Sink::Part(Box::new(output.map_err(Why::Stopped)?))
             }
         };
         let before = self.units[..n].iter();

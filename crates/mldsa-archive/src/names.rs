@@ -206,9 +206,12 @@ pub(crate) mod optional {
             ))
         };
         #[cfg(not(unix))]
-        let path = |bytes| String::from_utf8(bytes).map_err(serde::de::Error::custom);
-        let name: Option<Result<OsString, D::Error>> =
-            bytes.map(|bytes| path(bytes).map(Into::into));
+        let path = |bytes| {
+            String::from_utf8(bytes)
+                .map(Into::into)
+                .map_err(serde::de::Error::custom)
+        };
+        let name: Option<Result<OsString, D::Error>> = bytes.map(path);
         Ok(name.transpose()?.map(PathBuf::from))
     }
 }

@@ -44,7 +44,7 @@ enum Kind {
     Struct(&'static [Field]),
     /// A struct with exactly one of its fields.
     Union(&'static [Field]),
-    List(&'static Kind),
+    List(&'static Self),
 }
 
 #[derive(Clone, Copy)]

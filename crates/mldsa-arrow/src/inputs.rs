@@ -165,7 +165,9 @@ impl<'a> Rows<'a> {
             SetOf::All(set) => Some(*set),
             SetOf::Column(column) => {
                 let name = column.get(row).ok_or(Reason::MissingSet)?;
-                Some(Set::of_name(name).ok_or(Reason::UnknownSet)?)
+                let name = core::str::from_utf8(name).ok();
+                let set = name.and_then(|name| name.parse().ok());
+                Some(set.ok_or(Reason::UnknownSet)?)
             }
         };
         let key = match &self.key {
@@ -192,7 +194,7 @@ impl<'a> Rows<'a> {
         let signature = self.signature.get(row).ok_or(Reason::MissingSignature)?;
         let context = context.map_err(|_| Reason::ContextTooLong)?;
         let set = known_set
-            .or_else(|| Set::of_key_length(key.len()))
+            .or_else(|| Set::from_public_key_len(key.len()))
             .ok_or(Reason::Rejected(RejectReason::PublicKeyLength))?;
         let item = match mu {
             Some(mu) => Item::from_mu(key, mu, signature),

@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod error;
-mod set;
 mod reason;
 mod bytes;
 mod keys;
@@ -11,6 +10,7 @@ mod inputs;
 mod verifier;
 
 pub use batch_verify;
+pub use batch_verify::mldsa_core::Set;
 #[cfg(feature = "gpu")]
 pub use mldsa_gpu;
 
@@ -19,5 +19,4 @@ pub use error::ColumnError;
 pub use inputs::{ContextOf, Inputs, KeyOf, MessageOf, SetOf};
 pub use keys::{Id, KeyTable};
 pub use reason::Reason;
-pub use set::{Set, UnknownSet};
 pub use verifier::{Options, Verdicts, Verifier};

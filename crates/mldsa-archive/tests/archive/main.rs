@@ -3,6 +3,8 @@
 mod damage;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod hand;
+mod hostile;
 mod inputs;
 mod resume;
 mod safety;
