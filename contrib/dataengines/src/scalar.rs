@@ -3,18 +3,21 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, AsArray, BinaryArray, new_empty_array};
+use datafusion::arrow::array::{
+    ArrayRef, AsArray, BinaryArray, DictionaryArray, Int32Array, new_empty_array,
+};
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
+use datafusion::scalar::ScalarValue;
 use mldsa_arrow::batch_verify::Context;
 use mldsa_arrow::{
-    Column, ColumnError, ContextOf, Inputs, KeyOf, MessageOf, Set, SetOf, Verdicts, Verifier,
+    Column, ColumnError, ContextOf, Inputs, KeyOf, MessageOf, SetOf, Verdicts, Verifier,
 };
-use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, MuBuilder, VerifyingKey};
+use mldsa_core::{AnyVerifyingKey, MuBuilder};
 
 use crate::refused;
 
@@ -108,16 +111,25 @@ fn mus(inputs: &Inputs<'_, Column<'_>>) -> Result<BinaryArray, ColumnError> {
 }
 
 fn mu(key: &[u8], message: &[u8], context: Context<'_>) -> Option<[u8; 64]> {
-    let of_tr = |tr: &[u8; 64]| {
-        let mut mu = MuBuilder::from_tr(tr, context);
-        mu.update(message);
-        *mu.finish().as_bytes()
+    let key = AnyVerifyingKey::from_bytes(key).ok()?;
+    let mut mu = MuBuilder::from_tr(key.tr(), context);
+    mu.update(message);
+    Some(*mu.finish().as_bytes())
+}
+
+/// Makes a column of `rows` rows. A literal is in memory once, however many rows have it.
+fn column(value: ColumnarValue, rows: usize) -> Result<ArrayRef> {
+    let value = match value {
+        ColumnarValue::Scalar(ScalarValue::Dictionary(_, value)) => *value,
+        ColumnarValue::Scalar(value) => value,
+        array => return array.into_array(rows),
     };
-    Some(match Set::of_key_length(key.len())? {
-        Set::MlDsa44 => of_tr(VerifyingKey::<MlDsa44>::try_from(key).ok()?.tr()),
-        Set::MlDsa65 => of_tr(VerifyingKey::<MlDsa65>::try_from(key).ok()?.tr()),
-        Set::MlDsa87 => of_tr(VerifyingKey::<MlDsa87>::try_from(key).ok()?.tr()),
-    })
+    if value.is_null() {
+        return value.to_array_of_size(rows);
+    }
+    let keys = Int32Array::from_value(0, rows);
+    let values = value.to_array_of_size(1)?;
+    Ok(Arc::new(DictionaryArray::new(keys, values)))
 }
 
 // All functions have the same verifier.
@@ -163,7 +175,7 @@ impl ScalarUDFImpl for Function {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let rows = args.number_rows;
-        let arrays = args.args.into_iter().map(|value| value.into_array(rows));
+        let arrays = args.args.into_iter().map(|value| column(value, rows));
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
         let inputs = self.inputs(&args.arg_fields, &arrays)?;
         Ok(ColumnarValue::Array(match self.output {
