@@ -35,6 +35,11 @@ mod simd128;
 pub(crate) mod counting;
 #[cfg(test)]
 #[cfg(mldsa_simd)]
+#[cfg(feature = "alloc")]
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+pub(crate) mod faults;
+#[cfg(test)]
+#[cfg(mldsa_simd)]
 pub(crate) mod differential;
 #[cfg(test)]
 #[cfg(mldsa_simd)]

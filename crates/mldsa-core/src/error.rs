@@ -49,9 +49,11 @@ errors! {
         BufferLength => "output buffer has the wrong length",
         /// The random number generator failed.
         Rng => "random number generator failed",
+        /// The random number generator returned 32 zero bytes: it does not work.
+        ZeroRandomness => "random number generator returned zeros",
         /// None of 821 attempts was accepted: almost certainly a fault.
         AttemptsExhausted => "no signature within the attempt limit",
-        /// The mask or the finished signature did not pass self-verification: a fault was
+        /// The key, the mask or the finished signature did not pass self-verification: a fault was
         /// injected or the memory is damaged.
         SelfVerification => "finished signature failed its own verification",
         /// The encoded private key was rejected.
@@ -66,6 +68,8 @@ errors! {
         SecretRange => "secret coefficient out of range",
         /// t0 or `tr` differ from what s1, s2 and `rho` give.
         Inconsistent => "private key parts do not belong together",
+        /// All bytes of K are equal: signatures would reveal the key.
+        ConstantK => "all bytes of K are equal",
         /// A private key in place of a public key.
         Private => "private key in place of a public key",
         /// No parameter set has this name or object identifier.

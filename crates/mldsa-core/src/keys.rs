@@ -6,7 +6,7 @@ mod message;
 mod signature;
 mod verifying;
 mod prepared_verifying;
-mod sign_into;
+pub(crate) mod sign_into;
 pub(crate) mod signing;
 mod prepared_signing;
 mod batch_signing;

@@ -2,6 +2,7 @@
 
 pub(crate) mod zeroize_kernels;
 mod incremental_tr;
+pub(crate) mod seal;
 pub(crate) mod keygen;
 #[cfg(any(feature = "alloc", feature = "unstable-internals"))]
 pub(crate) mod keygen_many;

@@ -12,7 +12,7 @@ use crate::memory::secret::Secret;
 use crate::params::ParameterSet;
 use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::keygen_internal;
-use crate::scheme::sign::sign_expanded_in;
+use crate::scheme::sign::{SelfVerification, sign_expanded_in};
 
 /// Runs key generation, signing and verification of every compiled set on every
 /// backend this CPU can run, against known answers, and checks that a damaged
@@ -78,7 +78,10 @@ fn test<P: ParameterSet>(backend: Backend, answer: &Answer) -> Result<(), SelfTe
         backend,
         sk,
         (&mu, &[0; 32]),
-        Some(JobKey::Encoded(PublicKeyParts::of::<P>(&pk), None)),
+        Some(SelfVerification {
+            key: JobKey::Encoded(PublicKeyParts::of::<P>(&pk), None),
+            seal: None,
+        }),
         out,
         &mut |_| {},
         entries,

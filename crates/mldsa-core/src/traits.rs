@@ -17,7 +17,8 @@ use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
 use crate::keys::PreparedVerifyingKey;
-use crate::keys::no_alloc::PreparedVerifyingKeyRef;
+use crate::keys::no_alloc::{PreparedVerifyingKeyRef, SignInto};
+use crate::keys::sign_into::signature;
 #[cfg(feature = "rand_core")]
 use crate::keys::signing::fresh;
 use crate::keys::{Signature, SigningKey, VerifyingKey};
@@ -47,6 +48,15 @@ fn mu_of_parts(tr: &[u8; 64], parts: &[&[u8]]) -> Mu {
     mu.finish()
 }
 
+fn sign_parts<P: ParameterSet>(
+    key: &impl SignInto<P>,
+    message: &[&[u8]],
+    randomness: Randomness<'_>,
+) -> Result<Signature<P>, Error> {
+    let hash = || mu_of_parts(key.public_key().tr(), message);
+    signature(|out| key.sign_hashed(&hash, randomness, out)).map_err(opaque)
+}
+
 fn mu_of_digest(
     tr: &[u8; 64],
     feed: impl Fn(&mut MuBuilder) -> Result<(), Error>,
@@ -66,8 +76,7 @@ macro_rules! signer {
 
         impl<P: ParameterSet> MultipartSigner<Signature<P>> for $key<P> {
             fn try_multipart_sign(&self, message: &[&[u8]]) -> Result<Signature<P>, Error> {
-                let mu = mu_of_parts(self.verifying_key().tr(), message);
-                self.sign_mu(&mu, Randomness::Deterministic).map_err(opaque)
+                sign_parts(self, message, Randomness::Deterministic)
             }
         }
 
@@ -100,9 +109,7 @@ macro_rules! signer {
                 message: &[&[u8]],
             ) -> Result<Signature<P>, Error> {
                 let rnd = fresh(rng).map_err(opaque)?;
-                let mu = mu_of_parts(self.verifying_key().tr(), message);
-                self.sign_mu(&mu, Randomness::Hedged(rnd.expose()))
-                    .map_err(opaque)
+                sign_parts(self, message, Randomness::Hedged(rnd.expose()))
             }
         }
 

@@ -5,8 +5,8 @@
 
 use mldsa_core::{
     AnySigningKey, AnyVerifyingKey, Context, KeyError, MlDsa44, MlDsa65, MlDsa87, MuBuilder,
-    ParameterSet, ParseError, PreHash, PreHashed, Randomness, Signature, SigningKey, VerifyError,
-    VerifyingKey, no_alloc::PreparedVerifyingKeyStorage, no_alloc::SignInto,
+    ParameterSet, ParseError, PreHash, PreHashed, Randomness, SignError, Signature, SigningKey,
+    VerifyError, VerifyingKey, no_alloc::PreparedVerifyingKeyStorage, no_alloc::SignInto,
     no_alloc::SigningKeyStorage,
 };
 use rand_core::{TryCryptoRng, TryRng};
@@ -27,6 +27,7 @@ for_all_sets! {
     generators_are_used_and_their_failure_is_reported,
     keys_in_caller_memory_equal_those_by_value,
     zero_seeds_of_a_generator_are_rejected,
+    constant_k_is_rejected,
     self_verification_changes_no_signature,
     values_can_be_sent_and_print_no_secret,
     encodings_compare_and_hash_by_their_bytes,
@@ -156,9 +157,34 @@ mod generic {
         assert_eq!(key.seed(), Some(&[0; 32]));
         let failed = SigningKey::generate_with_rng_in(&mut zeros, &mut storage);
         assert_eq!(failed.err(), Some(KeyError::Rng));
+        // Nor are zeros the hedge of a signature.
+        let zero = Randomness::hedged(&[0; 32]).err();
+        assert_eq!(zero, Some(SignError::ZeroRandomness));
+        assert!(matches!(
+            Randomness::hedged(&[1; 32]),
+            Ok(Randomness::Hedged(_))
+        ));
         // One bit is enough: only a generator that does nothing is detected.
         zeros = Counting::new(1, 0, 1);
         assert!(SigningKey::<P>::generate_with_rng(&mut zeros).is_ok());
+    }
+
+    pub(super) fn constant_k_is_rejected<P: ParameterSet>() {
+        let mut sk = key::<P>().expanded().as_ref().to_vec();
+        for byte in [0, 0xff, 7] {
+            sk[32..64].fill(byte);
+            let by_value = SigningKey::<P>::from_expanded_bytes(&sk).err();
+            assert_eq!(by_value, Some(KeyError::ConstantK));
+            let mut storage = SigningKeyStorage::<P>::new();
+            let in_place = SigningKey::from_expanded_bytes_in(&sk, &mut storage).err();
+            assert_eq!(in_place, Some(KeyError::ConstantK));
+            assert!(storage.key().is_none());
+            let any = AnySigningKey::from_expanded_bytes(&sk).err();
+            assert_eq!(any, Some(KeyError::ConstantK));
+            // Every other K is accepted: nothing tells which K belongs to a key.
+            sk[32 + usize::from(byte) % 32] ^= 1;
+            assert!(SigningKey::<P>::from_expanded_bytes(&sk).is_ok());
+        }
     }
 
     pub(super) fn keys_in_caller_memory_equal_those_by_value<P: ParameterSet>() {

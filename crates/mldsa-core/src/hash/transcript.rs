@@ -3,10 +3,11 @@
 
 use core::fmt;
 
-use crate::error::MessageError;
+use crate::error::{MessageError, SignError};
 use crate::hash::keccak::Permutation;
 use crate::hash::xof::Shake256;
-use crate::memory::secret::{Secret, declassify_in_place};
+use crate::memory::ct::{difference, is_zero};
+use crate::memory::secret::{Secret, declassify, declassify_in_place};
 use crate::params::{CRH_LEN, Params, SEED_LEN};
 
 /// A context string of at most 255 bytes, checked once. Public data.
@@ -288,11 +289,23 @@ pub enum Randomness<'a> {
     /// 32 zero bytes. Exposed to fault attacks: prefer fresh bytes where there
     /// is a generator.
     Deterministic,
-    /// 32 fresh random bytes.
+    /// 32 fresh random bytes; [`Self::hedged`] refuses zeros.
     Hedged(&'a [u8; SEED_LEN]),
 }
 
-impl Randomness<'_> {
+impl<'a> Randomness<'a> {
+    /// Takes 32 bytes that a generator has just returned.
+    ///
+    /// # Errors
+    /// [`SignError::ZeroRandomness`] for zeros: the generator does not work.
+    pub fn hedged(rnd: &'a [u8; SEED_LEN]) -> Result<Self, SignError> {
+        let is_zero = is_zero(difference(rnd, &[0; SEED_LEN]));
+        if declassify(is_zero, "verdict over a generated seed") {
+            return Err(SignError::ZeroRandomness);
+        }
+        Ok(Self::Hedged(rnd))
+    }
+
     pub(crate) fn rnd(&self) -> &[u8; SEED_LEN] {
         match self {
             Self::Deterministic => &[0; SEED_LEN],

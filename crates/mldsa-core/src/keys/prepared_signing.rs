@@ -30,6 +30,8 @@ use crate::params::SEED_LEN;
 use crate::params::{ParameterSet, T0_POLY_LEN};
 use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::unpack_ntt;
+#[cfg(feature = "alloc")]
+use crate::scheme::seal::{Checksum, Seal, Secrets, checksum};
 use crate::scheme::sign::{AttemptRejection, Rows, SigningMaterial, sign_internal};
 use crate::scheme::verify::release;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
@@ -109,6 +111,10 @@ impl<P: ParameterSet> SignInto<P> for PreparedSigningKeyRef<'_, P> {
         self.verifying_key
     }
 
+    fn is_self_verifying(&self) -> bool {
+        self.verify_with.is_some()
+    }
+
     fn sign_mu_observed(
         &self,
         mu: &Mu,
@@ -139,6 +145,7 @@ pub struct PreparedSigningKey<P: ParameterSet> {
     a_hat: alloc::boxed::Box<[NttPoly]>,
     // s1, then s2, then t0
     secrets: Secret<alloc::boxed::Box<[NttPoly]>>,
+    checksum: Checksum,
     verifying_key: VerifyingKey<P>,
     verify_with: Option<PreparedVerifyingKey<P>>,
 }
@@ -158,6 +165,7 @@ impl<P: ParameterSet> SigningKey<P> {
             k_seed: Secret::new(alloc::boxed::Box::new([0; SEED_LEN])),
             a_hat: zeros(P::K * P::L),
             secrets: Secret::new(zeros(P::L + 2 * P::K)),
+            checksum: Secret::zeroed(),
             verifying_key: self.verifying_key().clone(),
             verify_with: (self.self_verification()).then(|| self.verifying_key().prepare()),
         };
@@ -165,6 +173,15 @@ impl<P: ParameterSet> SigningKey<P> {
         key.k_seed.expose_mut().copy_from_slice(k_seed);
         let (s_hat, t0_hat) = key.secrets.expose_mut().split_at_mut(P::L + P::K);
         self.transform(&mut key.a_hat, s_hat, t0_hat);
+        // Of K as it was before the copy, and never that of a key that a fault has changed.
+        let secrets = Secrets::Transformed([&s_hat[..P::L], &s_hat[P::L..]]);
+        checksum(
+            k_seed,
+            self.verifying_key().tr(),
+            secrets,
+            &mut key.checksum,
+        );
+        key.checksum.expose_mut()[0] ^= u64::from(self.seal().difference(k_seed));
         key
     }
 
@@ -184,6 +201,7 @@ impl<P: ParameterSet> SigningKey<P> {
                 s1: Rows::Transformed(s1_hat),
                 s2_hat,
                 t0: Rows::Transformed(memory.t0_hat.expose().as_ref()),
+                seal: Some(self.seal()),
             },
             verifying_key: self.verifying_key(),
             verify_with: (self.self_verification()).then(|| self.verifying_key().job_key()),
@@ -226,6 +244,11 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
                 s1: Rows::Transformed(s1_hat),
                 s2_hat,
                 t0: Rows::Transformed(t0_hat),
+                seal: Some(Seal {
+                    checksum: &self.checksum,
+                    tr: self.verifying_key.tr(),
+                    secrets: Secrets::Transformed([s1_hat, s2_hat]),
+                }),
             },
             verifying_key: &self.verifying_key,
             verify_with: (self.verify_with.as_ref()).map(|key| key.as_prepared_ref().job_key()),
@@ -285,6 +308,16 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
     }
 }
 
+/// Memory in which a test makes faults: K, `tr` of the public key, s1 and s2.
+#[cfg(all(test, feature = "alloc"))]
+impl<P: ParameterSet> PreparedSigningKey<P> {
+    #[allow(dead_code, reason = "not on targets with one backend")]
+    pub(crate) fn memory(&mut self) -> (&mut [u8; SEED_LEN], &mut [u8; 64], &mut [NttPoly]) {
+        let (k_seed, secrets) = (self.k_seed.expose_mut(), self.secrets.expose_mut());
+        (k_seed, &mut self.verifying_key.tr, secrets)
+    }
+}
+
 #[cfg(feature = "alloc")]
 impl<P: ParameterSet> sealed::Sealed for PreparedSigningKey<P> {}
 
@@ -292,6 +325,10 @@ impl<P: ParameterSet> sealed::Sealed for PreparedSigningKey<P> {}
 impl<P: ParameterSet> SignInto<P> for PreparedSigningKey<P> {
     fn public_key(&self) -> &VerifyingKey<P> {
         &self.verifying_key
+    }
+
+    fn is_self_verifying(&self) -> bool {
+        self.verify_with.is_some()
     }
 
     fn sign_mu_observed(

@@ -6,7 +6,7 @@ use crate::hash::prehash::PreHashed;
 use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 use crate::keys::signature::Signature;
 use crate::keys::verifying::VerifyingKey;
-use crate::memory::array::{Zeroed, sealed};
+use crate::memory::array::{Wipe, Zeroed, sealed};
 use crate::params::ParameterSet;
 use crate::scheme::sign::AttemptRejection;
 
@@ -30,6 +30,28 @@ pub trait SignInto<P: ParameterSet>: sealed::Sealed {
         out: &mut [u8],
         observe: &mut dyn FnMut(AttemptRejection),
     ) -> Result<(), SignError>;
+
+    /// Returns whether signatures are verified before they are released.
+    #[doc(hidden)]
+    fn is_self_verifying(&self) -> bool;
+
+    /// Signs what `hash` computes. Self-verification computes it again, because a fault in `mu`
+    /// makes a signature of another message.
+    #[doc(hidden)]
+    fn sign_hashed(
+        &self,
+        hash: &dyn Fn() -> Mu,
+        randomness: Randomness<'_>,
+        out: &mut [u8],
+    ) -> Result<(), SignError> {
+        let mu = hash();
+        self.sign_mu_into(&mu, randomness, out)?;
+        if self.is_self_verifying() && hash() != mu {
+            out.wipe();
+            return Err(SignError::SelfVerification);
+        }
+        Ok(())
+    }
 
     /// Signs an externally computed message representative.
     ///
@@ -57,9 +79,12 @@ pub trait SignInto<P: ParameterSet>: sealed::Sealed {
         out: &mut [u8],
     ) -> Result<(), SignError> {
         let key = self.public_key();
-        let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, context);
-        mu.update(message);
-        self.sign_mu_into(&mu.finish(), randomness, out)
+        let hash = || {
+            let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, context);
+            mu.update(message);
+            mu.finish()
+        };
+        self.sign_hashed(&hash, randomness, out)
     }
 
     /// Signs a digest (FIPS 204 algorithm 4).
@@ -75,14 +100,14 @@ pub trait SignInto<P: ParameterSet>: sealed::Sealed {
         out: &mut [u8],
     ) -> Result<(), SignError> {
         let key = self.public_key();
-        let mu = digest.mu_on(key.backend().permutation(), key.tr(), context);
-        self.sign_mu_into(&mu, randomness, out)
+        let hash = || digest.mu_on(key.backend().permutation(), key.tr(), context);
+        self.sign_hashed(&hash, randomness, out)
     }
 }
 
 /// A signature that `sign` writes into its buffer.
 #[inline(always)]
-pub(super) fn signature<P: ParameterSet>(
+pub(crate) fn signature<P: ParameterSet>(
     sign: impl FnOnce(&mut [u8]) -> Result<(), SignError>,
 ) -> Result<Signature<P>, SignError> {
     let mut signature = Signature::<P>(P::SignatureBytes::zeroed());

@@ -20,7 +20,8 @@ use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
 use crate::scheme::keygen::{check_expanded, keygen_internal};
 #[cfg(feature = "alloc")]
 use crate::scheme::keygen_many::{MAX_KEYS, keygen_many};
-use crate::scheme::sign::{AttemptRejection, sign_expanded};
+use crate::scheme::seal::{Checksum, Seal, Secrets, checksum};
+use crate::scheme::sign::{AttemptRejection, SelfVerification, sign_expanded};
 
 /// The `rnd` of algorithm 2.
 #[cfg(all(
@@ -41,6 +42,7 @@ pub(crate) fn fresh<R: rand_core::TryCryptoRng + ?Sized>(
     let mut rnd = Secret::<[u8; SEED_LEN]>::zeroed();
     rng.try_fill_bytes(rnd.expose_mut())
         .map_err(|_| SignError::Rng)?;
+    Randomness::hedged(rnd.expose())?;
     Ok(rnd)
 }
 
@@ -68,6 +70,7 @@ pub struct SigningKey<P: ParameterSet> {
     seed: Secret<[u8; SEED_LEN]>,
     has_seed: bool,
     expanded: Secret<P::SecretKeyBytes>,
+    checksum: Checksum,
     verifying_key: VerifyingKey<P>,
     self_verification: bool,
 }
@@ -79,6 +82,7 @@ impl<P: ParameterSet> SigningKey<P> {
             seed: Secret::zeroed(),
             has_seed: false,
             expanded: Secret::zeroed(),
+            checksum: Secret::zeroed(),
             verifying_key: VerifyingKey {
                 encoded: P::PublicKeyBytes::zeroed(),
                 tr: [0; CRH_LEN],
@@ -145,8 +149,26 @@ impl<P: ParameterSet> SigningKey<P> {
         let vk = &mut self.verifying_key;
         let (xi, sk) = (self.seed.expose(), self.expanded.expose_mut());
         keygen_internal::<P>(vk.backend, xi, &mut vk.encoded, sk);
+        self.finish();
+    }
+
+    /// Takes `tr` over and makes the checksum of a key that was just generated.
+    fn finish(&mut self) {
+        let parts = SecretKeyParts::of::<P>(self.expanded.expose());
         // Key generation has just hashed the public key.
-        vk.tr = *SecretKeyParts::of::<P>(self.expanded.expose()).tr;
+        self.verifying_key.tr = *parts.tr;
+        let secrets = Secrets::Packed([parts.s1, parts.s2]);
+        checksum(parts.k_seed, parts.tr, secrets, &mut self.checksum);
+    }
+
+    /// Returns what the secrets are compared with before a signature is released.
+    pub(super) fn seal(&self) -> Seal<'_> {
+        let parts = SecretKeyParts::of::<P>(self.expanded.expose());
+        Seal {
+            checksum: &self.checksum,
+            tr: &self.verifying_key.tr,
+            secrets: Secrets::Packed([parts.s1, parts.s2]),
+        }
     }
 
     /// Generates keys as [`Self::from_seed`] does: the same keys in the same order, several at a
@@ -171,10 +193,7 @@ impl<P: ParameterSet> SigningKey<P> {
                 ));
             }
             keygen_many::<P>(Backend::detect(), &mut group);
-            for key in keys {
-                // Key generation has just hashed the public key.
-                key.verifying_key.tr = *SecretKeyParts::of::<P>(key.expanded.expose()).tr;
-            }
+            keys.iter_mut().for_each(Self::finish);
         }
         keys
     }
@@ -226,20 +245,19 @@ impl<P: ParameterSet> SigningKey<P> {
     ) -> Result<(), KeyError> {
         let seed = self.seed.expose_mut();
         rng.try_fill_bytes(seed).map_err(|_| KeyError::Rng)?;
-        let is_zero = is_zero(difference(seed, &[0; SEED_LEN]));
-        if declassify(is_zero, "verdict over a generated seed") {
-            return Err(KeyError::ZeroSeed);
-        }
+        Randomness::hedged(seed).map_err(|_| KeyError::ZeroSeed)?;
         self.expand_seed();
         Ok(())
     }
 
     /// Imports an expanded private key (FIPS 204 algorithm 25) with every check:
-    /// s1 and s2 in range, t0 and `tr` recomputed and compared. Costs a key
+    /// s1 and s2 in range, t0 and `tr` recomputed and compared; K is only required not to be one
+    /// repeated byte. Costs a key
     /// generation. The seed of such a key is not known.
     ///
     /// # Errors
-    /// [`KeyError::Length`], [`KeyError::SecretRange`], [`KeyError::Inconsistent`].
+    /// [`KeyError::Length`], [`KeyError::SecretRange`], [`KeyError::ConstantK`],
+    /// [`KeyError::Inconsistent`].
     pub fn from_expanded_bytes(sk: &[u8]) -> Result<Self, KeyError> {
         let mut key = Self::empty();
         key.import(sk)?;
@@ -261,8 +279,11 @@ impl<P: ParameterSet> SigningKey<P> {
         let vk = &mut self.verifying_key;
         check_expanded::<P>(vk.backend, sk, &mut vk.encoded)?;
         self.expanded.expose_mut().as_mut().copy_from_slice(sk);
-        // The check has just compared it with that of the public key.
-        vk.tr = *SecretKeyParts::of::<P>(self.expanded.expose()).tr;
+        // Of the bytes that were checked, not of their copy.
+        let parts = SecretKeyParts::parse(&P::PARAMS, sk)?;
+        vk.tr = *parts.tr;
+        let secrets = Secrets::Packed([parts.s1, parts.s2]);
+        checksum(parts.k_seed, parts.tr, secrets, &mut self.checksum);
         Ok(())
     }
 
@@ -288,12 +309,20 @@ impl<P: ParameterSet> SigningKey<P> {
         self
     }
 
-    /// Enables or disables self-verification, which is enabled by default: before a signature
-    /// is released, its masks are derived again and compared, and it is verified under the
-    /// public key, so that a fault releases neither a wrong signature nor one made of a mask of
-    /// zeros. Keys prepared afterwards take the setting over.
+    /// Enables or disables self-verification, which is enabled by default. Keys prepared
+    /// afterwards take the setting over.
     ///
-    /// It costs one verification without the expansion of A, and the masks of one attempt.
+    /// Before a signature is released, K, s1 and s2 are compared with a checksum that was made with
+    /// the key, the masks are derived again and compared, the message is hashed again, and the
+    /// signature is verified under the public key. So a single fault releases neither a signature
+    /// that is invalid nor one whose masks others can compute, which would reveal the key.
+    ///
+    /// Not covered: a `mu` of the caller's is not hashed again, and a fault in the check of the low
+    /// bits may release an attempt that should have been rejected. It is valid, and its low bits
+    /// depend on s2; known attacks need many of them.
+    ///
+    /// It costs one verification without the expansion of A, the masks of one attempt and a second
+    /// hash of the message.
     pub fn set_self_verification(&mut self, on: bool) {
         self.self_verification = on;
     }
@@ -321,7 +350,8 @@ impl<P: ParameterSet> SigningKey<P> {
     /// the receivers compare, needs [`Randomness::Deterministic`].
     ///
     /// # Errors
-    /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign_with_context`].
+    /// [`SignError::Rng`] if the generator fails, [`SignError::ZeroRandomness`] if it returns
+    /// zeros, and those of [`Self::sign_with_context`].
     #[cfg(all(
         feature = "getrandom",
         not(all(target_family = "wasm", target_os = "unknown"))
@@ -358,11 +388,25 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 }
 
+/// Memory in which a test makes faults: the expanded key, and `tr` of the public key.
+#[cfg(test)]
+impl<P: ParameterSet> SigningKey<P> {
+    #[allow(dead_code, reason = "not on targets with one backend")]
+    pub(crate) fn memory(&mut self) -> (&mut [u8], &mut [u8; CRH_LEN]) {
+        let expanded = self.expanded.expose_mut().as_mut();
+        (expanded, &mut self.verifying_key.tr)
+    }
+}
+
 impl<P: ParameterSet> sealed::Sealed for SigningKey<P> {}
 
 impl<P: ParameterSet> SignInto<P> for SigningKey<P> {
     fn public_key(&self) -> &VerifyingKey<P> {
         &self.verifying_key
+    }
+
+    fn is_self_verifying(&self) -> bool {
+        self.self_verification
     }
 
     fn sign_mu_observed(
@@ -378,7 +422,10 @@ impl<P: ParameterSet> SignInto<P> for SigningKey<P> {
             self.expanded.expose().as_ref(),
             mu,
             randomness.rnd(),
-            self.self_verification.then(|| self.verifying_key.job_key()),
+            self.self_verification.then(|| SelfVerification {
+                key: self.verifying_key.job_key(),
+                seal: Some(self.seal()),
+            }),
             out,
             observe,
         )
@@ -466,6 +513,7 @@ impl<P: ParameterSet> SigningKeyStorage<P> {
         let key = &mut self.key;
         key.seed.expose_mut().wipe();
         key.expanded.expose_mut().wipe();
+        key.checksum.expose_mut().wipe();
         key.has_seed = false;
         key.self_verification = true;
         key.verifying_key.backend = Backend::detect();

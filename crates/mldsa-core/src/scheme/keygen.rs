@@ -13,6 +13,7 @@ use crate::memory::secret::{Secret, declassify};
 use crate::params::{CRH_LEN, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
 use crate::scheme::incremental_tr::IncrementalTr;
+use crate::scheme::seal::variation;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Computes algorithm 6 ML-DSA.KeyGen_internal. Constant time except for ExpandS, whose
@@ -153,12 +154,13 @@ pub(crate) fn unpack_ntt(backend: Backend, p: &Params, packed: &[u8], out: &mut 
 }
 
 /// Makes the checks that algorithm 25 leaves to its caller: s1 and s2 in
-/// range, t0 and `tr` equal to what they determine. Writes the public key.
+/// range, K not constant, t0 and `tr` equal to what they determine. Writes the public key.
 ///
 /// Constant time up to the verdict.
 ///
 /// # Errors
-/// [`KeyError::Length`], [`KeyError::SecretRange`], [`KeyError::Inconsistent`].
+/// [`KeyError::Length`], [`KeyError::SecretRange`], [`KeyError::ConstantK`],
+/// [`KeyError::Inconsistent`].
 pub fn check_expanded<P: ParameterSet>(
     backend: Backend,
     sk: &[u8],
@@ -168,6 +170,10 @@ pub fn check_expanded<P: ParameterSet>(
     let p = &P::PARAMS;
     let parts = SecretKeyParts::parse(p, sk)?;
     check_secret_range(p, &parts)?;
+    let is_constant = is_zero(variation(parts.k_seed));
+    if declassify(is_constant, "verdict of a key import") {
+        return Err(KeyError::ConstantK);
+    }
     let mut differing = 0;
     let tr = public_key::<P>(
         backend,

@@ -1,6 +1,8 @@
 //! Signing: one attempt as commitment, challenge and response, repeated until
 //! one is accepted.
 
+mod mask_groups;
+
 use crate::backend::Backend;
 use crate::backend::kernels::MaskSeed;
 use crate::coding::encode::{SecretKeyParts, signature_parts_mut};
@@ -15,6 +17,8 @@ use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet, Params, SEED_LEN, 
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
 use crate::scheme::keygen::{check_secret_range, unpack_ntt};
+use crate::scheme::seal::{Seal, variation};
+use crate::scheme::sign::mask_groups::MaskGroups;
 use crate::scheme::verify::release;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
@@ -52,6 +56,8 @@ pub(crate) struct SigningMaterial<'a> {
     pub s2_hat: &'a [NttPoly],
     /// k rows.
     pub t0: Rows<'a>,
+    /// Compared when masks are checked.
+    pub seal: Option<Seal<'a>>,
 }
 
 /// Rows of s1 or t0. Few attempts pass the checks before those that need them, so a key that is
@@ -64,6 +70,14 @@ pub(crate) enum Rows<'a> {
     Transformed(&'a [NttPoly]),
 }
 
+/// What is checked before a signature is released.
+#[derive(Clone, Copy)]
+pub(crate) struct SelfVerification<'a> {
+    /// The key that the signature is verified with.
+    pub key: JobKey<'a>,
+    pub seal: Option<Seal<'a>>,
+}
+
 /// Signs from an expanded private key, and verifies the signature if there is a key for it.
 ///
 /// # Errors
@@ -74,13 +88,13 @@ pub(crate) fn sign_expanded<P: ParameterSet>(
     sk: &[u8],
     mu: &Mu,
     rnd: &[u8; SEED_LEN],
-    verify_with: Option<JobKey<'_>>,
+    check: Option<SelfVerification<'_>>,
     out: &mut [u8],
     observe: &mut dyn FnMut(AttemptRejection),
 ) -> Result<(), SignError> {
     let mut a_hat = <P::Matrix<NttPoly>>::zeroed();
     let a_hat = a_hat.as_mut();
-    sign_expanded_in::<P>(backend, sk, (mu, rnd), verify_with, out, observe, a_hat)
+    sign_expanded_in::<P>(backend, sk, (mu, rnd), check, out, observe, a_hat)
 }
 
 /// [`sign_expanded`] with memory of the caller for the k l entries of the matrix.
@@ -92,7 +106,7 @@ pub(crate) fn sign_expanded_in<P: ParameterSet>(
     backend: Backend,
     sk: &[u8],
     (mu, rnd): (&Mu, &[u8; SEED_LEN]),
-    verify_with: Option<JobKey<'_>>,
+    check: Option<SelfVerification<'_>>,
     out: &mut [u8],
     observe: &mut dyn FnMut(AttemptRejection),
     a_hat: &mut [NttPoly],
@@ -116,10 +130,10 @@ pub(crate) fn sign_expanded_in<P: ParameterSet>(
         s1: Rows::Packed(parts.s1),
         s2_hat,
         t0: Rows::Packed(parts.t0),
+        seal: check.and_then(|check| check.seal),
     };
-    let check = verify_with.is_some();
-    sign_internal::<P>(backend, &material, (mu, rnd), check, out, observe)?;
-    release::<P>(backend, verify_with, Some(a_hat), mu, out)
+    sign_internal::<P>(backend, &material, (mu, rnd), check.is_some(), out, observe)?;
+    release::<P>(backend, check.map(|check| check.key), Some(a_hat), mu, out)
 }
 
 /// Algorithm 7 ML-DSA.Sign_internal, from `mu` on. `out` is written only by an
@@ -205,43 +219,6 @@ fn next_masks(
             (kernels.expand_masks)(&mask_seeds(rho_pp, n)[..groups.masks], len, group);
         }
         (kernels.unpack_mask_ntt)(p.gamma1_bits, &group[place * len..][..len], y_hat);
-    }
-}
-
-/// The masks that one call of the kernel makes.
-///
-/// Mask n of a signature has counter n in all attempts, because kappa grows by l. So a group of
-/// as many masks as there are Keccak lanes may belong to several attempts, and no lane is empty.
-struct MaskGroups {
-    masks: usize,
-    /// Row of the memory at which a group begins.
-    first_row: usize,
-    /// Whether a group continues after the end of an attempt.
-    spans_attempts: bool,
-}
-
-impl MaskGroups {
-    /// Chooses groups that span attempts where the memory has the rows for it (`fits`).
-    fn choose(l: usize, lanes: usize, fits: impl FnOnce(usize) -> bool) -> Self {
-        debug_assert!(lanes.is_power_of_two());
-        // Every attempt uses a multiple of this number of rows of its last group, the greatest
-        // common divisor of l and `lanes`. These rows may overlap with z.
-        let used = (l & l.wrapping_neg()).min(lanes);
-        let spans_attempts = fits(l - used + lanes);
-        Self {
-            masks: if spans_attempts { lanes } else { l },
-            first_row: if spans_attempts { l - used } else { 0 },
-            spans_attempts,
-        }
-    }
-
-    /// Returns the place of mask `n` in its group; `kappa` is the first mask of the attempt.
-    fn place(&self, n: u16, kappa: u16) -> usize {
-        if self.spans_attempts {
-            usize::from(n) & (self.masks - 1)
-        } else {
-            usize::from(n - kappa)
-        }
     }
 }
 
@@ -438,8 +415,9 @@ fn respond_hints(
 }
 
 /// Whether `z` is y + c s1 for the masks y that K, `rnd`, `mu` and the number of the attempt
-/// give, all derived a second time. Masks that a fault set to zero would make z = c s1, in a
-/// signature that is valid because the commitment was made of them too.
+/// give, all derived a second time, and whether K is that of the key. Masks that a fault set to
+/// zero would make z = c s1, in a signature that is valid because the commitment was made of them
+/// too; masks of a K that a fault set to zeros can be computed by anyone.
 ///
 /// Works in the place of z in `out`, which has `SIG_LEN` bytes.
 #[inline(never)]
@@ -477,7 +455,9 @@ pub(super) fn is_response_of_masks(
         let _ = respond_row(backend, p, (key.s1, i), c_hat, y_hat, again);
         bits |= difference(again, z);
     }
-    declassify(is_zero(bits), "verdict of a self-verification")
+    bits |= key.seal.map_or(0, |seal| seal.difference(key.k_seed));
+    let k_varies = !is_zero(variation(key.k_seed));
+    declassify(is_zero(bits) & k_varies, "verdict of a self-verification")
 }
 
 /// Line 33: the signature of an accepted attempt. Bounds: `out` has `SIG_LEN` bytes.

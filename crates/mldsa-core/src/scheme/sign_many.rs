@@ -4,28 +4,25 @@
 //! Constant time as one signature after the other: what runs when follows from which
 //! attempts were accepted, and that is public.
 
+mod waiting;
+
 use crate::backend::{Backend, shake256_lanes};
 use crate::coding::hint::HINT_ROW_LEN;
 use crate::error::{SignError, VerifyError};
-use crate::hash::transcript::{
-    Context, MU_PREFIX_LEN, Mu, RHO_PP_PREFIX_LEN, Randomness, mu_prefix, rho_pp_prefix,
-};
 use crate::hash::xof::LaneHash;
-use crate::lanes::job::{Job, JobKey, JobMessage};
+use crate::lanes::job::{Job, JobMessage};
 use crate::memory::array::{Wipe, Zeroed};
 use crate::memory::secret::Secret;
 use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet};
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
 use crate::scheme::sign::{
-    SigningMaterial, commit_rows, declassify_challenge, encode, is_response_of_masks, respond,
-    transform_challenge,
+    commit_rows, declassify_challenge, encode, is_response_of_masks, respond, transform_challenge,
 };
+pub(crate) use crate::scheme::sign_many::waiting::{MAX_SLOTS, Request, ToSign};
+use crate::scheme::sign_many::waiting::{Message, Waiting};
 use crate::scheme::verify::verify_jobs;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
-
-/// The most attempts that run side by side: the lanes of the widest backend.
-pub(crate) const MAX_SLOTS: usize = 8;
 
 /// Attempts of one message that run at once where nothing else fills the lanes. Further attempts
 /// would mostly be wasted.
@@ -77,26 +74,6 @@ const KERNEL_FRAMES: usize = if cfg!(any(mldsa_opt_level = "0", mldsa_opt_level 
     16_384
 };
 
-/// Source of the message representative.
-#[derive(Clone, Copy)]
-pub(crate) enum ToSign<'a> {
-    /// A message under a context, the pure form.
-    Pure(Context<'a>, &'a [u8]),
-    /// A message representative.
-    Mu(Mu),
-}
-
-/// One signature to make.
-#[derive(Clone, Copy)]
-pub(crate) struct Request<'a> {
-    pub(crate) key: SigningMaterial<'a>,
-    pub(crate) tr: &'a [u8; CRH_LEN],
-    pub(crate) message: ToSign<'a>,
-    pub(crate) randomness: Randomness<'a>,
-    /// The key under which the signature is verified before it is released, if it is.
-    pub(crate) verify_with: Option<JobKey<'a>>,
-}
-
 /// Receives the tag of each request and its signature.
 pub(crate) type Done<'f, P, T> =
     dyn FnMut(T, Result<&<P as ParameterSet>::SignatureBytes, SignError>) + 'f;
@@ -125,17 +102,11 @@ pub(crate) fn sign_many<'a, P: ParameterSet, T>(
         planned: 0,
         in_flight: [const { None }; MAX_SLOTS],
         unverified: [const { None }; MAX_SLOTS],
-        held: 0,
         seeds: Secret::zeroed(),
         packed: Secret::zeroed(),
         hints: Secret::zeroed(),
     };
-    let mut waiting = Waiting {
-        messages: [const { None }; MAX_SLOTS],
-        seeds: Secret::zeroed(),
-        next: MAX_SLOTS,
-        at_end: false,
-    };
+    let mut waiting = Waiting::new();
     loop {
         for (message, seed) in batch.places() {
             if message.is_none() {
@@ -144,110 +115,17 @@ pub(crate) fn sign_many<'a, P: ParameterSet, T>(
         }
         batch.plan();
         if batch.planned == 0 {
-            return batch.verify(done);
+            batch.verify(done);
+            // Nothing is left, except after a fault. Each request has an answer.
+            let left = batch.in_flight.iter_mut().chain(&mut batch.unverified);
+            for message in left.chain(waiting.left()).filter_map(Option::take) {
+                done(message.tag, Err(SignError::SelfVerification));
+            }
+            return;
         }
         batch.commit();
         batch.hash();
         batch.respond(done);
-    }
-}
-
-/// A message whose `mu` is known.
-struct Message<'a, T> {
-    request: Request<'a>,
-    tag: T,
-    mu: Mu,
-    /// The number of its next attempt.
-    attempt: u16,
-}
-
-/// Messages hashed together, of which those from `next` on are still there.
-struct Waiting<'a, T> {
-    messages: [Option<Message<'a, T>>; MAX_SLOTS],
-    /// `rho_pp` of each.
-    seeds: Secret<[[u8; 64]; MAX_SLOTS]>,
-    next: usize,
-    /// Whether there are no further requests.
-    at_end: bool,
-}
-
-impl<'a, T> Waiting<'a, T> {
-    /// The next message, and its `rho_pp` to `seed`.
-    fn take(
-        &mut self,
-        backend: Backend,
-        lanes: usize,
-        requests: &mut dyn Iterator<Item = (Request<'a>, T)>,
-        seed: &mut [u8; 64],
-    ) -> Option<Message<'a, T>> {
-        if self.messages.get(self.next).is_none_or(Option::is_none) && !self.at_end {
-            self.fill(backend, lanes, requests);
-        }
-        let message = self.messages.get_mut(self.next)?.take()?;
-        *seed = self.seeds.expose()[self.next];
-        self.next += 1;
-        Some(message)
-    }
-
-    /// Takes as many requests as there are lanes and hashes them.
-    #[inline(never)]
-    fn fill(
-        &mut self,
-        backend: Backend,
-        lanes: usize,
-        requests: &mut dyn Iterator<Item = (Request<'a>, T)>,
-    ) {
-        let mut mus = [[0; CRH_LEN]; MAX_SLOTS];
-        let mut prefixes = [[0; MU_PREFIX_LEN]; MAX_SLOTS];
-        self.next = 0;
-        // The caller's code might spill what the kernels left in registers.
-        (backend.kernels().clear_registers)();
-        for place in self.messages.iter_mut().take(lanes) {
-            let Some((request, tag)) = requests.next() else {
-                self.at_end = true;
-                break;
-            };
-            *place = Some(Message {
-                request,
-                tag,
-                mu: Mu::from_bytes([0; CRH_LEN]),
-                attempt: 0,
-            });
-        }
-        let messages = self.messages.iter().flatten();
-        let hashes = messages.zip(&mut prefixes).zip(&mut mus);
-        let hashes = hashes.filter_map(|((message, prefix), mu)| match message.request.message {
-            ToSign::Pure(ctx, message_bytes) => Some(LaneHash {
-                input: [mu_prefix(message.request.tr, ctx, prefix), message_bytes],
-                output: mu,
-            }),
-            ToSign::Mu(known) => {
-                *mu = *known.as_bytes();
-                None
-            }
-        });
-        shake256_lanes(backend, hashes);
-        for (message, mu) in self.messages.iter_mut().flatten().zip(mus) {
-            message.mu = Mu::from_bytes(mu);
-        }
-        let mut prefixes = Secret::<[[u8; RHO_PP_PREFIX_LEN]; MAX_SLOTS]>::zeroed();
-        let messages = self.messages.iter().flatten();
-        let hashes = messages
-            .zip(prefixes.expose_mut())
-            .zip(self.seeds.expose_mut());
-        let hashes = hashes.map(|((message, prefix), rho_pp)| {
-            let Request {
-                key, randomness, ..
-            } = &message.request;
-            LaneHash {
-                input: [
-                    rho_pp_prefix(key.k_seed, randomness.rnd(), prefix),
-                    message.mu.as_bytes(),
-                ],
-                output: rho_pp,
-            }
-        });
-        shake256_lanes(backend, hashes);
     }
 }
 
@@ -266,10 +144,9 @@ struct Batch<'s, 'a, P: ParameterSet, T> {
     plan: [Planned; MAX_SLOTS],
     planned: usize,
     in_flight: [Option<Message<'a, T>>; MAX_SLOTS],
-    /// Messages whose signatures are held in the first `held` slots until they are
+    /// Messages whose signatures are held in the slots of the same places until they are
     /// verified, together.
     unverified: [Option<Message<'a, T>>; MAX_SLOTS],
-    held: usize,
     /// `rho_pp` of each.
     seeds: Secret<[[u8; 64]; MAX_SLOTS]>,
     /// Masks, as many as there are lanes; later the rows of z.
@@ -403,6 +280,7 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
         let backend = self.backend;
         let mut c_hat = NttPoly::zeroed();
         for n in 0..self.planned {
+            self.verify_if_full(done);
             let Planned { place, attempt } = self.plan[n];
             let slot = &mut self.slots[n];
             // `None` once an earlier attempt was accepted.
@@ -425,7 +303,9 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
                 continue;
             };
             let c_tilde = slot.c_tilde;
-            let signature = &mut self.slots[self.held].signature;
+            let held = self.unverified.iter().position(Option::is_none);
+            let held = held.unwrap_or(0);
+            let signature = &mut self.slots[held].signature;
             let mut result = response.map_err(|_| SignError::AttemptsExhausted);
             if result.is_ok() {
                 let (request, out) = (&message.request, signature.as_mut());
@@ -434,11 +314,7 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
                     encode(p, &c_tilde[..p.c_tilde_len], z, hints, out);
                 } else if is_response_of_masks(backend, p, &request.key, inputs, &c_hat, z, out) {
                     encode(p, &c_tilde[..p.c_tilde_len], z, hints, out);
-                    self.unverified[self.held] = Some(message);
-                    self.held += 1;
-                    if self.held == self.slots.len() {
-                        self.verify(done);
-                    }
+                    self.unverified[held] = Some(message);
                     continue;
                 } else {
                     out.wipe();
@@ -448,6 +324,15 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
             // The caller's code might spill what the kernels left in registers.
             (backend.kernels().clear_registers)();
             done(message.tag, result.map(|()| &*signature));
+        }
+        self.verify_if_full(done);
+    }
+
+    /// Verifies the signatures that are held if there is no place for another.
+    fn verify_if_full(&mut self, done: &mut Done<'_, P, T>) {
+        let mut places = self.unverified.iter().take(self.slots.len());
+        if places.all(Option::is_some) {
+            self.verify(done);
         }
     }
 
@@ -459,16 +344,27 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
             *job = held.as_ref().and_then(|message| {
                 Some(Job {
                     key: message.request.verify_with?,
-                    message: JobMessage::Mu(&message.mu),
+                    // A message is hashed again: a fault may have changed its `mu`.
+                    message: match message.request.message {
+                        ToSign::Pure(ctx, bytes) => JobMessage::Pure(ctx, bytes),
+                        ToSign::Mu(_) => JobMessage::Mu(&message.mu),
+                    },
                     signature: slot.signature.as_ref(),
                 })
             });
         }
-        let Some(first) = jobs[0] else { return };
+        let Some(first) = jobs.iter().flatten().next().copied() else {
+            return;
+        };
+        let held = jobs.iter().rposition(Option::is_some);
         let mut results = [Err(VerifyError::ChallengeMismatch); MAX_SLOTS];
-        let results = &mut results[..self.held];
+        let results = &mut results[..held.map_or(0, |last| last + 1)];
         verify_jobs::<P>(self.backend, &|n| jobs[n].unwrap_or(first), results);
-        self.held = 0;
+        for (job, result) in jobs.iter().zip(&mut *results) {
+            if job.is_none() {
+                *result = Err(VerifyError::ChallengeMismatch);
+            }
+        }
         // The caller's code might spill what the kernels left in registers.
         (self.backend.kernels().clear_registers)();
         for ((slot, held), result) in self

@@ -31,7 +31,8 @@ fn of<P: ParameterSet + Unpin + core::panic::UnwindSafe + core::panic::RefUnwind
         size_of::<VerifyingKey<P>>(),
         P::PK_LEN + 64 + size_of::<usize>()
     );
-    let keys = 32 + P::SK_LEN + size_of::<VerifyingKey<P>>();
+    // And a checksum.
+    let keys = 32 + P::SK_LEN + 8 + size_of::<VerifyingKey<P>>();
     assert!((keys..keys + 16).contains(&size_of::<SigningKey<P>>()));
     assert_eq!(
         size_of::<PreparedVerifyingKeyStorage<P>>(),

@@ -1,5 +1,9 @@
 //! Tests of the check of masks.
 
+#[cfg(mldsa_simd)]
+#[cfg(feature = "alloc")]
+mod faults;
+
 use super::*;
 use crate::hash::transcript::Randomness;
 use crate::keys::SigningKey;
