@@ -236,7 +236,7 @@ impl From<KeyError> for Status {
         match error {
             KeyError::Length => Self::KeyLength,
             KeyError::SecretRange => Self::SecretRange,
-            KeyError::Inconsistent => Self::Inconsistent,
+            KeyError::Inconsistent | KeyError::ConstantK => Self::Inconsistent,
             KeyError::Private => Self::Private,
             KeyError::UnknownSet => Self::UnknownSet,
             KeyError::OtherSet => Self::OtherSet,
@@ -253,6 +253,7 @@ impl From<SignError> for Status {
     fn from(error: SignError) -> Self {
         match error {
             SignError::Rng => Self::Random,
+            SignError::ZeroRandomness => Self::ZeroSeed,
             SignError::BufferLength => Self::BufferLength,
             _ => Self::Signing,
         }

@@ -34,6 +34,7 @@ pub use crate::ring::poly::{NttPoly, Poly};
 pub use crate::scheme::keygen::{check_expanded, keygen_internal};
 pub use crate::scheme::keygen::{check_secret_range, keygen_from_rho_p};
 pub use crate::scheme::keygen_many::keygen_many;
+pub use crate::scheme::seal::variation;
 pub use crate::scheme::sign::AttemptRejection;
 
 use crate::backend::Backend;

@@ -7,7 +7,7 @@ use mldsa_core::internals::ct::{difference, is_negative, is_zero};
 use mldsa_core::internals::pack::{GROUP, unpack_eta_part};
 use mldsa_core::internals::{
     CRH_LEN, ExpandedSeed, N, Params, SEED_LEN, SecretKeyParts, SecretKeyPartsMut, T0_POLY_LEN,
-    T1_POLY_LEN, declassify, expand_seed, tr,
+    T1_POLY_LEN, declassify, expand_seed, tr, variation,
 };
 use mldsa_core::{KeyError, ParameterSet};
 
@@ -209,9 +209,14 @@ impl<'a, P: ParameterSet> ExpandedSigningKey<'a, P> {
     /// and compares them. Costs a key generation. Constant time up to the verdict.
     ///
     /// # Errors
-    /// [`KeyError::Length`], [`KeyError::SecretRange`], [`KeyError::Inconsistent`].
+    /// [`KeyError::Length`], [`KeyError::SecretRange`], [`KeyError::ConstantK`] if all bytes of K are
+    /// equal, [`KeyError::Inconsistent`].
     pub fn from_expanded_bytes(bytes: &'a [u8]) -> Result<Self, KeyError> {
         let key = Self::from_trusted_bytes(bytes)?;
+        let is_constant = is_zero(variation(key.parts.k_seed));
+        if declassify(is_constant, "verdict of a key import") {
+            return Err(KeyError::ConstantK);
+        }
         let mut bits = 0;
         let never = for_each_public_row::<WithT0, _, _>(&P::PARAMS, &key.parts, |i, _, t0| {
             bits |= difference(t0, packed_row(key.parts.t0, i, T0_POLY_LEN));

@@ -45,9 +45,10 @@ impl Seal<'_> {
     }
 }
 
-/// Returns zero if all bytes of K are equal: K of zeros, for example, makes masks that anyone can
+/// Returns zero if, and only if, all bytes of K are equal: K of zeros, for example, makes masks that anyone can
 /// compute. Constant time.
-pub(crate) fn variation(k_seed: &[u8; SEED_LEN]) -> u8 {
+#[must_use]
+pub fn variation(k_seed: &[u8; SEED_LEN]) -> u8 {
     difference(&k_seed[1..], k_seed)
 }
 
