@@ -119,7 +119,7 @@ error_enum! {
     }
     wraps {
         Encoding(EncodingError),
-        SigningCommittee(CommitteeError),
+        Committee(CommitteeError),
         Journal(JournalError),
     }
 }
@@ -149,7 +149,7 @@ error_enum! {
     wraps {
         Encoding(EncodingError),
         Round(RoundError),
-        SigningCommittee(CommitteeError),
+        Committee(CommitteeError),
     }
 }
 
@@ -161,7 +161,7 @@ error_enum! {
         Encoding(EncodingError),
         Storage(StorageError),
         Journal(JournalError),
-        SigningCommittee(CommitteeError),
+        Committee(CommitteeError),
         Round(RoundError),
         Verify(AggregateError),
     }

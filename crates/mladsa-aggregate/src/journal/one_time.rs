@@ -185,7 +185,7 @@ impl OneTimeKeyJournal {
 
     /// Binds the seed to a committee for `epoch`, or confirms the recorded one.
     pub(crate) fn bind(&mut self, epoch: u64, identity: &Digest) -> Result<(), JournalError> {
-        self.record(&[JournalEntry::SigningCommittee(epoch, *identity)])
+        self.record(&[JournalEntry::Committee(epoch, *identity)])
     }
 
     pub(crate) fn check_committee(

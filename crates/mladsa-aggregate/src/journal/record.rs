@@ -128,7 +128,7 @@ impl Codec {
         let mut record = [0; RECORD_LEN];
         let (body, digest) = record.split_at_mut(BODY_LEN);
         let (kind, attempt) = match entry {
-            JournalEntry::SigningCommittee(_, identity) => {
+            JournalEntry::Committee(_, identity) => {
                 body[56..88].copy_from_slice(identity);
                 (1, None)
             }
@@ -183,7 +183,7 @@ pub(crate) fn decode(record: &[u8; RECORD_LEN]) -> Option<JournalEntry> {
     let value: [u8; 64] = reader.array().ok()?;
     let (first, second) = (*value.first_chunk()?, *value.last_chunk()?);
     Some(match head[0] {
-        1 => JournalEntry::SigningCommittee(epoch, first),
+        1 => JournalEntry::Committee(epoch, first),
         3 => JournalEntry::Committed(attempt, first, second),
         4 => JournalEntry::Responded(attempt, value),
         5 => JournalEntry::Retired(attempt),

@@ -18,7 +18,7 @@ pub(crate) struct Attempt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JournalEntry {
     /// Identity of the committee that the seed serves in this epoch.
-    SigningCommittee(u64, Digest),
+    Committee(u64, Digest),
     /// A commitment, and the task that it is for.
     Committed(Attempt, Digest, Digest),
     /// A commitment revealed after these hashes of all commitments.
@@ -34,7 +34,7 @@ pub(crate) enum JournalEntry {
 impl JournalEntry {
     pub(crate) fn epoch(&self) -> u64 {
         match self {
-            Self::SigningCommittee(epoch, _) | Self::Closed(epoch) => *epoch,
+            Self::Committee(epoch, _) | Self::Closed(epoch) => *epoch,
             Self::Committed(attempt, ..)
             | Self::Revealed(attempt, _)
             | Self::Responded(attempt, _)
@@ -97,14 +97,12 @@ impl States {
             (JournalEntry::Closed(_), _) => Ok(!is_closed),
             (JournalEntry::Retired(_), _) if is_closed => Ok(false),
             _ if is_closed => conflict,
-            (JournalEntry::SigningCommittee(..), None) => Ok(true),
+            (JournalEntry::Committee(..), None) => Ok(true),
             (_, None) => conflict,
-            (JournalEntry::SigningCommittee(_, identity), Some(known))
-                if known.committee == *identity =>
-            {
+            (JournalEntry::Committee(_, identity), Some(known)) if known.committee == *identity => {
                 Ok(false)
             }
-            (JournalEntry::SigningCommittee(..), _) => conflict,
+            (JournalEntry::Committee(..), _) => conflict,
             (
                 JournalEntry::Committed(attempt, ..)
                 | JournalEntry::Revealed(attempt, _)
@@ -122,7 +120,7 @@ impl States {
                 self.closed = Some(*epoch);
                 return;
             }
-            JournalEntry::SigningCommittee(epoch, identity) => {
+            JournalEntry::Committee(epoch, identity) => {
                 let fresh = Epoch {
                     committee: *identity,
                     tasks: BTreeMap::new(),
@@ -224,11 +222,11 @@ mod tests {
         let commitment = JournalEntry::Committed(attempt(0), [1; 32], [9; 32]);
         let rejected = states.admit(&commitment);
         assert_eq!(rejected, Err(JournalError::EpochConflict));
-        let committee = JournalEntry::SigningCommittee(3, [1; 32]);
+        let committee = JournalEntry::Committee(3, [1; 32]);
         assert_eq!(states.admit(&committee), Ok(true));
         states.apply(&committee);
         assert_eq!(states.admit(&committee), Ok(false));
-        let other = states.admit(&JournalEntry::SigningCommittee(3, [3; 32]));
+        let other = states.admit(&JournalEntry::Committee(3, [3; 32]));
         assert_eq!(other, Err(JournalError::EpochConflict));
         assert_eq!(states.admit(&commitment), Ok(true));
     }
@@ -252,7 +250,7 @@ mod tests {
         let mut responses = 0;
         for code in 0..n.pow(6) {
             let mut states = States::default();
-            states.apply(&JournalEntry::SigningCommittee(3, [1; 32]));
+            states.apply(&JournalEntry::Committee(3, [1; 32]));
             let mut applied = alloc::vec::Vec::new();
             let mut rest = code;
             for _ in 0..6 {

@@ -42,7 +42,7 @@ impl AggregateCertificate {
     /// verifies the aggregate alone.
     ///
     /// # Errors
-    /// [`AggregateError::SigningCommittee`] for an opening that does not lead to the root of its member,
+    /// [`AggregateError::Committee`] for an opening that does not lead to the root of its member,
     /// [`AggregateError::MissingKey`] unless there is one for each signer.
     pub fn keys(&self, committee: &CommitteeView) -> Result<Vec<AuthenticatedKey>, AggregateError> {
         let signers = self.aggregate.positions(committee)?;

@@ -73,7 +73,7 @@ impl Round {
     /// # Errors
     /// [`RoundError::NoSigners`], [`RoundError::TooManySigners`],
     /// [`RoundError::DuplicateSigner`]; [`RoundError::OtherKey`] for a key of another attempt
-    /// or committee; [`RoundError::SigningCommittee`] for a slot or attempt that the epoch lacks.
+    /// or committee; [`RoundError::Committee`] for a slot or attempt that the epoch lacks.
     pub fn new(
         committee: &CommitteeView,
         task: &SigningTask,

@@ -39,7 +39,7 @@ impl SigningCommittee {
     ///
     /// # Errors
     /// [`RoundError::OtherRound`] for another kind of message or another committee,
-    /// [`RoundError::SigningCommittee`].
+    /// [`RoundError::Committee`].
     #[doc(hidden)]
     pub fn authenticate(&self, message: &Message) -> Result<AuthenticatedKey, RoundError> {
         let attempt = message.attempt_id();
@@ -58,7 +58,7 @@ impl Member {
     /// root that is chosen after openings are known can forge.
     ///
     /// # Errors
-    /// [`RoundError::SigningCommittee`] if the committee is of another epoch, has another key or root for
+    /// [`RoundError::Committee`] if the committee is of another epoch, has another key or root for
     /// this member, or if the epoch does not contain the attempt; [`RoundError::Journal`] if the
     /// seed serves another committee in this epoch; [`RoundError::Fault`].
     #[doc(hidden)]

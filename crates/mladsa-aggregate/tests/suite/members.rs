@@ -114,20 +114,14 @@ fn keys_are_opened_for_one_committee_in_an_epoch() {
         member.open(committee, at(0, 0), &mut journal).unwrap_err()
     };
     let error = refused(&crate::committee::member(3, &epoch), &group.committee);
-    assert_eq!(
-        error,
-        RoundError::SigningCommittee(CommitteeError::UnknownMember)
-    );
+    assert_eq!(error, RoundError::Committee(CommitteeError::UnknownMember));
     // Another seed under its name; the same name in another epoch.
     let seed = MasterSeed::from_bytes(&[7; 32]);
     let stranger = Member::new(id(0), seed, &epoch).unwrap();
     let later = crate::committee::member(0, &crate::committee::epoch(EPOCH + 1));
     for member in [stranger, later] {
         let error = refused(&member, &group.committee);
-        assert_eq!(
-            error,
-            RoundError::SigningCommittee(CommitteeError::OtherCommittee)
-        );
+        assert_eq!(error, RoundError::Committee(CommitteeError::OtherCommittee));
     }
     for (attempt, expected) in [
         (at(4, 0), CommitteeError::UnknownSlot),
@@ -180,7 +174,7 @@ fn light_client_verifies_with_an_identity() {
     let error = certificate.verify(&light, &task).unwrap_err();
     assert_eq!(
         error,
-        AggregateError::SigningCommittee(CommitteeError::UnknownMember)
+        AggregateError::Committee(CommitteeError::UnknownMember)
     );
     for n in [0, 1] {
         let opening = group.committee.member_opening(&id(n)).unwrap();
