@@ -318,6 +318,36 @@ step_msrv() {
     run cargo check --locked --quiet --all-targets -p mldsa-c
 }
 
+# A copy of the tracked files in a folder.
+copied() { # FOLDER
+    rm -rf "$1" && mkdir -p "$1"
+    git ls-files -z | tar --null --files-from=- --create | tar --extract --directory "$1"
+}
+
+# The lowest versions of direct dependencies that the manifests admit compile.
+step_minimal() {
+    local nightly
+    nightly=$(setting nightly)
+    toolchain "$nightly"
+    copied target/minimal
+    for folder in target/minimal target/minimal/python; do
+        (cd $folder && run cargo "+$nightly" update --quiet -Z direct-minimal-versions &&
+            run cargo check --locked --workspace)
+    done
+}
+
+# The program of a release is the same from two folders, and names neither.
+step_reproducible() {
+    local program=target/release/mldsa
+    for folder in target/first target/second; do
+        copied $folder
+        run env -u CARGO_TARGET_DIR $folder/tools/build-release.sh --bin mldsa
+    done
+    run cmp target/first/$program target/second/$program
+    ! grep -c -F -e "$PWD" -e "$HOME/" target/first/$program || { echo "the program has paths of its builder"; exit 1; }
+    sha256sum target/first/$program
+}
+
 # The gates on constant time with that compiler.
 step_msrv_gates() {
     oldest
