@@ -22,8 +22,11 @@ step_fmt() {
     for folder in $(others); do run cargo fmt --all --check --manifest-path "$folder/Cargo.toml"; done
 }
 
-# Limits of size, and links.
-step_tree() { run cargo xtask tree; }
+# Limits of size, unsafe code by part, links, and a reason for each dependency.
+step_tree() {
+    run cargo xtask tree
+    run cargo xtask dependencies
+}
 
 # Every lock file fits its manifests.
 step_locks() {

@@ -3,15 +3,21 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+mod dependencies;
 mod tree;
 
 type Task = fn(&[String]) -> Result<(), String>;
 
-const TASKS: [(&str, Task, &str); 2] = [
+const TASKS: [(&str, Task, &str); 3] = [
     (
         "api",
         api,
         "public items of each interface, compared with docs/api [--bless]",
+    ),
+    (
+        "dependencies",
+        dependencies::run,
+        "direct dependencies of published packages, with the reason for each",
     ),
     (
         "tree",
@@ -28,7 +34,7 @@ fn main() -> ExitCode {
     let Some((_, run, _)) = task else {
         eprintln!("cargo xtask COMMAND, which is one of:");
         for (name, _, about) in TASKS {
-            eprintln!("  {name:<6}{about}");
+            eprintln!("  {name:<14}{about}");
         }
         return ExitCode::from(2);
     };
