@@ -21,6 +21,7 @@ const (
 	statusInsufficient = 45
 	verdictValid       = 1
 	threadsCalling     = 1
+	anySet             = 1
 )
 
 // allForms says that HashML-DSA and message representatives are available.
@@ -289,20 +290,16 @@ func (k *privateKey) publicKey() ([]byte, error) {
 // maxBatchKeys is the memory for expanded keys of batches, for each parameter set.
 const maxBatchKeys = 64 << 20
 
-// batches are the verifiers of batches, made at the first batch of a set. Each expands keys that sign
+// batches is the verifier of batches of any set, made at the first batch. It expands keys that sign
 // again, in its own bounded memory.
-var batches = map[Set]func() unsafe.Pointer{MLDSA44: newBatches(MLDSA44), MLDSA65: newBatches(MLDSA65), MLDSA87: newBatches(MLDSA87)}
-
-func newBatches(set Set) func() unsafe.Pointer {
-	return sync.OnceValue(func() (handle unsafe.Pointer) {
-		abi.batchNew(uint32(set), maxBatchKeys, &handle)
-		return handle
-	})
-}
+var batches = sync.OnceValue(func() (handle unsafe.Pointer) {
+	abi.batchNew(anySet, maxBatchKeys, &handle)
+	return handle
+})
 
 func verifyBatch(b *Batch, verdicts []bool) {
 	found := b.room(len(b.parts))
-	status := abi.batchVerify(batches[b.set](), b.context, b.data, b.parts, found)
+	status := abi.batchVerify(batches(), b.context, b.data, b.parts, found)
 	if status != statusOK && status != statusRejected {
 		return
 	}
