@@ -1,6 +1,8 @@
 package mldsa
 
 import (
+	"encoding/asn1"
+	"errors"
 	"math"
 	"reflect"
 	"testing"
@@ -123,6 +125,14 @@ func TestAJoinedPrivateKeyIsNoPublicKey(t *testing.T) {
 		}
 		if set == MLDSA44 {
 			if _, err := ParsePublicKey(MLDSA87, joined); err != ErrPrivate {
+				t.Fatal(err)
+			}
+			if err := new(PublicKey).UnmarshalBinary(joined); err != ErrPrivate {
+				t.Fatal(err)
+			}
+			bits := asn1.BitString{Bytes: joined, BitLength: 8 * len(joined)}
+			spki, _ := asn1.Marshal(publicKeyInfo{MLDSA87.algorithm(), bits})
+			if _, err := ParseSPKI(spki); !errors.Is(err, ErrPrivate) {
 				t.Fatal(err)
 			}
 			// Another seed does not belong to this key: nothing else can be said about the bytes.

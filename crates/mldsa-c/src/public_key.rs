@@ -102,10 +102,7 @@ pub unsafe extern "C" fn mldsa_public_key_new(
     unsafe {
         store(key, || {
             let (set, encoded) = (self::set(set)?, items(encoded, encoded_len)?);
-            if encoded.len() != set.public_key_len() {
-                return Err(Status::KeyLength);
-            }
-            Ok(PublicKey::new(AnyVerifyingKey::from_bytes(encoded)?))
+            Ok(PublicKey::new(AnyVerifyingKey::from_bytes_of(set, encoded)?))
         })
     }
 }

@@ -3,7 +3,7 @@
 
 /* A private key of ML-DSA-44, seed and expanded key, has the length of a public key of ML-DSA-87. */
 static void joined_keys(void) {
-  static uint8_t joined[32 + 2560];
+  static uint8_t joined[32 + 2560], spki[2614];
   mldsa_private_key *key;
   mldsa_public_key *public_key;
   size_t len = 2560;
@@ -14,7 +14,15 @@ static void joined_keys(void) {
   CHECK(public_key == NULL);
   joined[0] ^= 1;
   IS(mldsa_public_key_new(MLDSA_87, joined, sizeof joined, &public_key), OK);
+  /* The same in a key file. */
+  len = sizeof spki;
+  IS(mldsa_public_key_spki(public_key, spki, &len), OK);
   mldsa_public_key_free(public_key);
+  IS(mldsa_public_key_from_spki(spki, len, &public_key, NULL), OK);
+  mldsa_public_key_free(public_key);
+  spki[len - sizeof joined] ^= 1;
+  IS(mldsa_public_key_from_spki(spki, len, &public_key, NULL), PRIVATE);
+  CHECK(public_key == NULL);
   mldsa_private_key_free(key);
 }
 

@@ -123,8 +123,8 @@ impl crate::keys::AnyVerifyingKey {
     /// Reads a SubjectPublicKeyInfo in DER, whose object identifier tells the set.
     ///
     /// # Errors
-    /// [`KeyError::Structure`], [`KeyError::UnknownSet`], [`KeyError::AlgorithmParameters`],
-    /// [`KeyError::Length`].
+    /// [`KeyError::Structure`], [`KeyError::UnknownSet`], [`KeyError::AlgorithmParameters`], and
+    /// those of [`Self::from_bytes_of`].
     pub fn from_public_key_der(der: &[u8]) -> core::result::Result<Self, KeyError> {
         decode(der).and_then(|(set, key)| Self::from_bytes_of(set, key))
     }

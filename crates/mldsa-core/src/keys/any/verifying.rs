@@ -52,17 +52,17 @@ impl AnyVerifyingKey {
     /// seed and an expanded key of ML-DSA-44, which together are as long as a key of ML-DSA-87.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, KeyError> {
         let set = Set::from_public_key_len(bytes.len()).ok_or(KeyError::Length)?;
-        if is_joined_private_key::<MlDsa44>(bytes) {
-            return Err(KeyError::Private);
-        }
         Self::from_bytes_of(set, bytes)
     }
 
     /// Reads an encoded key of a known set.
     ///
     /// # Errors
-    /// [`KeyError::Length`].
+    /// As [`Self::from_bytes`]; [`KeyError::Length`] for a key of another set.
     pub fn from_bytes_of(set: Set, bytes: &[u8]) -> Result<Self, KeyError> {
+        if is_joined_private_key::<MlDsa44>(bytes) {
+            return Err(KeyError::Private);
+        }
         with_set!(set, P => VerifyingKey::<P>::from_bytes(bytes).map(Self::from))
     }
 
