@@ -2,11 +2,10 @@
 //! together with peers that forge as fast as they can: loss and latency of the honest votes,
 //! peak memory, and the counters of the service.
 //!
-//! `cargo run --release -p batch-verify --example vote_flood -- [--votes N] [--peers N,N..] [--load PERCENT]`
+//! `cargo run --release -p batch-verify --example vote_flood -- [--votes N] [--peers N,N..]`
 //!
-//! N (100,000) forged votes by 1, 10 and 1,000 peers, one after the other. With `--load` they
-//! arrive at that percentage of the rate at which the service verifies them. One honest vote and
-//! one of the node at a time, each 500 us after the answers to the last.
+//! N (100,000) forged votes by 1, 10 and 1,000 peers, one after the other. One honest vote and one of
+//! the node at a time, each 500 us after the answers to the last.
 
 use core::error::Error;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -30,13 +29,12 @@ const CACHE_BYTES: usize = 1 << 20;
 type Votes = Vec<(batch_verify::MemberId, [u8; 8], Vec<u8>)>;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut forgeries, mut peers, mut load) = (100_000, vec![1, 10, 1000], None);
+    let (mut forgeries, mut peers) = (100_000, vec![1, 10, 1000]);
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next().ok_or("an option without a value")?;
         match &*word {
             "--votes" => forgeries = value.parse()?,
-            "--load" => load = Some(value.parse::<f64>()? / 100.0),
             "--peers" => peers = value.split(',').map(str::parse).collect::<Result<_, _>>()?,
             _ => return Err(format!("unknown option {word}").into()),
         }
@@ -60,20 +58,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         "| forging peers | forged | honest votes | lost | p50 us | p99 us | most queued bytes | peak MiB more |"
     );
     println!("|--:|--:|--:|--:|--:|--:|--:|--:|");
-    let pause = match load {
-        None => Duration::ZERO,
-        Some(load) => {
-            let pause = time_of_a_forgery(&committee, &votes)?.div_f64(load);
-            println!(
-                "<!-- one forged vote every {:.1} us -->",
-                1e6 * pause.as_secs_f64()
-            );
-            pause
-        }
-    };
-    run(&committee, &votes, 0, 0, pause)?;
+    run(&committee, &votes, 0, 0)?;
     for peers in peers {
-        run(&committee, &votes, forgeries, peers, pause)?;
+        run(&committee, &votes, forgeries, peers)?;
     }
     Ok(())
 }
@@ -83,7 +70,6 @@ fn run(
     votes: &Votes,
     forgeries: u64,
     peers: u64,
-    pause: Duration,
 ) -> Result<(), Box<dyn Error>> {
     let service = VerificationService::builder(committee.clone());
     let service = service.queue_bytes(QUEUE_BYTES).cache_bytes(CACHE_BYTES);
@@ -92,7 +78,7 @@ fn run(
     let ended = AtomicBool::new(peers == 0);
     let (mut times, mut lost, mut queued) = (Vec::new(), 0, 0);
     thread::scope(|scope| {
-        scope.spawn(|| flood(&service, votes, forgeries, peers, pause, &ended));
+        scope.spawn(|| flood(&service, votes, forgeries, peers, &ended));
         let mut n = 0;
         while !ended.load(Ordering::Relaxed) || n < QUIET {
             let (member, message, signature) = &votes[n % votes.len()];
@@ -124,42 +110,16 @@ fn run(
     Ok(())
 }
 
-/// Time in which the service verifies a forged vote, many of which are queued.
-fn time_of_a_forgery(
-    committee: &Committee<MlDsa65>,
-    votes: &Votes,
-) -> Result<Duration, Box<dyn Error>> {
-    let service = VerificationService::builder(committee.clone());
-    let service = service.queue_bytes(QUEUE_BYTES).cache_bytes(0).build()?;
-    let start = Instant::now();
-    flood(
-        &service,
-        votes,
-        20_000,
-        1,
-        Duration::ZERO,
-        &AtomicBool::new(false),
-    );
-    service.drain().wait();
-    Ok(start
-        .elapsed()
-        .div_f64(service.stats().verified.max(1) as f64))
-}
-
 /// Submits forged votes that are all different.
 fn flood(
     service: &VerificationService<MlDsa65>,
     votes: &Votes,
     forgeries: u64,
     peers: u64,
-    pause: Duration,
     ended: &AtomicBool,
 ) {
     let mut forged = [0; MlDsa65::SIG_LEN];
-    let start = Instant::now();
     for n in 0..if peers == 0 { 0 } else { forgeries } {
-        let due = pause.mul_f64(n as f64);
-        thread::sleep(due.saturating_sub(start.elapsed()));
         let (member, message, signature) = &votes[n as usize % votes.len()];
         forged.copy_from_slice(signature);
         forged[..8].copy_from_slice(&n.to_le_bytes());

@@ -7,8 +7,8 @@ use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, Set, with_set};
 
 use crate::batch::{ItemVerifier, Verifier};
 use crate::{
-    Accelerator, BatchVerifier, BuildError, Certificate, CertificateError, Committee,
-    CommitteeBuilder, CommitteeVerifier, Item, MemberId, Message, Mode, QuorumError, QuorumReport,
+    Accelerator, BatchVerifier, BuildError, Certificate, CertificateError, CommitteeBuilder,
+    CommitteeVerifier, Item, KeyCacheStats, MemberId, Message, Mode, QuorumError, QuorumReport,
     QuorumRule, RejectReason, Report, Threshold, VerifierBuilder, Vote,
 };
 
@@ -105,6 +105,16 @@ impl AnyBatchVerifier {
         report
     }
 
+    /// Returns the figures of the caches of prepared keys of all sets.
+    pub fn key_cache(&self) -> KeyCacheStats {
+        let caches = [
+            self.ml_dsa_44.key_cache(),
+            self.ml_dsa_65.key_cache(),
+            self.ml_dsa_87.key_cache(),
+        ];
+        caches.into_iter().sum()
+    }
+
     fn mode(&self) -> Mode {
         self.ml_dsa_44.scheduler.options.mode
     }
@@ -132,9 +142,6 @@ fn verify_set<P: ParameterSet>(
     report.duplicates.extend(duplicates);
     report.threads = report.threads.max(of_set.threads);
     report.batch_size = report.batch_size.max(of_set.batch_size);
-    report.cache_bytes += of_set.cache_bytes;
-    report.cache_hits += of_set.cache_hits;
-    report.cache_misses += of_set.cache_misses;
 }
 
 impl Verifier for AnyBatchVerifier {
@@ -385,12 +392,6 @@ macro_rules! from_typed {
         impl From<CommitteeVerifier<$set>> for AnyCommittee {
             fn from(verifier: CommitteeVerifier<$set>) -> Self {
                 Self::$set(verifier)
-            }
-        }
-
-        impl From<Committee<$set>> for AnyCommittee {
-            fn from(committee: Committee<$set>) -> Self {
-                committee.verifier().into()
             }
         }
     )+};

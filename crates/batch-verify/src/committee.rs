@@ -16,6 +16,7 @@ use mldsa_core::{Backend, Context, ParameterSet, VerifyingKey};
 
 pub use self::builder::CommitteeBuilder;
 pub(crate) use self::cache::KeyCache;
+pub use self::cache::KeyCacheStats;
 pub(crate) use self::keys::{KeyTable, LaneKey};
 pub use self::storage::KeyStorage;
 pub use self::threshold::Threshold;

@@ -7,7 +7,6 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::panic::catch_unwind;
 use std::process;
-use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -92,16 +91,11 @@ pub(crate) enum Pool {
     Own(ThreadPool),
 }
 
-/// The caller's code and a batch.
-type Job = Box<dyn FnOnce() + Send>;
-
 /// Running threads, which help a caller.
 pub(crate) struct Helpers {
     /// Threads that run no code of the caller, because a batch waits for them. `None` for one worker,
     /// and after the value was dropped.
     pool: Option<rayon::ThreadPool>,
-    /// As many threads for jobs, which the first job starts.
-    jobs: OnceLock<Sender<Job>>,
     /// Threads that work on a batch, the caller included.
     workers: usize,
     process: u32,
@@ -125,35 +119,9 @@ impl Helpers {
                 1 => None,
                 _ => Some(pool.build().ok()?),
             },
-            jobs: OnceLock::new(),
             workers,
             process: process::id(),
         })
-    }
-
-    /// Returns the queue of jobs; `None` while the system refuses their threads.
-    fn jobs(&self) -> Option<&Sender<Job>> {
-        if self.jobs.get().is_none() {
-            let (sender, receiver) = mpsc::channel::<Job>();
-            let receiver = Arc::new(Mutex::new(receiver));
-            let run = move || {
-                let next = || receiver.lock().ok()?.recv().ok();
-                while let Some(job) = next() {
-                    // The job may panic, or the destructor of what it has captured.
-                    let _ = catch(job);
-                }
-            };
-            let mut started = (1..self.workers).map(|n| {
-                let thread = thread::Builder::new().name(format!("batch-verify-job-{n}"));
-                thread.spawn(run.clone()).is_ok()
-            });
-            if started.next()? {
-                let _ = started.take_while(|started| *started).count();
-                // Threads that another caller has started meanwhile serve, and these end.
-                let _ = self.jobs.set(sender);
-            }
-        }
-        self.jobs.get()
     }
 
     /// Returns the threads of the process, which the first call starts; `None` while they cannot be
@@ -232,19 +200,6 @@ impl Pool {
         }
         let workers = self.workers();
         (workers > 1).then_some(Team { pool, workers })
-    }
-
-    /// Returns whether there are threads besides the caller's.
-    pub(crate) fn has_threads(&self) -> bool {
-        self.helpers().and_then(Helpers::pool).is_some()
-    }
-
-    /// Runs `work` some time, or drops it if there are no threads.
-    pub(crate) fn spawn(&self, work: impl FnOnce() + Send + 'static) {
-        let helpers = self.helpers().filter(|helpers| helpers.pool().is_some());
-        if let Some(jobs) = helpers.and_then(Helpers::jobs) {
-            let _ = jobs.send(Box::new(work));
-        }
     }
 
     /// Runs `work` on every worker with a function that takes the next of `items`.
@@ -366,14 +321,5 @@ mod tests {
         let none = Pool::new(Threads::Dedicated(0));
         assert_eq!(none.unwrap_err(), BuildError::ThreadPool);
         assert!(ThreadPool::new(1).unwrap().0.pool.is_none());
-    }
-
-    /// A batch of a thread of another pool has no helpers.
-    #[test]
-    fn threads_of_other_pools_work_alone() {
-        let foreign = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        let own = Pool::new(Threads::Dedicated(2)).unwrap();
-        assert_eq!(own.team().map(|team| team.workers), Some(2));
-        assert!(foreign.install(|| own.team().is_none()));
     }
 }

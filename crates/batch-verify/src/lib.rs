@@ -48,13 +48,12 @@ mod quorum;
 mod reason;
 mod report;
 mod service;
-mod vertex;
 
 pub use accelerator::{Accelerator, AcceleratorJob, AcceleratorMessage};
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 pub use any::{AnyBatchVerifier, AnyCommittee, AnyItem};
 pub use batch::{BatchVerifier, CommitteeVerifier, Mode, VerifierBuilder};
-pub use committee::{Committee, CommitteeBuilder, KeyStorage, MemberId, Threshold};
+pub use committee::{Committee, CommitteeBuilder, KeyCacheStats, KeyStorage, MemberId, Threshold};
 pub use error::BuildError;
 pub use executor::{ThreadPool, Threads};
 pub use item::{Item, Message, Vote};

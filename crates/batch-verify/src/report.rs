@@ -16,9 +16,6 @@ pub struct Report {
     pub(crate) threads: usize,
     pub(crate) batch_size: usize,
     pub(crate) elapsed: Duration,
-    pub(crate) cache_bytes: usize,
-    pub(crate) cache_hits: u64,
-    pub(crate) cache_misses: u64,
 }
 
 impl Report {
@@ -109,22 +106,6 @@ impl Report {
     /// Returns the wall-clock time.
     pub fn elapsed(&self) -> Duration {
         self.elapsed
-    }
-
-    /// Returns the bytes of prepared keys in the key caches of the verifier.
-    pub fn cache_bytes(&self) -> usize {
-        self.cache_bytes
-    }
-
-    /// Returns the number of look-ups in the key caches that found a prepared key, since they were
-    /// made.
-    pub fn cache_hits(&self) -> u64 {
-        self.cache_hits
-    }
-
-    /// Returns the number of look-ups in the key caches that found none.
-    pub fn cache_misses(&self) -> u64 {
-        self.cache_misses
     }
 }
 

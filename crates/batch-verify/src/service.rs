@@ -8,6 +8,7 @@ mod queue;
 mod queued_quorum;
 mod quorum;
 mod reply;
+mod shared;
 mod state;
 mod stats;
 mod sync;

@@ -5,27 +5,19 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 #![allow(unsafe_code, reason = "`fork` is unsafe")]
 
-use core::future::Future;
 use core::panic::AssertUnwindSafe;
-use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering};
-use core::task::{self, Poll, Waker};
 use core::time::Duration;
 use std::panic::catch_unwind;
-use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
 use batch_verify::{
-    Committee, CommitteeVerifier, MemberId, Message, RejectReason, Report, Source, Threads,
-    VerificationService, Vote,
+    Committee, CommitteeVerifier, RejectReason, Source, Threads, VerificationService, Vote,
 };
 use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
 
 const CHILDREN: usize = 40;
-
-type Vertex = (MemberId, Vec<u8>, Vec<u8>);
-type Vertices = Box<dyn Future<Output = Report> + Unpin>;
 
 #[test]
 fn a_child_process_never_waits() {
@@ -59,34 +51,16 @@ fn a_child_process_never_waits() {
         CommitteeVerifier::builder(),
     ];
     let verifiers = verifiers.map(|builder| builder.build(committee.clone()).unwrap());
-    let owned: Arc<[Vertex]> = batch()
-        .map(|vote| match vote.message {
-            Message::Bytes(message) => (member, message.to_vec(), vote.signature.to_vec()),
-            _ => unreachable!("messages are bytes"),
-        })
-        .collect();
-    let vertices = |verifier: &CommitteeVerifier<MlDsa44>| -> Vertices {
-        let owned = Arc::clone(&owned);
-        let vertices = verifier.verify_batch_async(owned, |vertex: &Vertex| {
-            Vote::new(vertex.0, &vertex.1, &vertex.2)
-        });
-        Box::new(vertices)
-    };
     // Other code of the program uses rayon's global pool.
     rayon::broadcast(|_| ());
     // The threads are started here.
     for verifier in &verifiers {
         assert_eq!(verifier.verify_batch(batch()).first_rejected(), expected);
-        assert_eq!(block_on(vertices(verifier)).first_rejected(), expected);
     }
 
-    let child = |futures: Vec<Vertices>| {
+    let child = || {
         for verifier in verifiers.iter().chain([&committee.verifier()]) {
             assert_eq!(verifier.verify_batch(batch()).first_rejected(), expected);
-            assert_eq!(block_on(vertices(verifier)).first_rejected(), expected);
-        }
-        for future in futures {
-            assert_eq!(block_on(future).first_rejected(), expected);
         }
         let again = Committee::<MlDsa44>::builder(context).build([(key.verifying_key(), 1)]);
         assert_eq!(again.unwrap(), committee);
@@ -122,12 +96,11 @@ fn a_child_process_never_waits() {
         }
         let mut failed = None;
         for _ in 0..CHILDREN {
-            let futures = verifiers.iter().map(&vertices).collect();
             // SAFETY: the child only runs `child` and ends with `_exit`; the C library's
             // allocator is usable after a fork.
             match unsafe { libc::fork() } {
                 0 => {
-                    let held = catch_unwind(AssertUnwindSafe(|| child(futures))).is_ok();
+                    let held = catch_unwind(AssertUnwindSafe(&child)).is_ok();
                     // SAFETY: ends the process without destructors.
                     unsafe { libc::_exit(i32::from(!held)) }
                 }
@@ -141,17 +114,6 @@ fn a_child_process_never_waits() {
         failed
     });
     assert_eq!(hung, None);
-}
-
-/// Waits for a future that is ready at once, or is made so by a thread of the parent process.
-fn block_on<F: Future + Unpin>(mut future: F) -> F::Output {
-    let mut context = task::Context::from_waker(Waker::noop());
-    loop {
-        match Pin::new(&mut future).poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::yield_now(),
-        }
-    }
 }
 
 /// Waits for a child; kills it if it does not end in time.

@@ -6,16 +6,12 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 #![allow(unsafe_code, reason = "limits and users are set by system calls")]
 
-use core::future::Future;
-use core::pin::pin;
-use core::task::{Context as Task, Poll, Waker};
 use std::env;
 use std::process::Command;
-use std::sync::Arc;
 use std::thread;
 
 use batch_verify::{
-    BuildError, Committee, CommitteeVerifier, MemberId, Report, Threads, VerificationService, Vote,
+    BuildError, Committee, CommitteeVerifier, Report, Threads, VerificationService, Vote,
 };
 use mldsa_core::{Context, MlDsa44, SigningKey};
 
@@ -25,12 +21,11 @@ const USER: libc::uid_t = 65534;
 
 type Scenario = fn(&[Vec<u8>]);
 
-const SCENARIOS: [(&str, Scenario); 5] = [
+const SCENARIOS: [(&str, Scenario); 4] = [
     ("shared threads", shared),
     ("dedicated threads", dedicated),
     ("committee", committee),
     ("service", service),
-    ("future", future),
 ];
 
 #[test]
@@ -197,20 +192,4 @@ fn service(signatures: &[Vec<u8>]) {
     let service = start().unwrap();
     let report = service.verify_batch(votes(&committee, signatures));
     assert_eq!(threads(&report), cpus());
-}
-
-fn future(signatures: &[Vec<u8>]) {
-    type Vertex = (MemberId, Vec<u8>);
-    fn vote(vertex: &Vertex) -> Vote<'_> {
-        Vote::new(vertex.0, b"block", &vertex.1)
-    }
-    let committee = build(None).unwrap();
-    let vertices = committee.members().zip(signatures.iter().cloned());
-    let vertices: Arc<[Vertex]> = vertices.collect();
-    let verifier = committee.verifier();
-    let report = verifier.verify_batch_async(Arc::clone(&vertices), vote);
-    match pin!(report).poll(&mut Task::from_waker(Waker::noop())) {
-        Poll::Ready(report) => assert_eq!(threads(&report), 1),
-        Poll::Pending => panic!("no thread will wake the task"),
-    }
 }

@@ -1,6 +1,6 @@
 //! Division of a batch among workers, and early exits.
 
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::hash::RandomState;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
@@ -73,21 +73,17 @@ fn recycle<'b, P: ParameterSet>(
     items.into_iter().map(|_| None).collect()
 }
 
-#[derive(Clone, Copy, Default)]
-pub(crate) struct RunOptions<'r> {
+#[derive(Clone, Copy)]
+pub(crate) struct RunOptions {
     pub(crate) mode: Mode,
     /// On the calling thread, without the pool.
     pub(crate) alone: bool,
-    /// Set when the rest may be left out.
-    pub(crate) cancel: Option<&'r AtomicBool>,
 }
 
-impl From<Mode> for RunOptions<'static> {
+impl From<Mode> for RunOptions {
     fn from(mode: Mode) -> Self {
-        Self {
-            mode,
-            ..Self::default()
-        }
+        let alone = false;
+        Self { mode, alone }
     }
 }
 
@@ -104,9 +100,9 @@ impl<P: ParameterSet> Scheduler<P> {
     }
 
     /// Verifies a batch. Items that are skipped are not resolved.
-    pub(crate) fn report<'a, 'r, T>(
+    pub(crate) fn report<'a, T>(
         &self,
-        request: impl Into<RunOptions<'r>>,
+        request: impl Into<RunOptions>,
         items: impl IntoIterator<Item = T>,
         resolve: impl FnMut(T) -> Result<Resolved<'a, P>, RejectReason>,
     ) -> Report {
@@ -121,8 +117,11 @@ impl<P: ParameterSet> Scheduler<P> {
             items: recycle(core::mem::take(&mut scratch.items)),
             scratch: &mut scratch,
             duplicates: Vec::new(),
+            threads: 1,
+            batch_size: 0,
         };
-        let (threads, batch_size) = run.windows(items.into_iter(), resolve);
+        run.windows(items.into_iter(), resolve);
+        let (threads, batch_size) = (run.threads, run.batch_size);
         let lowest = match request.mode {
             Mode::FirstInvalid => run.lowest.into_inner(),
             Mode::Full | Mode::AnyInvalid => usize::MAX,
@@ -149,7 +148,6 @@ impl<P: ParameterSet> Scheduler<P> {
             threads,
             batch_size,
             elapsed: start.elapsed(),
-            ..Report::default()
         }
     }
 
@@ -161,7 +159,7 @@ impl<P: ParameterSet> Scheduler<P> {
 
 struct Run<'a, 'r, P: ParameterSet> {
     scheduler: &'r Scheduler<P>,
-    request: RunOptions<'r>,
+    request: RunOptions,
     /// Lowest failure found so far. `Relaxed` suffices: a worker that reads an old value does
     /// work it could have left out, and the last read follows the join of the workers.
     lowest: AtomicUsize,
@@ -170,53 +168,65 @@ struct Run<'a, 'r, P: ParameterSet> {
     scratch: &'r mut Scratch<P>,
     /// Indices of duplicates, each with that of the first of them.
     duplicates: Vec<(usize, usize)>,
+    /// Workers of the last window.
+    threads: usize,
+    /// Most items of a chunk.
+    batch_size: usize,
 }
 
-impl<'a, P: ParameterSet> Run<'a, '_, P> {
-    /// Verifies window by window. Returns workers and chunk size.
+impl<'a, 'r, P: ParameterSet> Run<'a, 'r, P> {
+    /// Verifies window by window. Each is resolved, planned and verified before the next.
     fn windows<T>(
         &mut self,
         mut source: impl Iterator<Item = T>,
         mut resolve: impl FnMut(T) -> Result<Resolved<'a, P>, RejectReason>,
-    ) -> (usize, usize) {
+    ) {
         self.scratch.codes.clear();
         let mut window = match self.request.mode {
             Mode::Full => usize::MAX,
             Mode::FirstInvalid | Mode::AnyInvalid => FIRST_WINDOW,
         };
-        let (mut start, mut threads, mut batch_size) = (0_usize, 1, 0);
+        let mut start = 0;
         loop {
-            let new = source.by_ref().take(window).map(&mut resolve);
-            self.add(new);
-            let end = self.items.len().min(start.saturating_add(window));
+            self.add(source.by_ref().take(window).map(&mut resolve));
+            let end = self.items.len();
             if start == end || self.is_skippable(start) {
                 break;
             }
-            let few = self.items.len() < self.scheduler.options.inline_below || end - start == 1;
-            let team = match self.request.alone || few {
-                true => None,
-                false => self.scheduler.pool.team(),
-            };
-            threads = team.map_or(1, |team| team.workers);
+            let team = self.team(end - start);
             // A thread wakes while this one plans.
             let woken = team.map(|team| team.wake());
-            let before = self.duplicates.len();
+            let duplicates = self.duplicates.len();
             self.plan(start..end);
             self.accelerate();
-            let chunk = self.divide(threads);
-            batch_size = batch_size.max(chunk);
+            self.threads = team.map_or(1, |team| team.workers);
+            let chunk = self.divide(self.threads);
+            self.batch_size = self.batch_size.max(chunk);
             self.verify(chunk, team, woken);
-            for &(index, first) in &self.duplicates[before..] {
-                let code = *self.scratch.codes[first].get_mut();
-                *self.scratch.codes[index].get_mut() = code;
-            }
+            self.copy_verdicts(duplicates);
             start = end;
             window = window.saturating_mul(2).min(LAST_WINDOW.max(window));
         }
         // Items that were never resolved are skipped.
         let skipped = source.map(|_| AtomicU8::new(reason::code(SKIPPED)));
         self.scratch.codes.extend(skipped);
-        (threads, batch_size)
+    }
+
+    /// Returns the threads that help with a window of `count` items.
+    fn team(&self, count: usize) -> Option<Team<'r>> {
+        let is_small = count == 1 || self.items.len() < self.scheduler.options.inline_below;
+        if self.request.alone || is_small {
+            return None;
+        }
+        self.scheduler.pool.team()
+    }
+
+    /// Copies verdicts to the duplicates after the first ones.
+    fn copy_verdicts(&mut self, known: usize) {
+        for &(index, first) in &self.duplicates[known..] {
+            let code = *self.scratch.codes[first].get_mut();
+            self.scratch.codes[index] = AtomicU8::new(code);
+        }
     }
 
     fn add(&mut self, new: impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>) {
@@ -384,10 +394,6 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
     /// Returns whether neither the item at `index` nor, in order of index, any later one needs to
     /// be verified.
     fn is_skippable(&self, index: usize) -> bool {
-        let cancel = self.request.cancel;
-        if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-            return true;
-        }
         let lowest = self.lowest.load(Ordering::Relaxed);
         match self.request.mode {
             Mode::Full => false,

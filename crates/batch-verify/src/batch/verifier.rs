@@ -6,10 +6,10 @@ use std::sync::Arc;
 use mldsa_core::ParameterSet;
 
 use super::lanes::Lanes;
-use super::options::Options;
+use super::options::{Mode, Options};
 use super::resolve::Resolved;
-use super::scheduler::{RunOptions, Scheduler};
-use crate::committee::KeyTable;
+use super::scheduler::Scheduler;
+use crate::committee::{KeyCache, KeyCacheStats, KeyTable};
 use crate::executor::Pool;
 use crate::{Committee, Item, RejectReason, Report, Threshold, Vote};
 
@@ -94,12 +94,13 @@ impl<P: ParameterSet> BatchVerifier<P> {
     pub fn verify_batch<'a>(&self, items: impl IntoIterator<Item = Item<'a>>) -> Report {
         let options = self.scheduler.options;
         let resolve = |item: Item<'a>| Resolved::item(&item, options.allow_weak_prehash);
-        let mut report = self.scheduler.report(options.mode, items, resolve);
-        if let Some(cache) = &self.scheduler.lanes.key_cache {
-            (report.cache_hits, report.cache_misses) = cache.hits_and_misses();
-            report.cache_bytes = cache.memory_bytes();
-        }
-        report
+        self.scheduler.report(options.mode, items, resolve)
+    }
+
+    /// Returns the figures of the cache of prepared keys.
+    pub fn key_cache(&self) -> KeyCacheStats {
+        let cache = self.scheduler.lanes.key_cache.as_deref();
+        cache.map(KeyCache::stats).unwrap_or_default()
     }
 }
 
@@ -183,25 +184,26 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     /// the calling thread alone, it allocates only the report, once it has seen a batch of that
     /// size (at most 16,384 votes), and keys for [`KeyStorage::Lru`](crate::KeyStorage).
     pub fn verify_batch<'a>(&self, votes: impl IntoIterator<Item = Vote<'a>>) -> Report {
-        let mut report = self.report(self.scheduler.options.mode, votes);
-        let tables = self.committees.iter().map(Committee::table);
-        for cache in tables.filter_map(KeyTable::cache) {
-            let (hits, misses) = cache.hits_and_misses();
-            report.cache_bytes += cache.memory_bytes();
-            report.cache_hits += hits;
-            report.cache_misses += misses;
-        }
-        report
+        self.report(self.scheduler.options.mode, votes)
     }
 
-    pub(crate) fn report<'a, 'r>(
+    /// Returns the figures of the caches of prepared keys of the committees that have one.
+    pub fn key_cache(&self) -> KeyCacheStats {
+        let tables = self.committees.iter().map(Committee::table);
+        tables
+            .filter_map(KeyTable::cache)
+            .map(KeyCache::stats)
+            .sum()
+    }
+
+    pub(crate) fn report<'a>(
         &self,
-        request: impl Into<RunOptions<'r>>,
+        mode: Mode,
         votes: impl IntoIterator<Item = Vote<'a>>,
     ) -> Report {
         let weak = self.scheduler.options.allow_weak_prehash;
         let resolve = |vote: Vote<'a>| Resolved::vote(&self.committees, &vote, weak);
-        self.scheduler.report(request, votes, resolve)
+        self.scheduler.report(mode, votes, resolve)
     }
 }
 

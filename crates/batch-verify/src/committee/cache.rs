@@ -2,6 +2,7 @@
 
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
+use core::iter::Sum;
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::hash::RandomState;
@@ -146,17 +147,35 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         Some(state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.lock()
-            .map_or(0, |state| state.prepared.len() * Self::KEY_BYTES)
+    pub(crate) fn stats(&self) -> KeyCacheStats {
+        let keys = self.lock().map_or(0, |state| state.prepared.len());
+        KeyCacheStats {
+            bytes: keys * Self::KEY_BYTES,
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+        }
     }
+}
 
-    /// Look-ups that found a prepared key, and those that did not.
-    pub(crate) fn hits_and_misses(&self) -> (u64, u64) {
-        (
-            self.hits.load(Ordering::Relaxed),
-            self.misses.load(Ordering::Relaxed),
-        )
+/// Figures of a cache of prepared keys since it was made; clones of a verifier share it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeyCacheStats {
+    /// Bytes of prepared keys.
+    pub bytes: usize,
+    /// Look-ups that found a prepared key.
+    pub hits: u64,
+    /// Look-ups that found none.
+    pub misses: u64,
+}
+
+impl Sum for KeyCacheStats {
+    fn sum<I: Iterator<Item = Self>>(caches: I) -> Self {
+        caches.fold(Self::default(), |sum, cache| Self {
+            bytes: sum.bytes + cache.bytes,
+            hits: sum.hits + cache.hits,
+            misses: sum.misses + cache.misses,
+        })
     }
 }
 
@@ -230,7 +249,7 @@ mod tests {
         assert!(!holds(2));
         on_valid(2, 1, &|| ());
         assert!(holds(2));
-        assert_eq!(cache.memory_bytes(), Cache::KEY_BYTES);
+        assert_eq!(cache.stats().bytes, Cache::KEY_BYTES);
     }
 
     #[test]
@@ -242,8 +261,9 @@ mod tests {
             let hash = cache.hasher.hash_one(2_u32);
             cache.on_valid_signature(hash, || Some((1, key.verifying_key().clone())));
         }
-        assert_eq!(cache.memory_bytes(), Cache::KEY_BYTES);
+        assert_eq!(cache.stats().bytes, Cache::KEY_BYTES);
         assert!(cache.get(&2).1.is_none());
-        assert_eq!(cache.hits_and_misses(), (0, 1));
+        let stats = cache.stats();
+        assert_eq!((stats.hits, stats.misses), (0, 1));
     }
 }

@@ -138,7 +138,7 @@ impl<P: ParameterSet> KeyTable<P> {
             + self.members.capacity() * size_of::<TableKey<P>>()
             + self.by_bytes.capacity() * size_of::<u32>()
             + arenas.sum::<usize>()
-            + self.cache.as_ref().map_or(0, KeyCache::memory_bytes)
+            + self.cache.as_ref().map_or(0, |cache| cache.stats().bytes)
     }
 }
 

@@ -6,7 +6,7 @@ use std::thread;
 use mldsa_core::ParameterSet;
 
 use super::VerificationService;
-use super::worker::Shared;
+use super::shared::Shared;
 use crate::batch::{Lanes, Options, Scheduler};
 use crate::executor::{Pool, catch};
 use crate::{BuildError, Committee, RejectReason, Threads};

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use mldsa_core::ParameterSet;
 
+use super::shared::Shared;
 use super::state::{OwnedVote, QueuedVote};
 use super::stats::Origin;
 use super::sync::AtomicBool;
-use super::worker::{Shared, Worker};
+use super::worker::Worker;
 use super::{Pending, ServiceBuilder, ServiceError, ServiceStats, Source};
 use crate::batch::{Mode, Resolved};
 use crate::{BuildError, Committee, RejectReason, Report, Vote};

@@ -1,4 +1,4 @@
-//! State of a service and its workers.
+//! Workers: batches of queued votes, and slices of quorums.
 
 use core::mem;
 use core::sync::atomic::Ordering;
@@ -8,43 +8,19 @@ use std::time::Instant;
 
 use mldsa_core::ParameterSet;
 
-use super::cache::VerdictCache;
-use super::queue::{MAX_SHARE, Peer};
-use super::queued_quorum::{QueuedQuorum, quorum_bytes};
-use super::state::{QueuedVote, ServiceState};
-use super::stats::{Origin, Rejections};
-use super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, RwLock};
-use super::{RateLimiter, ServiceBuilder, ServiceError, ServiceStats};
-use crate::batch::{Mode, Resolved, RunOptions, Scheduler};
+use super::queued_quorum::{OpenCount, QueuedQuorum};
+use super::shared::Shared;
+use super::state::{BATCH_MESSAGE_BYTES, QueuedVote};
+use super::stats::Origin;
+use super::{ServiceError, Source};
+use crate::RejectReason;
+use crate::batch::{LANES, Mode, Resolved, RunOptions};
 use crate::executor::catch;
-use crate::{Committee, RejectReason};
+use crate::quorum::Count;
 
-/// State that handles and workers share.
-pub(super) struct Shared<P: ParameterSet> {
-    pub(super) scheduler: Scheduler<P>,
-    /// The current committee first.
-    pub(super) committees: RwLock<Arc<[Committee<P>]>>,
-    pub(super) retained_committees: usize,
-    pub(super) cache: VerdictCache<P>,
-    limiter: Option<Box<dyn RateLimiter>>,
-    pub(super) max_message_bytes: usize,
-    /// Most bytes of a vote or quorum by a peer.
-    max_item_bytes: usize,
-    pub(super) batch: usize,
-    /// Votes that were submitted or verified synchronously, without those that the cache
-    /// counts as answered.
-    pub(super) votes: AtomicU64,
-    pub(super) quorums: AtomicU64,
-    verified: AtomicU64,
-    rejections: [[AtomicU64; RejectReason::ALL.len()]; 3],
-    hook_panics: AtomicU64,
-    /// Whether the state is closed, without its lock.
-    pub(super) closed: AtomicBool,
-    #[cfg(test)]
-    pub(super) panics: core::sync::atomic::AtomicBool,
-    state: Mutex<ServiceState<P>>,
-    pub(super) work: Condvar,
-}
+/// Votes of an ended quorum that are freed at once, which takes less time than a batch: an
+/// allocator needs a millisecond for the megabytes of a large quorum.
+const PIECE: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Treatment {
@@ -56,191 +32,52 @@ enum Treatment {
 /// A vote of a batch with its treatment and answer.
 type Answered<P> = (Box<QueuedVote<P>>, (Treatment, Result<(), ServiceError>));
 
-impl<P: ParameterSet> Shared<P> {
-    pub(super) fn new(
-        builder: ServiceBuilder<P>,
-        scheduler: Scheduler<P>,
-        committee: Committee<P>,
-        workers: usize,
-    ) -> Self {
-        let queue_bytes = builder.queue_bytes.unwrap_or_else(|| {
-            let largest = quorum_bytes(
-                &committee,
-                builder.max_message_bytes,
-                committee.len(),
-                P::SIG_LEN,
-            );
-            (4096 * (P::SIG_LEN + 1024)).max(MAX_SHARE.saturating_mul(largest))
-        });
-        let committees: Arc<[_]> = Arc::new([committee]);
-        let state = ServiceState::new(queue_bytes, builder.max_message_bytes, workers);
-        Self {
-            scheduler,
-            cache: VerdictCache::new(builder.cache_bytes, Arc::clone(&committees)),
-            committees: RwLock::new(committees),
-            retained_committees: builder.retained_committees,
-            max_message_bytes: builder.max_message_bytes,
-            max_item_bytes: queue_bytes / MAX_SHARE,
-            batch: builder.batch,
-            votes: AtomicU64::new(0),
-            quorums: AtomicU64::new(0),
-            verified: AtomicU64::new(0),
-            rejections: core::array::from_fn(|_| core::array::from_fn(|_| AtomicU64::new(0))),
-            hook_panics: AtomicU64::new(0),
-            closed: AtomicBool::new(false),
-            #[cfg(test)]
-            panics: Default::default(),
-            state: Mutex::new(state),
-            work: Condvar::new(),
-            limiter: builder.rate_limiter,
-        }
-    }
+struct Slice {
+    verdicts: Vec<Result<(), RejectReason>>,
+    /// Indices of the votes that were verified, with their places in `verdicts`.
+    verified: Vec<(usize, usize)>,
+}
 
-    pub(super) fn committees(&self) -> Arc<[Committee<P>]> {
-        let committees = self.committees.read();
-        Arc::clone(&committees.unwrap_or_else(PoisonError::into_inner))
-    }
+/// A worker before and while it runs. If the last one is dropped, queued work is abandoned.
+pub(super) struct Worker<P: ParameterSet>(pub(super) Arc<Shared<P>>);
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, ServiceState<P>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Work that a worker does without the lock.
+enum Task<P: ParameterSet> {
+    Quorum(Box<QueuedQuorum<P>>),
+    Batch(VecDeque<Box<QueuedVote<P>>>),
+}
 
-    /// Counts the verdicts on votes that were verified; skipped ones are left out.
-    pub(super) fn count_verified(
-        &self,
-        origin: Origin,
-        verdicts: impl IntoIterator<Item = Result<(), RejectReason>>,
-    ) {
-        let mut verified = 0;
-        for verdict in verdicts {
-            match verdict {
-                Err(RejectReason::NotVerified) => continue,
-                Err(reason) => self.count_rejected(origin, reason),
-                Ok(()) => {}
+impl<P: ParameterSet> Worker<P> {
+    pub(super) fn run(self) {
+        while let Some(task) = self.next() {
+            match task {
+                Task::Quorum(quorum) => self.run_quorum(quorum),
+                Task::Batch(entries) => self.verify_batch(entries),
             }
-            verified += 1;
-        }
-        self.verified.fetch_add(verified, Ordering::Relaxed);
-    }
-
-    pub(super) fn count_rejected(&self, origin: Origin, reason: RejectReason) {
-        self.rejections[origin as usize][reason as usize].fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn stats(&self) -> ServiceStats {
-        let cache = self.cache.stats();
-        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let rejections: Rejections = self
-            .rejections
-            .each_ref()
-            .map(|row| row.each_ref().map(load));
-        let verified = load(&self.verified);
-        let state = self.lock();
-        let queues = state.queues.iter();
-        ServiceStats {
-            votes: load(&self.votes) + cache.answered,
-            quorums: load(&self.quorums),
-            verified,
-            rejected: rejections.iter().flatten().sum(),
-            rejections,
-            hook_panics: load(&self.hook_panics),
-            queued_votes: queues.clone().map(|queue| queue.len()).sum(),
-            queued_quorums: state.quorums.len(),
-            queued_bytes: queues.map(|queue| queue.bytes()).sum::<usize>() + state.quorums.bytes(),
-            cache_hits: cache.hits,
-            cached_votes: cache.entries,
-            cached_bytes: cache.bytes,
-            ..state.stats
         }
     }
 
-    /// Counts an error of a submission, and returns it.
-    pub(super) fn refuse(&self, error: ServiceError) -> ServiceError {
-        self.lock().stats.count(error);
-        error
-    }
-
-    /// Calls the rate limiter for a peer: `None` if there is none, or if it panics, which is
-    /// counted.
-    pub(super) fn limit<R>(
-        &self,
-        peer: Peer,
-        call: impl FnOnce(&dyn RateLimiter, u64) -> R,
-    ) -> Option<R> {
-        let (limiter, peer) = (self.limiter.as_deref()?, peer?);
-        let result = catch(|| call(limiter, peer));
-        if result.is_none() {
-            self.hook_panics.fetch_add(1, Ordering::Relaxed);
+    fn next(&self) -> Option<Task<P>> {
+        let shared = &*self.0;
+        let mut state = shared.lock();
+        loop {
+            let is_turn_of_votes = mem::take(&mut state.is_turn_of_votes);
+            if !is_turn_of_votes && let Some(quorum) = state.next_quorum() {
+                return Some(Task::Quorum(quorum));
+            }
+            let batch = state.next_batch(shared.batch);
+            if !batch.is_empty() {
+                return Some(Task::Batch(batch));
+            }
+            if is_turn_of_votes && let Some(quorum) = state.next_quorum() {
+                return Some(Task::Quorum(quorum));
+            }
+            if state.closed {
+                return None;
+            }
+            let woken = shared.work.wait(state);
+            state = woken.unwrap_or_else(PoisonError::into_inner);
         }
-        result
-    }
-
-    /// Asks the rate limiter for a place in a queue, of which a peer's item takes a small part at
-    /// most.
-    pub(super) fn acquire(&self, peer: Peer, bytes: usize) -> Result<(), ServiceError> {
-        if peer.is_some() && bytes > self.max_item_bytes {
-            return Err(self.refuse(ServiceError::TooLarge));
-        }
-        if self.limiter.is_none() || peer.is_none() {
-            return Ok(());
-        }
-        match self.limit(peer, |limiter, peer| limiter.try_acquire(peer, bytes)) {
-            Some(true) => Ok(()),
-            Some(false) => Err(self.refuse(ServiceError::PeerBudget)),
-            None => Err(ServiceError::HookPanicked),
-        }
-    }
-
-    /// Sends answers to votes that were accepted.
-    pub(super) fn answer(
-        &self,
-        answers: impl IntoIterator<Item = (Box<QueuedVote<P>>, Result<(), ServiceError>)>,
-    ) {
-        let send = |(entry, answer): (Box<QueuedVote<P>>, _)| {
-            let (bytes, generation) = (entry.vote.queued_bytes(), entry.generation);
-            self.limit(entry.source.peer, |limiter, peer| {
-                limiter.release(peer, bytes);
-            });
-            // A waker is the caller's code.
-            catch(|| drop(entry.reply.send(answer)));
-            generation
-        };
-        let generations: Vec<u64> = answers.into_iter().map(send).collect();
-        self.complete(generations);
-    }
-
-    /// Ends work of these generations, and the drains that waited for it.
-    pub(super) fn complete(&self, generations: Vec<u64>) {
-        if generations.is_empty() {
-            return;
-        }
-        let ended = self.lock().complete(generations);
-        for drain in ended {
-            // A waker is the caller's code.
-            catch(|| drop(drain.send(())));
-        }
-    }
-
-    /// Answers everything that is queued with an error.
-    pub(super) fn abandon(&self, error: ServiceError, close: bool) {
-        let mut state = self.lock();
-        if close {
-            state.closed = true;
-            self.closed.store(true, Ordering::Relaxed);
-        }
-        let mut entries = Vec::new();
-        for queue in &mut state.queues {
-            entries.extend(queue.take_all());
-        }
-        let quorums = state.quorums.take_all();
-        let open = quorums.iter().filter(|quorum| quorum.is_open()).count();
-        for _ in 0..entries.len() + open {
-            state.stats.count(error);
-        }
-        drop(state);
-        self.work.notify_all();
-        self.answer(entries.into_iter().map(|entry| (entry, Err(error))));
-        self.end_quorums(quorums);
     }
 
     fn verify_batch(&self, entries: VecDeque<Box<QueuedVote<P>>>) {
@@ -267,16 +104,17 @@ impl<P: ParameterSet> Shared<P> {
             if *treatment == Treatment::Fresh {
                 if verdict.is_ok() {
                     let vote = entry.vote.as_vote();
-                    self.cache.insert(entry.committees(), &vote, entry.source);
+                    self.0.cache.insert(entry.committees(), &vote, entry.source);
                 }
-                self.limit(entry.source.peer, |limiter, peer| {
+                self.0.limit(entry.source.peer, |limiter, peer| {
                     limiter.on_verdict(peer, verdict);
                 });
-                self.count_verified(Origin::of(entry.source), [verdict]);
+                self.0.count_verified(Origin::of(entry.source), [verdict]);
             }
         }
         let answers = answers.into_iter();
-        self.answer(answers.map(|(entry, (_, answer))| (entry, answer)));
+        self.0
+            .answer(answers.map(|(entry, (_, answer))| (entry, answer)));
     }
 
     fn treatment(&self, entry: &QueuedVote<P>) -> Treatment {
@@ -285,7 +123,7 @@ impl<P: ParameterSet> Shared<P> {
         }
         // An equal vote may have been verified since this one was submitted.
         let vote = entry.vote.as_vote();
-        match self.cache.get(entry.committees(), &vote, entry.source) {
+        match self.0.cache.get(entry.committees(), &vote, entry.source) {
             true => Treatment::Cached,
             false => Treatment::Fresh,
         }
@@ -300,16 +138,16 @@ impl<P: ParameterSet> Shared<P> {
         let _span = tracing::debug_span!("batch", votes = entries.len()).entered();
         #[cfg(test)]
         assert!(
-            !self.panics.swap(false, Ordering::Relaxed),
+            !self.0.panics.swap(false, Ordering::Relaxed),
             "a planted fault"
         );
         let request = RunOptions {
             alone: true,
-            ..Mode::Full.into()
+            mode: Mode::Full,
         };
         let fresh = entries.iter().zip(plan);
         let fresh = fresh.filter(|(_, treatment)| **treatment == Treatment::Fresh);
-        let report = self.scheduler.report(request, fresh, |(entry, _)| {
+        let report = self.0.scheduler.report(request, fresh, |(entry, _)| {
             Resolved::vote(entry.committees(), &entry.vote.as_vote(), false)
         });
         report.verdicts
@@ -318,7 +156,7 @@ impl<P: ParameterSet> Shared<P> {
     /// Records a batch and its senders.
     fn count_batch(&self, answers: &[Answered<P>]) {
         let now = Instant::now();
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.stats.batches += 1;
         for (entry, (treatment, answer)) in answers {
             if *treatment == Treatment::Cancelled {
@@ -336,46 +174,113 @@ impl<P: ParameterSet> Shared<P> {
             }
         }
     }
-}
-/// A worker before and while it runs. If the last one is dropped, queued work is abandoned.
-pub(super) struct Worker<P: ParameterSet>(pub(super) Arc<Shared<P>>);
 
-/// Work that a worker does without the lock.
-enum Task<P: ParameterSet> {
-    Quorum(Box<QueuedQuorum<P>>),
-    Batch(VecDeque<Box<QueuedVote<P>>>),
-}
-
-impl<P: ParameterSet> Worker<P> {
-    pub(super) fn run(self) {
-        while let Some(task) = self.next() {
-            match task {
-                Task::Quorum(quorum) => self.0.run_quorum(quorum),
-                Task::Batch(entries) => self.0.verify_batch(entries),
+    /// Verifies a slice of a quorum, and answers it if its count ends. Frees a piece of one that
+    /// has ended. Puts the rest back into the queue.
+    fn run_quorum(&self, mut quorum: Box<QueuedQuorum<P>>) {
+        let is_cancelled = quorum.cancelled.load(Ordering::Relaxed);
+        let mut is_counted = false;
+        if let Some(mut open) = quorum.open.take() {
+            is_counted = !is_cancelled && self.count_slice(&quorum, &mut *open.count);
+            let is_open = is_counted && !open.count.wanted().is_empty();
+            quorum.open = Some(open);
+            if is_open {
+                return self.put_back(quorum);
             }
+        }
+        let kept = quorum.votes.len().saturating_sub(PIECE);
+        if kept == 0 {
+            // Before the answer, after which the caller may look at the figures.
+            self.0.lock().quorums.end(quorum.source.peer, quorum.bytes);
+        }
+        if let Some(OpenCount { count, reply }) = quorum.open.take() {
+            self.0.lock().stats.cancelled += u64::from(is_cancelled);
+            self.0.end_quorum(&quorum, || match is_counted {
+                true => drop(reply.send(count.answer())),
+                false => drop(reply),
+            });
+        }
+        quorum.votes.truncate(kept);
+        if kept > 0 {
+            self.put_back(quorum);
         }
     }
 
-    fn next(&self) -> Option<Task<P>> {
-        let shared = &*self.0;
-        let mut state = shared.lock();
-        loop {
-            let is_turn_of_votes = mem::take(&mut state.is_turn_of_votes);
-            if !is_turn_of_votes && let Some(quorum) = state.next_quorum() {
-                return Some(Task::Quorum(quorum));
+    /// Puts a quorum back into the queue: one that has ended behind the others of its peer, so that
+    /// they do not wait for its memory. After shutdown it ends here.
+    fn put_back(&self, quorum: Box<QueuedQuorum<P>>) {
+        let mut state = self.0.lock();
+        if state.closed {
+            drop(state);
+            return self.0.end_quorums([quorum]);
+        }
+        let (peer, bytes, is_first) = (quorum.source.peer, quorum.bytes, quorum.is_open());
+        state.quorums.put_back(peer, bytes, quorum, is_first);
+    }
+
+    /// Verifies the next slice of a quorum and counts its verdicts. Returns whether it did: a panic
+    /// leaves the quorum without an answer.
+    fn count_slice(&self, quorum: &QueuedQuorum<P>, count: &mut dyn Count) -> bool {
+        let Some(slice) = catch(|| self.slice(quorum, count)) else {
+            return false;
+        };
+        let Source { peer, .. } = quorum.source;
+        for &(vote, place) in &slice.verified {
+            let verdict = slice.verdicts[place];
+            if verdict.is_ok() {
+                let committees = core::slice::from_ref(&quorum.committee);
+                self.0
+                    .cache
+                    .insert(committees, &quorum.vote(vote), quorum.source);
             }
-            let batch = state.next_batch(shared.batch);
-            if !batch.is_empty() {
-                return Some(Task::Batch(batch));
+            self.0
+                .limit(peer, |limiter, peer| limiter.on_verdict(peer, verdict));
+        }
+        let verdicts = slice.verified.iter().map(|(_, at)| slice.verdicts[*at]);
+        self.0
+            .count_verified(Origin::of(quorum.source), verdicts.clone());
+        count.take(&slice.verdicts);
+        let mut state = self.0.lock();
+        verdicts.for_each(|verdict| state.on_verdict(peer, verdict.is_ok()));
+        true
+    }
+
+    /// Verifies the next votes of a quorum that are not cached: as many as fill the lanes, or
+    /// as their messages allow.
+    fn slice(&self, quorum: &QueuedQuorum<P>, count: &dyn Count) -> Slice {
+        #[cfg(feature = "tracing")]
+        let _span = tracing::debug_span!("quorum", votes = quorum.votes.len()).entered();
+        let committees = core::slice::from_ref(&quorum.committee);
+        let most = (BATCH_MESSAGE_BYTES / quorum.message.len().max(1)).clamp(1, LANES);
+        let (mut verdicts, mut fresh) = (Vec::new(), Vec::new());
+        for &vote in count.wanted().iter().take(self.0.batch) {
+            let is_cached = self
+                .0
+                .cache
+                .get(committees, &quorum.vote(vote), quorum.source);
+            if !is_cached {
+                if fresh.len() == most {
+                    break;
+                }
+                fresh.push((vote, verdicts.len()));
             }
-            if is_turn_of_votes && let Some(quorum) = state.next_quorum() {
-                return Some(Task::Quorum(quorum));
-            }
-            if state.closed {
-                return None;
-            }
-            let woken = shared.work.wait(state);
-            state = woken.unwrap_or_else(PoisonError::into_inner);
+            verdicts.push(Ok(()));
+        }
+        let request = RunOptions {
+            alone: true,
+            mode: count.mode(),
+        };
+        let report = self.0.scheduler.report(request, &fresh, |(vote, _)| {
+            Resolved::vote(committees, &quorum.vote(*vote), false)
+        });
+        for ((_, place), verdict) in fresh.iter().zip(&report.verdicts) {
+            verdicts[*place] = *verdict;
+        }
+        let skipped = Err(RejectReason::NotVerified);
+        fresh.retain(|(_, place)| verdicts[*place] != skipped);
+        Slice {
+            verdicts,
+            verified: fresh,
         }
     }
 }

@@ -30,12 +30,6 @@ async fn awaited(service: &VerificationService<Set>, source: Source, vote: &Vote
     Ok(())
 }
 
-async fn awaited_vertices(verifier: &CommitteeVerifier<Set>, vertices: Vec<Vec<u8>>, member: MemberId) {
-    verifier
-        .verify_batch_async(vertices, move |vertex| Vote::new(member, b"block", vertex))
-        .await;
-}
-
 fn quorum(verifier: &CommitteeVerifier<Set>, votes: &[(MemberId, &[u8])]) {
     verifier.verify_quorum(b"block", votes, QuorumRule::AnyValid);
 }

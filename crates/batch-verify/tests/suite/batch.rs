@@ -1,8 +1,6 @@
 //! Batches: early exits, panics of the caller, names. `load` has their verdicts.
 
-use batch_verify::{
-    BatchVerifier, BuildError, Committee, CommitteeVerifier, Mode, RejectReason, Threads,
-};
+use batch_verify::{BatchVerifier, Committee, CommitteeVerifier, Mode, RejectReason, Threads};
 use mldsa_core::{MlDsa44, MlDsa87};
 
 use crate::fixture::{COMMITTEE, VOTES};
@@ -11,16 +9,6 @@ fn verifier(mode: Mode) -> CommitteeVerifier<MlDsa44> {
     let builder = CommitteeVerifier::builder().mode(mode);
     let builder = builder.threads(Threads::Dedicated(2));
     builder.build(COMMITTEE.clone()).unwrap()
-}
-
-#[test]
-fn a_pool_of_no_threads_is_rejected() {
-    let build = |threads| BatchVerifier::<MlDsa44>::builder().threads(threads).build();
-    assert!(build(Threads::Inline).is_ok());
-    assert_eq!(
-        build(Threads::Dedicated(0)).unwrap_err(),
-        BuildError::ThreadPool
-    );
 }
 
 #[test]

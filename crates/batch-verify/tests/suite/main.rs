@@ -5,6 +5,7 @@
 mod accelerator;
 mod any;
 mod batch;
+mod bounds;
 mod certificate;
 mod committee;
 mod duplicates;
@@ -22,4 +23,3 @@ mod service_faults;
 mod service_flood;
 mod traps;
 mod validity;
-mod vertex;

@@ -11,14 +11,12 @@ use batch_verify::{
 };
 use mldsa_core::MlDsa44;
 
-use crate::fixture::{
-    CONTEXT, KEYS, MEMBERS, VOTES, forgery, from_peer, held, member, own, public, sign,
-};
-use crate::service_flood::{Awaited, VOTE_BYTES};
+use crate::fixture::{CONTEXT, KEYS, MEMBERS, VOTES, forgery, from_peer, held, own, public, sign};
+use crate::service_flood::Awaited;
 
 /// Six voters, of whom five are a quorum, and others of little weight: a peer's quorum may have two
 /// votes for each of the hundred.
-static LARGE: LazyLock<Committee<MlDsa44>> = LazyLock::new(|| {
+pub(crate) static LARGE: LazyLock<Committee<MlDsa44>> = LazyLock::new(|| {
     let voters = KEYS[..MEMBERS]
         .iter()
         .map(|key| (public(key).to_vec(), 1000));
@@ -28,12 +26,12 @@ static LARGE: LazyLock<Committee<MlDsa44>> = LazyLock::new(|| {
         .unwrap()
 });
 
-fn voter(n: usize) -> MemberId {
+pub(crate) fn voter(n: usize) -> MemberId {
     LARGE.member(n as u32).unwrap()
 }
 
 /// Bytes of a queued quorum of [`LARGE`] with a message of one byte.
-const fn quorum_bytes(votes: usize) -> usize {
+pub(crate) const fn quorum_bytes(votes: usize) -> usize {
     1024 + 1 + votes * (2420 + 120) + 100 * 32
 }
 
@@ -114,176 +112,12 @@ fn quorums_displace_no_other_peers() {
     );
 }
 
-/// Peers whose quorums have invalid signatures leave room for others, however many they are. A
-/// repeated quorum, whose votes are cached, does not clear them.
-#[test]
-fn suspects_leave_room_for_quorums() {
-    let (gate, keeper) = Gate::new();
-    let (service, worker) =
-        held(|builder| builder.queue_bytes(10 * quorum_bytes(6)).rate_limiter(gate));
-    let submit = |peer, message: &'static [u8], signed: &[u8]| {
-        let votes = (0..MEMBERS).map(|n| (voter(n), sign(&KEYS[n], signed).into()));
-        let (votes, rule) = (votes.collect(), QuorumRule::Certificate);
-        service.submit_quorum(from_peer(peer), &LARGE, message, votes, rule)
-    };
-    let answer =
-        |peer, message, signed: &[u8]| submit(peer, message, signed).unwrap().wait().is_ok();
-    worker.start();
-    assert!(answer(100, b"a", b"a"));
-    for peer in 0..12 {
-        assert!(!answer(peer, b"a", b"other"));
-        assert!(answer(peer, b"a", b"a"));
-    }
-    // Six signatures that were not known before.
-    assert!(answer(11, b"b", b"b"));
-
-    // A worker is kept in the verdict on another vote.
-    let held = service
-        .submit(from_peer(GATE), &VOTES[0].as_vote())
-        .unwrap();
-    keeper.wait();
-    let suspects = (0..11).filter_map(|peer| submit(peer, b"a", b"other").ok());
-    let suspects: Vec<_> = suspects.collect();
-    let cleared = submit(11, b"a", b"a");
-    keeper.open_once();
-    assert_eq!(held.wait(), Ok(()));
-    // The last eighth is for others.
-    assert_eq!(suspects.len(), 8);
-    assert!(cleared.unwrap().wait().is_ok());
-}
-
-/// Peers whose only quorums, each as large as the queue allows, fill it: once they are known to be
-/// forged they give way, and the certificates of other peers are answered.
-#[test]
-fn quorums_of_exactly_the_bound_keep_none_out() {
-    let (gate, mut keeper) = Gate::new();
-    let bound = 8 * quorum_bytes(200);
-    let (service, worker) = held(|builder| {
-        let builder = builder.queue_bytes(bound).cache_bytes(0);
-        builder.rate_limiter(gate)
-    });
-    let rule = QuorumRule::AnyValid;
-    let submit = |source, votes| service.submit_quorum(source, &LARGE, *b"b", votes, rule);
-    let attackers: Vec<_> = (993..=GATE)
-        .map(|peer| submit(from_peer(peer), forged(200)).unwrap())
-        .collect();
-    assert_eq!(service.stats().queued_bytes, bound);
-    // A vote more, or a byte in another, is too much for a peer, and not for the node itself.
-    let mut long = forged(200);
-    long[0].1 = [0; 2421].into();
-    for votes in [forged(201), long] {
-        let too_large = submit(from_peer(1), votes.clone());
-        assert_eq!(too_large.unwrap_err(), ServiceError::TooLarge);
-        submit(own(), votes).unwrap().detach();
-    }
-    worker.start();
-    // The last of the attackers has its first verdict; it is with the worker, and counted.
-    keeper.wait();
-    let known: Vec<(MemberId, Box<[u8]>)> = (0..MEMBERS)
-        .map(|n| (voter(n), sign(&KEYS[n], b"b").into()))
-        .collect();
-    let certificates: Vec<_> = (1..=150)
-        .map(|peer| submit(from_peer(peer), known.clone()).unwrap())
-        .collect();
-    let own_bytes = 2 * quorum_bytes(200) + 2540 + 1;
-    assert!(service.stats().queued_bytes <= bound + own_bytes);
-    keeper.open();
-    for certificate in certificates {
-        assert!(certificate.wait().is_ok());
-    }
-    let attackers = attackers
-        .into_iter()
-        .map(|quorum| quorum.wait().unwrap_err());
-    let displaced = attackers.filter(|error| *error == QuorumError::Abandoned);
-    assert_eq!(displaced.count(), 6);
-}
-
-/// Votes as large as the queue allows, of peers that send invalid signatures, give way too.
-#[test]
-fn votes_of_exactly_the_bound_keep_none_out() {
-    let (service, _worker) = held(|builder| builder.queue_bytes(8 * VOTE_BYTES));
-    let submit = |source, message: &[u8]| {
-        let vote = forgery(member(0), message);
-        service.submit(source, &vote.as_vote()).map(Pending::detach)
-    };
-    assert_eq!(submit(from_peer(1), &[0; 9]), Err(ServiceError::TooLarge));
-    assert_eq!(submit(own(), &[0; 9]), Ok(()));
-    for peer in 100..110 {
-        let malformed = batch_verify::Vote::new(member(0), b"x", &[0; 3]);
-        assert!(service.submit(from_peer(peer), &malformed).is_err());
-        let is_first = peer < 107;
-        assert_eq!(submit(from_peer(peer), &[0; 8]).is_ok(), is_first);
-    }
-    for peer in 0..8 {
-        assert_eq!(submit(from_peer(peer), &[0; 8]), Ok(()));
-    }
-    // The only votes of others stay.
-    assert_eq!(submit(from_peer(8), &[0; 8]), Err(ServiceError::QueueFull));
-    let stats = service.stats();
-    assert_eq!((stats.evicted, stats.queued_votes), (7, 9));
-}
-
 /// Votes forged by turns in the name of every member, enough for a quorum if they were valid.
-fn forged(count: usize) -> Vec<(MemberId, Box<[u8]>)> {
+pub(crate) fn forged(count: usize) -> Vec<(MemberId, Box<[u8]>)> {
     let vote = |n: usize| forgery(voter(n % MEMBERS), &n.to_le_bytes()).signature;
     (0..count)
         .map(|n| (voter(n % MEMBERS), vote(n).into()))
         .collect()
-}
-
-/// A submitted quorum has the price of votes: the limit of messages, the budget of its peer.
-#[test]
-fn quorums_have_a_price() {
-    let budget = Budget::default();
-    let (service, worker) =
-        held(|builder| builder.max_message_bytes(100).rate_limiter(budget.clone()));
-    let submit = |peer, message: &[u8], votes| {
-        let rule = QuorumRule::AnyValid;
-        service.submit_quorum(from_peer(peer), &LARGE, message, votes, rule)
-    };
-    let long = submit(1, &[0; 101], forged(MEMBERS));
-    assert_eq!(long.unwrap_err(), ServiceError::TooLarge);
-    let poor = submit(POOR, &[0; 100], forged(MEMBERS));
-    assert_eq!(poor.unwrap_err(), ServiceError::PeerBudget);
-    // An answer that is known at once has the price of its bytes too: a duplicate, conflicting claims,
-    // an unknown member, too little weight.
-    let vote = |member, byte| (member, vec![byte; 2420].into());
-    for known in [
-        [vote(voter(0), 0), vote(voter(0), 0)],
-        [vote(voter(0), 0), vote(voter(0), 1)],
-        [vote(voter(0), 0), vote(member(0), 0)],
-        [vote(voter(0), 0), vote(voter(1), 0)],
-    ] {
-        let rule = QuorumRule::Certificate;
-        let submit =
-            |peer| service.submit_quorum(from_peer(peer), &LARGE, *b"b", known.to_vec(), rule);
-        assert_eq!(submit(POOR).unwrap_err(), ServiceError::PeerBudget);
-        assert!(submit(1).unwrap().wait().is_err());
-        let mut book = budget.0.lock().unwrap();
-        assert_eq!((book.acquired, book.released), (0, quorum_bytes(2)));
-        book.released = 0;
-    }
-    let first = submit(1, &[0; 100], forged(MEMBERS)).unwrap();
-    let stats = service.stats();
-    let taken = stats.queued_bytes;
-    assert!(taken > 100 + MEMBERS * 2420);
-    assert_eq!(budget.0.lock().unwrap().acquired, taken);
-    assert_eq!(
-        (
-            stats.quorums,
-            stats.queued_quorums,
-            stats.too_large,
-            stats.peer_budget
-        ),
-        (11, 1, 1, 5)
-    );
-    worker.start();
-    assert!(first.wait().is_err());
-    service.drain().wait();
-    let stats = service.stats();
-    let book = budget.0.lock().unwrap();
-    assert_eq!((book.acquired, book.verdicts), (0, stats.verified));
-    assert!(stats.verified > 0 && stats.rejected == stats.verified);
 }
 
 /// The quorums of two peers are served in turn by signatures: a small one is not behind the whole
@@ -323,6 +157,8 @@ fn forgeries_before_a_certificate_are_no_recommendation() {
     let mixed = [forged(8), known.clone()].concat();
     let answer = submit(7, mixed, QuorumRule::AnyValid).unwrap().wait();
     assert_eq!(answer.unwrap().weight(), 5000);
+    // A repeated quorum, whose votes are cached, does not clear its sender.
+    assert!(submit(7, known.clone(), rule).unwrap().wait().is_ok());
 
     // A worker is kept in the verdict on another vote.
     let held = service.submit(from_peer(GATE), &VOTES[0].as_vote());
@@ -493,40 +329,8 @@ fn the_memory_of_quorums_delays_no_quorum() {
     worker.join().unwrap();
 }
 
-/// The peer without a budget.
-const POOR: u64 = 999;
-
-#[derive(Clone, Default)]
-struct Budget(Arc<Mutex<Book>>);
-
-#[derive(Default)]
-struct Book {
-    acquired: usize,
-    released: usize,
-    verdicts: u64,
-}
-
-impl RateLimiter for Budget {
-    fn try_acquire(&self, peer: u64, bytes: usize) -> bool {
-        if peer != POOR {
-            self.0.lock().unwrap().acquired += bytes;
-        }
-        peer != POOR
-    }
-
-    fn on_verdict(&self, _: u64, _: Result<(), RejectReason>) {
-        self.0.lock().unwrap().verdicts += 1;
-    }
-
-    fn release(&self, _: u64, bytes: usize) {
-        let mut book = self.0.lock().unwrap();
-        book.acquired -= bytes;
-        book.released += bytes;
-    }
-}
-
 /// The peer whose verdicts keep a worker.
-const GATE: u64 = 1000;
+pub(crate) const GATE: u64 = 1000;
 
 /// Submits the votes of four batches of eight by this peer.
 fn four_batches(service: &VerificationService<MlDsa44>) -> Vec<Pending<Result<(), ServiceError>>> {
@@ -537,17 +341,17 @@ fn four_batches(service: &VerificationService<MlDsa44>) -> Vec<Pending<Result<()
 }
 
 /// Has the peers of work in the order in which it leaves the queue.
-struct Gate(
+pub(crate) struct Gate(
     mpsc::Sender<()>,
     Mutex<mpsc::Receiver<()>>,
     Arc<Mutex<Vec<u64>>>,
 );
 
 /// The test's side of a gate.
-struct Keeper(mpsc::Receiver<()>, Option<mpsc::Sender<()>>);
+pub(crate) struct Keeper(mpsc::Receiver<()>, Option<mpsc::Sender<()>>);
 
 impl Gate {
-    fn new() -> (Self, Keeper) {
+    pub(crate) fn new() -> (Self, Keeper) {
         let ((enter, entered), (release, released)) = (mpsc::channel(), mpsc::channel());
         let gate = Self(enter, Mutex::new(released), Arc::default());
         (gate, Keeper(entered, Some(release)))
@@ -556,7 +360,7 @@ impl Gate {
 
 impl Keeper {
     /// Waits until a worker is in the gate.
-    fn wait(&self) {
+    pub(crate) fn wait(&self) {
         self.0.recv().unwrap();
     }
 
@@ -572,7 +376,7 @@ impl Keeper {
     }
 
     /// Lets all workers through from now on.
-    fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         self.1 = None;
     }
 }

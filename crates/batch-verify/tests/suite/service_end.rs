@@ -88,20 +88,6 @@ fn shutdown_answers_everything() {
 }
 
 #[test]
-fn the_last_handle_ends_the_service() {
-    let (service, worker) = held(|builder| builder);
-    let worker = worker.start();
-    let clone = service.clone();
-    drop(service);
-    assert_eq!(
-        clone.submit(own(), &VOTES[0].as_vote()).unwrap().wait(),
-        Ok(())
-    );
-    drop(clone);
-    returns(move || worker.join().unwrap());
-}
-
-#[test]
 fn cancelled_votes_are_not_verified() {
     let (service, worker) = held(|builder| builder);
     let mut kept = Vec::new();

@@ -4,8 +4,6 @@
 use core::pin::Pin;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context, Poll, Waker};
-use std::fs;
-use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Wake;
 use std::thread;
@@ -322,24 +320,4 @@ fn copies_in_the_queue_share_a_verification() {
     // One batch of eight, in which copies are duplicates; the others hit the cache.
     let stats = service.stats();
     assert_eq!((stats.verified, stats.cache_hits), (8, 42));
-}
-
-/// A jump of the wall clock changes nothing: no source file asks for it.
-#[test]
-fn no_wall_clock() {
-    fn check(folder: &Path) -> usize {
-        let mut files = 0;
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                files += check(&path);
-                continue;
-            }
-            let text = fs::read_to_string(&path).unwrap();
-            assert!(!text.contains("SystemTime"), "{}", path.display());
-            files += 1;
-        }
-        files
-    }
-    assert!(check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) > 20);
 }

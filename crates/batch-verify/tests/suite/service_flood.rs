@@ -145,34 +145,6 @@ fn long_messages_starve_no_priority() {
     assert_eq!(votes.order()[..9], [0, 0, 0, 0, 0, 0, 1, 2, 0]);
 }
 
-/// The last eighth of a full queue is for peers whose last vote was not rejected, however many
-/// others there are.
-#[test]
-fn suspects_leave_room() {
-    let (service, _worker) = held(|builder| builder.queue_bytes(400 * VOTE_BYTES));
-    let malformed = OwnedVote::new(member(0), b"x", vec![0; 3]);
-    for peer in 1000..2000 {
-        assert!(
-            service
-                .submit(from_peer(peer), &malformed.as_vote())
-                .is_err()
-        );
-        if let Ok(answer) = service.submit(from_peer(peer), &forged(peer).as_vote()) {
-            answer.detach();
-        }
-    }
-    assert_eq!(service.stats().queued_votes, 350);
-    for (n, vote) in VOTES[..50].iter().enumerate() {
-        let peer = from_peer(n as u64 % 5);
-        service.submit(peer, &vote.as_vote()).unwrap().detach();
-    }
-    // A suspect displaces none of them, although their queues are longer.
-    let late = service.submit(from_peer(1999), &forged(1).as_vote());
-    assert_eq!(late.unwrap_err(), ServiceError::QueueFull);
-    let stats = service.stats();
-    assert_eq!((stats.queued_votes, stats.evicted), (400, 0));
-}
-
 /// Answers that are awaited, and the classes of those that have come, in their order: one worker
 /// answers in the order of verification.
 #[derive(Default)]
@@ -281,29 +253,6 @@ fn suspects_are_kept_beyond_thousands_of_others() {
     service.drain().wait();
     // Of eight turns one is of the suspect.
     assert_eq!(votes.order()[..8].iter().sum::<usize>(), 7);
-}
-
-/// A new peer number for each forged vote: the one vote of an honest peer stays in the full queue.
-#[test]
-fn the_only_vote_of_a_peer_is_kept() {
-    let (service, worker) = held(|builder| builder.queue_bytes(40 * VOTE_BYTES));
-    let mut honest = Awaited::default();
-    // Longer than those of the flood.
-    let message = [7; 48];
-    let vote = OwnedVote::new(member(1), &message, sign(&KEYS[1], &message));
-    honest.submit(&service, 1, from_peer(1), &vote);
-    for n in 0..1000 {
-        let vote = OwnedVote::new(member(0), b"", vec![1; 2420]);
-        if let Ok(answer) = service.submit(from_peer(1000 + n), &vote.as_vote()) {
-            answer.detach();
-        }
-    }
-    let stats = service.stats();
-    assert_eq!(stats.evicted, 0);
-    assert!(stats.queue_full > 900 && stats.queued_bytes <= 40 * VOTE_BYTES);
-    worker.start();
-    service.drain().wait();
-    assert!(service.is_cached(&vote.as_vote()));
 }
 
 /// Votes of earlier heights, replayed by a peer without a key, displace no votes of the current one

@@ -1,36 +1,15 @@
 //! Misuse and attacks that once succeeded and that no other suite has. Those that do not compile
 //! any more are in `tests/forbidden`; floods are in `service_flood`.
 
-use std::sync::{Arc, Barrier, mpsc};
+use std::sync::mpsc;
 
-use batch_verify::{RejectReason, Threads, VerificationService, Vote};
+use batch_verify::{Threads, VerificationService, Vote};
 
 use crate::fixture::{
-    COMMITTEE, KEYS, MEMBERS, OwnedVote, VOTES, block_on, committee, from_peer, held, member, own,
-    public, returns, service, sign,
+    COMMITTEE, MEMBERS, OwnedVote, VOTES, block_on, from_peer, held, member, own, returns,
 };
 
 const BLOCK: &[u8] = b"block 7";
-
-/// A vote that the engine asks for is verified alone: the queue stays as it is.
-#[test]
-fn a_lone_vote_takes_nothing_along() {
-    let (service, _worker) = held(|builder| builder.max_message_bytes(256 << 10));
-    for n in 0..7_u64 {
-        let costly = OwnedVote::new(member(0), &[n as u8; 256 << 10], vec![1; 2420]);
-        service
-            .submit(from_peer(9), &costly.as_vote())
-            .unwrap()
-            .detach();
-    }
-    let before = service.stats();
-    assert_eq!(service.verify(&VOTES[0].as_vote()), Ok(()));
-    let after = service.stats();
-    assert_eq!(
-        (after.verified, after.queued_votes),
-        (before.verified + 1, 7)
-    );
-}
 
 /// Large messages do not fill a batch: a small vote waits for one of them at most.
 #[test]
@@ -46,43 +25,6 @@ fn large_messages_end_a_batch() {
     worker.start();
     service.drain().wait();
     assert_eq!(service.stats().batches, 9);
-}
-
-/// The service does not wait for rayon's global pool.
-#[test]
-fn the_nodes_own_work_delays_no_vote() {
-    let workers = rayon::current_num_threads();
-    let (occupied, release) = (
-        Arc::new(Barrier::new(workers + 1)),
-        Arc::new(Barrier::new(workers + 1)),
-    );
-    for _ in 0..workers {
-        let (occupied, release) = (Arc::clone(&occupied), Arc::clone(&release));
-        rayon::spawn(move || {
-            occupied.wait();
-            release.wait();
-        });
-    }
-    occupied.wait();
-    let service = service();
-    let answer = service.submit(own(), &VOTES[0].as_vote()).unwrap();
-    assert_eq!(block_on(answer), Ok(()));
-    assert_eq!(service.verify(&VOTES[1].as_vote()), Ok(()));
-    release.wait();
-}
-
-/// A committee verifier is never asked about a key that is no member's.
-#[test]
-fn strangers_are_no_members() {
-    let stranger = &KEYS[MEMBERS];
-    assert_eq!(COMMITTEE.member_of(public(stranger)), None);
-    let theirs = committee(core::slice::from_ref(stranger));
-    let signature = sign(stranger, BLOCK);
-    let vote = Vote::new(theirs.member(0).unwrap(), BLOCK, &signature);
-    assert_eq!(theirs.verify(&vote), Ok(()));
-    let verifier = COMMITTEE.verifier();
-    assert_eq!(verifier.verify(&vote), Err(RejectReason::UnknownMember));
-    assert_eq!(service().verify(&vote), Err(RejectReason::UnknownMember));
 }
 
 /// Thousands of answers are dropped, in any order: a flag each, and none is verified.
