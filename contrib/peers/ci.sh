@@ -5,7 +5,6 @@ source .ci/lib.sh
 need cc=gcc c++=g++ cmake=cmake
 cd contrib/peers
 run cargo clippy --locked --workspace --all-targets -- -D warnings
-run cargo bench --locked --no-run
 # The shortest run: every contender is checked before its clock starts.
 run cargo run --locked --profile bench --bin scorecard -- --only verify --seconds 0
 run cargo test --locked --profile bench --workspace --lib --test aws_lc --test migration

@@ -57,27 +57,6 @@ pub(crate) trait Competitor: 'static {
     }
 }
 
-/// Verification of an encoded signature under an encoded public key.
-pub(crate) type Verify = fn(&[u8], &[u8], &[u8]) -> bool;
-
-/// Verification by an implementation, if its name is known.
-pub(crate) fn verifier(name: &str, set: Set) -> Option<Verify> {
-    fn of<C: Competitor>() -> (&'static str, Verify) {
-        (C::NAME, C::verify)
-    }
-    macro_rules! all {
-        ($of:ident) => {
-            [of::<aws_lc::$of>(), of::<libcrux::$of>()]
-        };
-    }
-    let all = match set {
-        Set::MlDsa44 => all!(MlDsa44),
-        Set::MlDsa65 => all!(MlDsa65),
-        Set::MlDsa87 => all!(MlDsa87),
-    };
-    all.into_iter().find(|one| one.0 == name).map(|one| one.1)
-}
-
 /// All operations of all implementations.
 pub(crate) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
     macro_rules! all {

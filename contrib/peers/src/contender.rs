@@ -101,13 +101,11 @@ pub enum Part {
     Sign,
     /// Verification.
     Verify,
-    /// Whole batches on one thread and on all.
-    Rounds,
 }
 
 impl Part {
     /// The parts that make up the whole, in table order.
-    pub const ALL: [Self; 4] = [Self::Keygen, Self::Sign, Self::Verify, Self::Rounds];
+    pub const ALL: [Self; 3] = [Self::Keygen, Self::Sign, Self::Verify];
 
     /// Whether the operation belongs to this part.
     #[must_use]
@@ -116,8 +114,6 @@ impl Part {
             Self::Keygen => matches!(op.reference(), Op::Keygen),
             Self::Sign => matches!(op.reference(), Op::Sign),
             Self::Verify => matches!(op.reference(), Op::VerifyCold),
-            // Batches are no contenders.
-            Self::Rounds => false,
         }
     }
 }

@@ -49,11 +49,6 @@ impl Stream {
         Self(hash.finalize_xof())
     }
 
-    /// A number below `bound`; biased by less than `bound / 2^64`.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        usize::from_le_bytes(self.bytes()) % bound
-    }
-
     /// Overwrites `bytes`.
     pub fn fill(&mut self, bytes: &mut [u8]) {
         self.0.read(bytes);

@@ -1,7 +1,7 @@
 //! Comparison of ML-DSA implementations.
 //!
-//! A [`Contender`] is one operation of one implementation on shared, random, distinct [`Inputs`]. The
-//! criterion benches, `scorecard` and `report` run the same contenders. A new operation is one more
+//! A [`Contender`] is one operation of one implementation on shared, random, distinct [`Inputs`]. `scorecard`
+//! and `report` run the same contenders. A new operation is one more
 //! `Contender` in `mldsa.rs` or in the file of the competitor.
 
 mod clock;
@@ -18,7 +18,6 @@ mod lowmem;
 mod measure;
 mod mldsa;
 pub mod report;
-mod rounds;
 mod score;
 
 pub use clock::{ThreadTime, UNIT, hz, now, us};
@@ -31,7 +30,6 @@ pub use inputs::{Inputs, Set, Stream};
 pub use lowmem::lowmem_contenders;
 pub use measure::{Budget, Samples, measure};
 pub use mldsa::mean_attempts;
-pub use rounds::{BenchFn, Round, Strategy};
 pub use score::{Plan, Score, score};
 
 use std::rc::Rc;

@@ -6,8 +6,8 @@ use mldsa_core::{
     Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
     PreparedVerifyingKey, Randomness, SignJob, SigningKey, VerifyError, VerifyingKey,
     internals::{
-        AttemptRejection, JobMessage, Secret, Verification, Zeroed, keygen_internal, keygen_many,
-        sign_mu_observed, verify_lanes,
+        JobMessage, Secret, Verification, Zeroed, keygen_internal, keygen_many, sign_mu_observed,
+        verify_lanes,
     },
 };
 

@@ -6,19 +6,12 @@
 mod lead;
 
 use core::{error::Error, time::Duration};
-use std::{
-    fs,
-    path::PathBuf,
-    rc::Rc,
-    sync::Arc,
-    time::{Instant, UNIX_EPOCH},
-};
+use std::{fs, path::PathBuf, rc::Rc, time::UNIX_EPOCH};
 
-use batch_verify::{KeyStorage, Mode};
 use benches::report::table::Table;
 use benches::{
-    BenchFn, Contender, Inputs, Op, Part, Plan, Round, Samples, Set, Strategy, Stream, UNIT, cells,
-    contenders, cpu_name, hz, pin, score,
+    Contender, Inputs, Op, Part, Plan, Samples, Set, Stream, UNIT, cells, contenders, cpu_name, hz,
+    pin, score,
 };
 use clap::Parser;
 use serde::Serialize;
@@ -80,7 +73,7 @@ struct Row {
     per: &'static str,
     tsc_hz: Option<u64>,
     threads: usize,
-    /// Calls timed, or signatures in the batch.
+    /// Calls timed.
     n: usize,
     /// Distinct keys.
     validators: usize,
@@ -90,9 +83,6 @@ struct Row {
     cycles_mean: Option<u64>,
     /// Mean signing attempts, for deterministic signers only.
     attempts: Option<f64>,
-    /// Tail of a batch, for whole rounds only.
-    cycles_p99: Option<u64>,
-    cycles_p999: Option<u64>,
     /// Operation of a reference that ratios compare with.
     #[serde(skip)]
     reference: &'static str,
@@ -103,12 +93,6 @@ const REFERENCES: [&str; 2] = ["aws-lc-rs", "libcrux-ml-dsa"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
-    // Before this thread is pinned: new threads inherit that.
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut pools = vec![BenchFn::pool(1)];
-    if threads > 1 {
-        pools.push(BenchFn::pool(threads));
-    }
     pin();
     let clock = UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
     let seed = options.seed.unwrap_or_else(|| u64::from(clock));
@@ -121,11 +105,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for set in options.sets() {
         for &part in options.parts() {
             eprintln!("{} {part:?}", set.name());
-            if part == Part::Rounds {
-                rows.extend(rounds(set, &pools, &options, seed));
-            } else {
-                rows.extend(run(set, part, &options, seed));
-            }
+            rows.extend(run(set, part, &options, seed));
         }
     }
     publish(&options, &rows)
@@ -133,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn publish(options: &Options, rows: &[Row]) -> Result<(), Box<dyn Error>> {
     print!("{}", table(rows));
-    if rows.iter().any(|row| row.unit == UNIT && !row.is_batch()) {
+    if rows.iter().any(|row| row.unit == UNIT) {
         print!("{}", lead::lead(rows));
     }
     if let Some(path) = &options.json {
@@ -221,133 +201,6 @@ fn instructions(_: &Options, _: u64) -> Result<(), Box<dyn Error>> {
     Err("instructions are counted on Linux only".into())
 }
 
-/// Operations on whole batches.
-const ROUNDS: [&str; 5] = [
-    "batch",
-    "batch_random",
-    "early_exit",
-    "round",
-    "round_attacked",
-];
-
-/// Batches: operation, validators, signatures, random order, and index of an invalid signature.
-const SHAPES: [(&str, usize, usize, bool, Option<usize>); 10] = [
-    ("batch", 64, 1024, false, None),
-    ("batch_random", 8, 1024, true, None),
-    ("batch_random", 100, 1024, true, None),
-    ("batch_random", 300, 1024, true, None),
-    ("batch_random", 1000, 1024, true, None),
-    ("batch_random", 4000, 4000, true, None),
-    ("batch", 32, 32, false, None),
-    ("early_exit", 64, 1024, false, Some(0)),
-    ("round", 64, 64, false, None),
-    ("round_attacked", 64, 64, false, Some(40)),
-];
-
-/// Times that the keys of each strategy are placed in memory anew.
-const PLACEMENTS: u32 = 5;
-
-/// Whole batches on one thread and on all, strategies interleaved. `early_exit` is per batch, all
-/// others per signature.
-fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u64) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for (op, validators, signatures, random, bad) in SHAPES {
-        // Large key sets take minutes to make, and show the same for every parameter set.
-        if set != Set::MlDsa87 && validators > 300 {
-            continue;
-        }
-        let mut stream = Stream::new(seed);
-        let mut round = Round::new(set, validators, signatures, &mut stream);
-        if random {
-            round = round.shuffled(&mut stream);
-        }
-        if let Some(index) = bad {
-            round = round.broken_at(index);
-        }
-        let round = Arc::new(round);
-        let per_batch = op == "early_exit";
-        for pool in pools {
-            let threads = pool.current_num_threads();
-            let mut strategies = strategies(op, threads);
-            let ours = strategies.len();
-            strategies.extend(REFERENCES.map(|peer| (peer, Strategy::Competitor(peer))));
-            let mut samples = vec![Vec::new(); strategies.len()];
-            let time = Duration::from_millis(options.seconds * 1000 / 12) / PLACEMENTS;
-            for _ in 0..PLACEMENTS {
-                let new = |(_, strategy): &(_, Strategy)| BenchFn::new(*strategy, &round, pool);
-                let mut functions: Vec<_> = strategies.iter().map(new).collect();
-                let begin = Instant::now();
-                let mut turns = 0;
-                while turns < ours || begin.elapsed() < time {
-                    for n in 0..functions.len() {
-                        // The function after a competitor pays for a change of the CPU's clock:
-                        // another one of ours in every turn.
-                        let n = if n < ours { (turns + n) % ours } else { n };
-                        // The first call after another function's turn loads the caches.
-                        functions[n].call();
-                        for _ in 0..if signatures > 100 { 1 } else { 4 } {
-                            let ticks = functions[n].time();
-                            let items = if per_batch { 1 } else { signatures as u64 };
-                            samples[n].push(ticks / items);
-                        }
-                    }
-                    turns += 1;
-                }
-            }
-            for ((peer, _), mut ticks) in strategies.into_iter().zip(samples) {
-                ticks.sort_unstable();
-                let at = |share: f64| ticks[(share * (ticks.len() - 1) as f64) as usize];
-                let whole_round = op.starts_with("round");
-                let backend = match peer.starts_with("ours") {
-                    true => mldsa_core::Backend::detect().name(),
-                    false => "default",
-                };
-                rows.push(Row {
-                    op,
-                    backend,
-                    peer,
-                    per: if per_batch { "batch" } else { "signature" },
-                    threads,
-                    n: signatures,
-                    validators,
-                    cycles_min: ticks[0],
-                    cycles_median: at(0.5),
-                    cycles_p99: whole_round.then(|| at(0.99)),
-                    cycles_p999: whole_round.then(|| at(0.999)),
-                    reference: op,
-                    ..Row::new(set)
-                });
-            }
-        }
-    }
-    rows
-}
-
-/// Strategies of `batch-verify` and `mldsa-core` for one kind of batch.
-fn strategies(op: &str, threads: usize) -> Vec<(&'static str, Strategy)> {
-    let batch = |mode, storage| Strategy::Batch(mode, storage);
-    match op {
-        "early_exit" => vec![
-            ("ours", batch(Mode::AnyInvalid, KeyStorage::BySize)),
-            (
-                "ours-first-invalid",
-                batch(Mode::FirstInvalid, KeyStorage::BySize),
-            ),
-        ],
-        "batch_random" if threads == 1 => vec![
-            ("ours", Strategy::FULL),
-            ("ours-wide", batch(Mode::Full, KeyStorage::Wide)),
-            ("ours-packed", batch(Mode::Full, KeyStorage::Packed)),
-        ],
-        _ if threads == 1 => vec![
-            ("ours", Strategy::FULL),
-            ("ours-lanes", Strategy::Lanes),
-            ("ours-sequential", Strategy::Sequential),
-        ],
-        _ => vec![("ours", Strategy::FULL)],
-    }
-}
-
 fn row(
     set: Set,
     contender: &Contender,
@@ -398,11 +251,11 @@ fn table(rows: &[Row]) -> String {
         for row in &rows {
             let [first, second] = REFERENCES.map(|peer| {
                 let of_peer = |r: &&&Row| r.peer == peer && r.op == row.reference;
-                let reference = rows.iter().filter(of_peer).find(|r| r.same_batch(row));
+                let reference = rows.iter().find(of_peer);
                 reference.map(|reference| reference.figure() / row.figure())
             });
             table.push(cells![
-                row.label(),
+                row.op,
                 row.peer,
                 row.backend,
                 row.validators,
@@ -427,26 +280,6 @@ impl Row {
             unit: UNIT,
             tsc_hz: (UNIT == "tsc").then(|| hz() as u64),
             ..Self::default()
-        }
-    }
-
-    /// Whether the row is of whole batches.
-    fn is_batch(&self) -> bool {
-        ROUNDS.contains(&self.op)
-    }
-
-    /// Whether a ratio of the two rows compares equal work.
-    fn same_batch(&self, other: &Self) -> bool {
-        let shape = |row: &Self| (row.n, row.threads, row.validators);
-        !self.is_batch() || shape(self) == shape(other)
-    }
-
-    fn label(&self) -> String {
-        if self.is_batch() {
-            let s = if self.threads == 1 { "" } else { "s" };
-            format!("{} of {}, {} thread{s}", self.op, self.n, self.threads)
-        } else {
-            self.op.to_owned()
         }
     }
 
