@@ -57,6 +57,9 @@ pub(crate) trait Competitor: 'static {
     }
 }
 
+/// Verification of an encoded signature under an encoded public key.
+pub(crate) type Verify = fn(&[u8], &[u8], &[u8]) -> bool;
+
 /// All operations of all implementations.
 pub(crate) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
     macro_rules! all {
