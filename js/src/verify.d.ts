@@ -10,7 +10,7 @@ export interface NamedHash {
 /** Names of what is wrong, as `MldsaError.code`. The first four are reasons for which a signature is rejected. */
 export type Reason = "signature_length" | "hint_encoding" | "response_norm" | "challenge_mismatch";
 export type Code =
-  | Reason | "type" | "length" | "detached" | "key_length" | "key_encoding" | "other_set" | "secret_range"
+  | Reason | "type" | "length" | "detached" | "key_length" | "key_encoding" | "secret_range"
   | "inconsistent_key" | "context_length" | "digest_length" | "weak_prehash" | "unknown_hash" | "signing_failed"
   | "randomness" | "unknown_set" | "unknown_member" | "freed" | "order" | "memory" | "internal" | "no_webassembly";
 

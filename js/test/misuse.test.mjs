@@ -145,7 +145,7 @@ test("codes have texts, which do not repeat them", () => {
   const { code, message: text, cause } = new MldsaError("unknown_member");
   assert.deepEqual([code, text, cause], ["unknown_member", "the committee has no such member", undefined]);
   const names = readFileSync(new URL("../src/verify.d.ts", import.meta.url), "utf8").match(/export type Reason[^;]*;|export type Code[^;]*;/g).join().match(/"\w+"/g);
-  assert.equal(new Set(names).size, 25);
+  assert.equal(new Set(names).size, 24);
   for (const name of names) assert.match(new MldsaError(JSON.parse(name)).message, /^[a-zA-Z][^_]* /, name);
 });
 
@@ -435,7 +435,7 @@ test("a trap ends one instance, and its keys", () => {
 
 test("numbers of no key, no window and no order", async () => {
   const engine = new Engine(new WebAssembly.Module(moduleBytes("plain")));
-  for (const [name, ...numbers] of [["close", 7], ["close", -1], ["public_key", 45, 1312, 0], ["public_key", 44, 2 ** 31, 0], ["verify", 0, 1], ["message_start", 9, 9, 9], ["message_update", 2 ** 31], ["message_end"], ["sign", 1, 1], ["vote", 0, 0, 0, 9000], ["vote", 0, 8, 0, 1], ["committee_add", 3, 3], ["committee_verify", 0, 0], ["private_part", 0, 0], ["private_key", 44, 31, 1, 0], ["message_digest", 0, 0, 99, 2 ** 31, 2 ** 31]]) {
+  for (const [name, ...numbers] of [["close", 7], ["close", -1], ["public_key", 45, 1312, 0], ["public_key", 44, 2 ** 31, 0], ["verify", 0, 1], ["message_start", 9, 9, 9], ["message_update", 2 ** 31], ["message_end"], ["sign", 1, 1], ["vote", 0, 0, 0, 9000], ["vote", 0, 8, 0, 1], ["committee_add", 3, 3], ["committee_verify", 0, 0], ["key_part", 0, 0], ["key_part", 0, 9], ["key_part", 0, 5], ["private_key", 44, 31, 1, 0], ["message_digest", 0, 0, 99, 2 ** 31, 2 ** 31]]) {
     assert(engine.call(name, ...numbers) < 0, name);
   }
   assert.equal(engine.generation, 0);
@@ -449,9 +449,9 @@ test("secrets leave the memory", async () => {
   const entropy = Uint8Array.from(randomBytes(32));
   const signer = ml_dsa65.prepareSigning(pair.secretKey);
   const memory = () => Buffer.from(memories[0].buffer);
-  // K, 32 bytes of the private key that are not in the public one, and s1.
+  // K, 32 bytes of the private key that are not in the public one, and s1, which a prepared key has in another form.
   const parts = [pair.secretKey.subarray(32, 64), pair.secretKey.subarray(128, 192)];
-  assert(parts.every((part) => memory().includes(part)));
+  assert(memory().includes(parts[0]));
   ml_dsa65.sign(message, pair.secretKey, { extraEntropy: entropy });
   signer.sign(message, { extraEntropy: entropy });
   signer.free();

@@ -1,5 +1,6 @@
 // A caller that TypeScript has to accept, and lines that it has to refuse.
 import { type Bytes, fromModule, load, ml_dsa65, type Mldsa, MldsaError, module, moduleBytes } from "mldsa-wasm";
+import { loadKeyFiles } from "mldsa-wasm/keys";
 import { loadVerifier } from "mldsa-wasm/verify/load";
 
 export async function caller(message: Uint8Array): Promise<boolean> {
@@ -16,6 +17,10 @@ export async function caller(message: Uint8Array): Promise<boolean> {
   new Blob([signer.publicKey, signer.sign(message)]);
   const sets: { readonly ml_dsa44: Mldsa } = await load("plain");
   const { ml_dsa44 } = await loadVerifier();
+  const files = await loadKeyFiles();
+  const pem: string = files.writeSecretKey(65, secretKey, "pem");
+  const der: Bytes = files.writePublicKey(files.readSecretKey(pem).set, publicKey, "der");
+  new Blob([files.readPublicKey(der).publicKey]);
   try {
     // @ts-expect-error: a misspelt name
     ml_dsa65.verify(message, signature, publicKey, { ctx: context });

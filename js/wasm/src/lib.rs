@@ -13,16 +13,16 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cell::{RefCell, UnsafeCell};
 
-use mldsa_core::{Context, Mu, MuBuilder, PreHash};
+use mldsa_core::{AnyVerifyingKey, Context, Mu, MuBuilder, PreHash, PreHashed, Set, with_set};
 
-mod public;
 #[cfg(feature = "full")]
 mod committee;
-#[cfg(feature = "full")]
+#[cfg(feature = "files")]
+mod files;
+#[cfg(any(feature = "full", feature = "files"))]
 mod private;
 mod status;
 
-use public::Public;
 use status::{Status, or_code};
 
 #[global_allocator]
@@ -40,11 +40,11 @@ const WINDOW: usize = 65_536;
 /// Keys, one at a number.
 enum Slot {
     Free,
-    Public(Box<dyn Public>),
+    Public(Box<AnyVerifyingKey>),
     #[cfg(feature = "full")]
-    Private(Box<dyn private::Private>),
-    #[cfg(feature = "full")]
-    Committee(Box<dyn committee::Committee>),
+    Prepared(committee::Keys),
+    #[cfg(any(feature = "full", feature = "files"))]
+    Private(private::Private),
 }
 
 struct State {
@@ -71,15 +71,15 @@ impl State {
         Ok(self.slots.len() - 1)
     }
 
-    /// Returns the public key in a slot, or that of a member of the committee there.
-    fn public(&self, slot: usize, member: usize) -> Result<&dyn Public, Status> {
+    /// Returns the set and `tr` of the key in a slot, or of a member of the committee there.
+    fn tr(&self, slot: usize, member: usize) -> Result<(Set, &[u8; 64]), Status> {
         let _ = member;
         match self.slots.get(slot) {
-            Some(Slot::Public(key)) => Ok(&**key),
+            Some(Slot::Public(key)) => Ok((key.set(), key.tr())),
             #[cfg(feature = "full")]
-            Some(Slot::Private(key)) => Ok(key.public()),
-            #[cfg(feature = "full")]
-            Some(Slot::Committee(keys)) => keys.member(member).ok_or(Status::Member),
+            Some(Slot::Prepared(keys)) => keys.tr(member),
+            #[cfg(any(feature = "full", feature = "files"))]
+            Some(Slot::Private(key)) => Ok(key.tr()),
             _ => Err(Status::Slot),
         }
     }
@@ -133,14 +133,29 @@ pub extern "C" fn message() -> *mut u8 {
     MESSAGE.0.get().cast()
 }
 
+/// Returns the set of a number.
+fn set_of(number: u32) -> Result<Set, Status> {
+    let mut sets = [44, 65, 87].into_iter().zip(Set::ALL);
+    let found = sets.find(|(known, _)| *known == number);
+    Ok(found.ok_or(Status::Set)?.1)
+}
+
 /// Takes a public key of `len` bytes. Returns its slot. `prepare` other than 0 expands it for many
 /// signatures.
 #[unsafe(no_mangle)]
 pub extern "C" fn public_key(set: u32, len: usize, prepare: u32) -> i32 {
     with_state(|state| {
         status::room_for_a_key()?;
-        let key = public::open(set, window(&DATA, len)?, prepare != 0)?;
-        state.keep(Slot::Public(key))
+        let (set, bytes) = (set_of(set)?, window(&DATA, len)?);
+        #[cfg(feature = "full")]
+        if prepare != 0 {
+            let mut keys = committee::Keys::new(set);
+            keys.add(bytes)?;
+            return state.keep(Slot::Prepared(keys));
+        }
+        let _ = prepare;
+        let key = AnyVerifyingKey::from_bytes_of(set, bytes)?;
+        state.keep(Slot::Public(Box::new(key)))
     })
 }
 
@@ -162,10 +177,8 @@ pub extern "C" fn message_start(slot: usize, member: usize, context: usize) -> i
     with_state(|state| {
         state.mu = None;
         let context = Context::new(window(&MESSAGE, context)?)?;
-        state.builder = Some(MuBuilder::from_tr(
-            state.public(slot, member)?.tr(),
-            context,
-        ));
+        let (_, tr) = state.tr(slot, member)?;
+        state.builder = Some(MuBuilder::from_tr(tr, context));
         Ok(0)
     })
 }
@@ -217,11 +230,9 @@ pub extern "C" fn message_digest(
             .into_iter()
             .find(|found| u32::from(found.oid()[10]) == hash)
             .ok_or(Status::Hash)?;
-        state.mu = Some(state.public(slot, member)?.prehashed(
-            hash,
-            digest,
-            Context::new(context)?,
-        )?);
+        let (set, tr) = state.tr(slot, member)?;
+        let context = Context::new(context)?;
+        state.mu = Some(with_set!(set, P => PreHashed::<P>::new(hash, digest)?.mu(tr, context)));
         Ok(0)
     })
 }
@@ -231,7 +242,13 @@ pub extern "C" fn message_digest(
 pub extern "C" fn verify(slot: usize, len: usize) -> i32 {
     with_state(|state| {
         let mu = state.mu.take().ok_or(Status::Order)?;
-        state.public(slot, 0)?.verify(&mu, window(&DATA, len)?)?;
+        let signature = window(&DATA, len)?;
+        match state.slots.get(slot) {
+            Some(Slot::Public(key)) => key.verify_mu(&mu, signature)?,
+            #[cfg(feature = "full")]
+            Some(Slot::Prepared(keys)) => keys.verify_first(&mu, signature)?,
+            _ => return Err(Status::Slot),
+        }
         Ok(0)
     })
 }

@@ -1,88 +1,52 @@
 //! Private keys of any parameter set, and their exports.
 
+#[cfg(feature = "full")]
 use alloc::boxed::Box;
 
-use mldsa_core::no_alloc::SigningKeyStorage;
-use mldsa_core::{
-    MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreparedSigningKey, Randomness, SigningKey,
-    zeroize_stack,
-};
+#[cfg(feature = "full")]
+use mldsa_core::{AnyPreparedSigningKey, Randomness};
+use mldsa_core::{AnySigningKey, AnyVerifyingKey, Set, zeroize_stack};
 
-use crate::public::{Public, with_set};
 use crate::status::{Status, room_for_a_key};
-use crate::{DATA, Slot, State, window, with_state};
+use crate::{DATA, Slot, set_of, window, with_state};
+#[cfg(feature = "full")]
+use crate::{State, WINDOW};
 
 /// Bytes of stack that may hold parts of a private key while it is made or prepared. Signing wipes its
 /// own.
-const STACK: usize = 40 * 1024;
+pub(crate) const STACK: usize = 40 * 1024;
 
-/// A private key without its type.
-pub(crate) trait Private {
-    fn public(&self) -> &dyn Public;
-    fn public_bytes(&self) -> &[u8];
-    fn expanded(&self) -> &[u8];
-    fn sign(&self, mu: &Mu, randomness: Randomness<'_>, out: &mut [u8]) -> Result<usize, Status>;
+/// A private key, or its expanded form.
+pub(crate) enum Private {
+    Plain(AnySigningKey),
+    #[cfg(feature = "full")]
+    Prepared(Box<AnyPreparedSigningKey>),
 }
 
-struct Key<P: ParameterSet> {
-    memory: SigningKeyStorage<P>,
-    prepared: Option<PreparedSigningKey<P>>,
-}
-
-impl<P: ParameterSet> Key<P> {
-    fn key(&self) -> &SigningKey<P> {
-        // `open` fills the memory before it hands out a key.
-        match self.memory.key() {
-            Some(key) => key,
-            None => unreachable!(),
+impl Private {
+    pub(crate) fn tr(&self) -> (Set, &[u8; 64]) {
+        match self {
+            Self::Plain(key) => (key.set(), key.tr()),
+            #[cfg(feature = "full")]
+            Self::Prepared(key) => (key.set(), key.tr()),
         }
     }
 }
 
-impl<P: ParameterSet> Private for Key<P> {
-    fn public(&self) -> &dyn Public {
-        self.key().verifying_key()
+fn open(set: Set, bytes: &[u8], seed: bool, prepare: bool) -> Result<Private, Status> {
+    let key = match seed {
+        true => AnySigningKey::from_seed(set, bytes.try_into().map_err(|_| Status::KeyLength)?),
+        false => AnySigningKey::from_expanded_bytes(bytes)?,
+    };
+    if key.set() != set {
+        return Err(Status::KeyLength);
     }
-
-    fn public_bytes(&self) -> &[u8] {
-        self.key().verifying_key().as_bytes().as_ref()
+    #[cfg(feature = "full")]
+    if prepare {
+        return Ok(Private::Prepared(Box::new(key.prepare())));
     }
-
-    fn expanded(&self) -> &[u8] {
-        self.key().expanded().as_ref()
-    }
-
-    fn sign(&self, mu: &Mu, randomness: Randomness<'_>, out: &mut [u8]) -> Result<usize, Status> {
-        let signature = match &self.prepared {
-            Some(key) => key.sign_mu(mu, randomness)?,
-            None => self.key().sign_mu(mu, randomness)?,
-        };
-        let bytes = signature.as_ref();
-        out[..bytes.len()].copy_from_slice(bytes);
-        Ok(bytes.len())
-    }
-}
-
-fn open(set: u32, bytes: &[u8], seed: bool, prepare: bool) -> Result<Box<dyn Private>, Status> {
-    fn open<P: ParameterSet>(
-        bytes: &[u8],
-        seed: bool,
-        prepare: bool,
-    ) -> Result<Box<dyn Private>, Status> {
-        let mut key = Box::new(Key::<P> {
-            memory: SigningKeyStorage::new(),
-            prepared: None,
-        });
-        let made = if seed {
-            let seed = bytes.try_into().map_err(|_| Status::KeyLength)?;
-            SigningKey::from_seed_in(seed, &mut key.memory)
-        } else {
-            SigningKey::from_expanded_bytes_in(bytes, &mut key.memory)?
-        };
-        key.prepared = if prepare { Some(made.prepare()) } else { None };
-        Ok(key)
-    }
-    with_set!(set, open(bytes, seed, prepare))
+    let _ = prepare;
+    Ok(Private::Plain(key))
 }
 
 /// Takes a private key of `len` bytes, a seed or in expanded form, and wipes the window. Returns its
@@ -90,7 +54,7 @@ fn open(set: u32, bytes: &[u8], seed: bool, prepare: bool) -> Result<Box<dyn Pri
 #[unsafe(no_mangle)]
 pub extern "C" fn private_key(set: u32, len: usize, seed: u32, prepare: u32) -> i32 {
     with_state(|state| {
-        let bytes = window(&DATA, len)?;
+        let (set, bytes) = (set_of(set)?, window(&DATA, len)?);
         let key = room_for_a_key()
             .and_then(|()| zeroize_stack::<STACK, _>(|| open(set, bytes, seed != 0, prepare != 0)));
         bytes.fill(0);
@@ -98,30 +62,43 @@ pub extern "C" fn private_key(set: u32, len: usize, seed: u32, prepare: u32) -> 
     })
 }
 
-/// Writes a part of the private key in a slot, the public key (0) or the expanded key (1). Returns its
-/// length.
+/// Writes a part of the key in a slot: the public key (0), in DER (2) or PEM (3); the expanded private
+/// key (1), the private key in DER (4) or PEM (5). Returns its length.
 #[unsafe(no_mangle)]
-pub extern "C" fn private_part(slot: usize, part: u32) -> i32 {
+pub extern "C" fn key_part(slot: usize, part: u32) -> i32 {
     with_state(|state| {
-        let Some(Slot::Private(key)) = state.slots.get(slot) else {
-            return Err(Status::Slot);
+        let (public, private) = match state.slots.get(slot) {
+            Some(Slot::Public(key)) => (AnyVerifyingKey::clone(key), None),
+            Some(Slot::Private(Private::Plain(key))) => (key.verifying_key(), Some(key)),
+            #[cfg(feature = "full")]
+            Some(Slot::Private(Private::Prepared(key))) => (key.verifying_key(), None),
+            _ => return Err(Status::Slot),
         };
-        let bytes = match part {
-            0 => key.public_bytes(),
-            1 => key.expanded(),
-            _ => return Err(Status::Length),
-        };
-        window(&DATA, bytes.len())?.copy_from_slice(bytes);
-        Ok(bytes.len())
+        let private = private.ok_or(Status::Length);
+        match part {
+            0 => put(public.as_ref()),
+            1 => put(private?.expanded()),
+            #[cfg(feature = "files")]
+            _ => crate::files::put_part(&public, private, part),
+            #[cfg(not(feature = "files"))]
+            _ => Err(Status::Length),
+        }
     })
+}
+
+/// Writes bytes to the window. Returns their number.
+pub(crate) fn put(bytes: &[u8]) -> Result<usize, Status> {
+    window(&DATA, bytes.len())?.copy_from_slice(bytes);
+    Ok(bytes.len())
 }
 
 /// Signs the message, with the 32 random bytes of the window if `hedged` is not 0, which are wiped.
 /// Returns the length of the signature in the window.
+#[cfg(feature = "full")]
 #[unsafe(no_mangle)]
 pub extern "C" fn sign(slot: usize, hedged: u32) -> i32 {
     with_state(|state| {
-        let data = window(&DATA, crate::WINDOW)?;
+        let data = window(&DATA, WINDOW)?;
         let (random, out) = data.split_at_mut(32);
         let len = sign_with(state, slot, (hedged != 0).then_some(&*random), out);
         random.fill(0);
@@ -131,6 +108,7 @@ pub extern "C" fn sign(slot: usize, hedged: u32) -> i32 {
     })
 }
 
+#[cfg(feature = "full")]
 fn sign_with(
     state: &mut State,
     slot: usize,
@@ -145,5 +123,12 @@ fn sign_with(
         None => Randomness::Deterministic,
         Some(random) => Randomness::Hedged(random.try_into().map_err(|_| Status::Internal)?),
     };
-    key.sign(&mu, randomness, out)
+    let out = out
+        .get_mut(..key.tr().0.signature_len())
+        .ok_or(Status::Length)?;
+    match key {
+        Private::Plain(key) => key.sign_mu_into(&mu, randomness, out)?,
+        Private::Prepared(key) => key.sign_mu_into(&mu, randomness, out)?,
+    }
+    Ok(out.len())
 }

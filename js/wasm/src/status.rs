@@ -14,9 +14,9 @@ pub(crate) enum Status {
     ResponseNorm = 3,
     ChallengeMismatch = 4,
     KeyLength = 5,
-    #[cfg(feature = "full")]
+    #[cfg(any(feature = "full", feature = "files"))]
     SecretRange = 6,
-    #[cfg(feature = "full")]
+    #[cfg(any(feature = "full", feature = "files"))]
     Inconsistent = 7,
     ContextLength = 8,
     DigestLength = 9,
@@ -32,6 +32,8 @@ pub(crate) enum Status {
     Order = 17,
     Memory = 18,
     Internal = 19,
+    #[cfg(feature = "files")]
+    KeyEncoding = 20,
 }
 
 /// Returns a number that is not negative, or the reason.
@@ -58,9 +60,9 @@ impl From<KeyError> for Status {
     fn from(error: KeyError) -> Self {
         match error {
             KeyError::Length => Self::KeyLength,
-            #[cfg(feature = "full")]
+            #[cfg(any(feature = "full", feature = "files"))]
             KeyError::SecretRange => Self::SecretRange,
-            #[cfg(feature = "full")]
+            #[cfg(any(feature = "full", feature = "files"))]
             KeyError::Inconsistent => Self::Inconsistent,
             _ => Self::Internal,
         }
