@@ -6,9 +6,18 @@ use std::env;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-check-cfg=cfg(mldsa_simd)");
+    println!("cargo::rustc-check-cfg=cfg(mldsa_armv7m)");
     println!("cargo::rustc-check-cfg=cfg(mldsa_opt_level, values(\"0\", \"1\", \"s\", \"z\"))");
     if env::var_os("CARGO_FEATURE_SIMD").is_some() && has_vectors() {
         println!("cargo::rustc-cfg=mldsa_simd");
+    }
+    // The instruction set is a feature of the target that stable compilers do not tell of.
+    let target = env::var("TARGET").unwrap_or_default();
+    if ["thumbv7m-", "thumbv7em-", "thumbv8m.main-"]
+        .iter()
+        .any(|name| target.starts_with(name))
+    {
+        println!("cargo::rustc-cfg=mldsa_armv7m");
     }
     if let Ok(level @ ("0" | "1" | "s" | "z")) = env::var("OPT_LEVEL").as_deref() {
         println!("cargo::rustc-cfg=mldsa_opt_level=\"{level}\"");

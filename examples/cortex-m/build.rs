@@ -6,7 +6,9 @@ fn main() {
     let target = std::env::var("TARGET").expect("set by cargo");
     println!("cargo:rustc-link-search={here}");
     if target.starts_with("thumb") {
-        println!("cargo:rustc-link-arg-bin=cortex-m=-Tlink.x");
+        for program in ["cortex-m", "differential"] {
+            println!("cargo:rustc-link-arg-bin={program}=-Tlink.x");
+        }
     }
     println!("cargo:rustc-env=OPT_LEVEL={level}");
     println!("cargo:rustc-env=BOARD_TARGET={target}");

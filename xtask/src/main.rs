@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+mod armv7m;
 mod dependencies;
 mod tree;
 
 type Task = fn(&[String]) -> Result<(), String>;
 
-const TASKS: [(&str, Task, &str); 3] = [
+const TASKS: [(&str, Task, &str); 4] = [
     (
         "api",
         api,
@@ -18,6 +19,11 @@ const TASKS: [(&str, Task, &str); 3] = [
         "dependencies",
         dependencies::run,
         "direct dependencies of published packages, with the reason for each",
+    ),
+    (
+        "armv7m",
+        armv7m::run,
+        "assembly for ARMv7-M, compared with what is there [--bless]",
     ),
     (
         "tree",

@@ -11,6 +11,8 @@ pub(crate) mod kernels;
 pub(crate) mod matrix;
 pub(crate) mod rows;
 mod portable;
+#[cfg(mldsa_armv7m)]
+pub(crate) mod armv7m;
 #[cfg(mldsa_simd)]
 pub(crate) mod cpu;
 #[cfg(mldsa_simd)]

@@ -2,6 +2,7 @@
 //! 3.7 and 5.4.
 
 pub(crate) mod keccak;
+pub(crate) mod lane;
 pub(crate) mod xof;
 pub(crate) mod transcript;
 #[cfg(feature = "hash-ml-dsa")]

@@ -55,6 +55,16 @@ pub mod ct {
 pub mod field {
     pub use crate::ring::field::*;
 }
+/// The permutation on the lanes of a sponge, and in plain Rust on plain lanes.
+pub mod keccak {
+    pub use crate::hash::keccak::keccak_f1600_compact;
+    pub use crate::hash::lane::{add, value};
+
+    /// The permutation of this target, on lanes as it keeps them.
+    pub fn permute(state: &mut [u64; 25]) {
+        super::Permutation::PORTABLE.permute(state);
+    }
+}
 /// The number-theoretic transform.
 pub mod ntt {
     pub use crate::ring::ntt::*;

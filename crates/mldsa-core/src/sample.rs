@@ -38,7 +38,7 @@ pub fn coeff_from_half_byte(eta: i32, b: i32) -> (bool, i32) {
 
 /// Returns the eight candidates of [`coeff_from_three_bytes_vartime`] in three words of the stream.
 #[inline(always)]
-fn eight_candidates([a, b, c]: &[u64; 3]) -> [i32; 8] {
+fn eight_candidates([a, b, c]: [u64; 3]) -> [i32; 8] {
     // The parts of a candidate in two words are masked before they are joined: the compiler
     // would make a double shift of the whole words, which takes many CPUs several cycles.
     [
@@ -54,8 +54,15 @@ fn eight_candidates([a, b, c]: &[u64; 3]) -> [i32; 8] {
     .map(|z| z as i32)
 }
 
-/// Feeds the coefficients of algorithm 30, one by one in order, to
-/// `sink` until it rejects one: for callers that hold no polynomial.
+/// Returns whether all candidates are below q, which is so in 99 % of the cases. One sign says it:
+/// that of z - q, if all have the same.
+#[inline(always)]
+fn all_accepted(candidates: &[i32; 8]) -> bool {
+    candidates.iter().fold(-1, |all, z| all & (z - Q)) < 0
+}
+
+/// Feeds the coefficients of algorithm 30, one or eight at a time in order, to
+/// `sink` until it rejects some: for callers that hold no polynomial.
 ///
 /// Variable time: A is public.
 #[cfg(any(feature = "unstable-internals", test))]
@@ -64,7 +71,7 @@ pub fn rej_ntt_poly_each_vartime(
     rho: &[u8; SEED_LEN],
     s: u8,
     r: u8,
-    mut sink: impl FnMut(i32) -> bool,
+    mut sink: impl FnMut(&[i32]) -> bool,
 ) {
     let mut xof = Shake128::new(keccak);
     xof.absorb(rho);
@@ -72,15 +79,16 @@ pub fn rej_ntt_poly_each_vartime(
     xof.finish();
     loop {
         // Three words are eight candidates.
-        for words in xof.squeeze_block().as_chunks::<3>().0 {
-            let mut bytes = [0u8; 24];
-            for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-                *bytes = word.to_le_bytes();
+        for words in xof.squeeze_block() {
+            let candidates = eight_candidates(words);
+            if all_accepted(&candidates) {
+                if !sink(&candidates) {
+                    return;
+                }
+                continue;
             }
-            for &candidate in bytes.as_chunks::<3>().0 {
-                if let Some(a) = coeff_from_three_bytes_vartime(candidate)
-                    && !sink(a)
-                {
+            for a in candidates {
+                if a < Q && !sink(&[a]) {
                     return;
                 }
             }
@@ -104,12 +112,10 @@ pub fn rej_ntt_poly_vartime(
     xof.finish();
     let mut filled = 0;
     while filled < N {
-        for words in xof.squeeze_block().as_chunks::<3>().0 {
+        for words in xof.squeeze_block() {
             let candidates = eight_candidates(words);
-            // One of eight candidates is rejected in 1 % of the cases. One sign says whether:
-            // that of z - q, if all have the same.
             if let Some(slots) = out.0.get_mut(filled..filled + 8)
-                && candidates.iter().fold(-1, |all, z| all & (z - Q)) < 0
+                && all_accepted(&candidates)
             {
                 slots.copy_from_slice(&candidates);
                 filled += 8;
@@ -204,19 +210,20 @@ pub fn rej_bounded_packed(
     xof.absorb(&nonce.to_le_bytes());
     xof.finish();
     let bits = if eta == 2 { 3 } else { 4 };
-    let mut byte = Secret::<[u8; 1]>::zeroed();
+    let mut bytes = Secret::<[u8; 4]>::zeroed();
     let mut group = Secret::<[i32; pack::GROUP]>::zeroed();
-    let (byte, group) = (byte.expose_mut(), group.expose_mut());
+    let (bytes, group) = (bytes.expose_mut(), group.expose_mut());
     let mut halves = 0;
     for slot in out.chunks_exact_mut(bits) {
         let mut filled = 0;
         while let Some(place) = group.get_mut(filled) {
             if halves == 0 {
-                xof.squeeze(byte);
-                halves = 2;
+                xof.squeeze(bytes);
+                halves = 8;
             }
-            let half = i32::from(byte[0] & 15);
-            byte[0] >>= 4;
+            let word = u32::from_le_bytes(*bytes);
+            let half = (word & 15) as i32;
+            *bytes = (word >> 4).to_le_bytes();
             halves -= 1;
             let (accepted, value) = coeff_from_half_byte(eta, half);
             *place = value;
@@ -427,9 +434,11 @@ mod tests {
             let mut whole = NttPoly::zeroed();
             rej_ntt_poly_vartime(Permutation::PORTABLE, &[9; 32], s, r, &mut whole);
             let mut n = 0;
-            rej_ntt_poly_each_vartime(Permutation::PORTABLE, &[9; 32], s, r, |a| {
-                assert_eq!(a, whole.0[n]);
-                n += 1;
+            rej_ntt_poly_each_vartime(Permutation::PORTABLE, &[9; 32], s, r, |some| {
+                for a in some.iter().zip(&whole.0[n..]) {
+                    assert_eq!(a.0, a.1);
+                    n += 1;
+                }
                 n < N
             });
             assert_eq!(n, N);

@@ -8,7 +8,7 @@
 //! in is private to a backend ([`Order`]).
 
 use crate::params::Q;
-use crate::ring::field::montgomery_reduce;
+use crate::ring::field::montgomery_reduce_portable;
 use crate::ring::ntt;
 
 /// Eight coefficients in the registers of a backend.
@@ -392,9 +392,9 @@ const fn number(length: usize, pair: usize, lane: usize) -> usize {
 const fn zeta(k: usize, inverse: bool) -> i64 {
     let level = 1 << k.ilog2();
     if inverse {
-        -(montgomery_reduce(ntt::ZETAS[3 * level - 1 - k] as i64) as i64)
+        -(montgomery_reduce_portable(ntt::ZETAS[3 * level - 1 - k] as i64) as i64)
     } else {
-        montgomery_reduce(ntt::ZETAS[k] as i64) as i64
+        montgomery_reduce_portable(ntt::ZETAS[k] as i64) as i64
     }
 }
 

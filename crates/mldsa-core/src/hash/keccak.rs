@@ -33,7 +33,9 @@ impl Permutation {
     pub(crate) fn permute(self, state: &mut [u64; 25]) {
         #[cfg(mldsa_simd)]
         (self.0)(state);
-        #[cfg(not(mldsa_simd))]
+        #[cfg(mldsa_armv7m)]
+        crate::backend::armv7m::permute(state);
+        #[cfg(not(any(mldsa_simd, mldsa_armv7m)))]
         portable(state);
     }
 }
@@ -431,7 +433,7 @@ fn round<W: Word>(a: [W; 25], rc: u64) -> [W; 25] {
 
 /// The same permutation as a compact loop over the state: a smaller frame and
 /// less code, for targets whose registers cannot hold the state anyway.
-pub(crate) fn keccak_f1600_compact(a: &mut [u64; 25]) {
+pub fn keccak_f1600_compact(a: &mut [u64; 25]) {
     // By reference: by value the constants would be copied to the stack.
     for constant in &ROUND_CONSTANTS {
         let mut c = [0u64; 5];

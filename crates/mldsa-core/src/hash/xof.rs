@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::hash::keccak::Permutation;
+use crate::hash::lane;
 use crate::memory::array::Wipe;
 
 /// SHAKE128: the XOF G, from which A is sampled.
@@ -38,13 +39,18 @@ impl<const RATE: usize> Sponge<RATE> {
             let Some((&byte, rest)) = bytes.split_first() else {
                 return;
             };
-            self.state[self.position / 8] ^= u64::from(byte) << (self.position % 8 * 8);
+            let value = u64::from(byte) << (self.position % 8 * 8);
+            lane::add(&mut self.state, self.position / 8, value);
             self.advance(1);
             bytes = rest;
         }
         let (words, rest) = bytes.as_chunks::<8>();
         for word in words {
-            self.state[self.position / 8] ^= u64::from_le_bytes(*word);
+            lane::add(
+                &mut self.state,
+                self.position / 8,
+                u64::from_le_bytes(*word),
+            );
             self.advance(8);
         }
         if !rest.is_empty() {
@@ -68,8 +74,9 @@ impl<const RATE: usize> Sponge<RATE> {
     /// Finishes with another domain byte than that of SHAKE: 0x01 is the Keccak of
     /// Ethereum.
     pub fn finish_with(&mut self, domain: u8) {
-        self.state[self.position / 8] ^= u64::from(domain) << (self.position % 8 * 8);
-        self.state[RATE / 8 - 1] ^= 1 << 63;
+        let value = u64::from(domain) << (self.position % 8 * 8);
+        lane::add(&mut self.state, self.position / 8, value);
+        lane::add(&mut self.state, RATE / 8 - 1, 1 << 63);
         self.position = RATE;
     }
 
@@ -80,9 +87,8 @@ impl<const RATE: usize> Sponge<RATE> {
             if self.position == RATE && out.len() >= RATE {
                 let (block, rest) = out.split_at_mut(RATE);
                 self.keccak.permute(&mut self.state);
-                let words = block.as_chunks_mut::<8>().0.iter_mut();
-                for (bytes, word) in words.zip(&self.state) {
-                    *bytes = word.to_le_bytes();
+                for (n, bytes) in block.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+                    *bytes = lane::value(&self.state, n).to_le_bytes();
                 }
                 out = rest;
                 continue;
@@ -91,7 +97,7 @@ impl<const RATE: usize> Sponge<RATE> {
                 self.keccak.permute(&mut self.state);
                 self.position = 0;
             }
-            let word = self.state[self.position / 8].to_le_bytes();
+            let word = lane::value(&self.state, self.position / 8).to_le_bytes();
             let word = &word[self.position % 8..];
             let take = word.len().min(out.len());
             let (head, tail) = out.split_at_mut(take);
@@ -101,11 +107,12 @@ impl<const RATE: usize> Sponge<RATE> {
         }
     }
 
-    /// Squeezes a whole block as words, where the last one was used up: without
+    /// Squeezes a whole block in groups of three words, where the last one was used up: without
     /// a copy.
-    pub fn squeeze_block(&mut self) -> &[u64] {
+    pub fn squeeze_block(&mut self) -> impl Iterator<Item = [u64; 3]> {
         self.keccak.permute(&mut self.state);
-        &self.state[..RATE / 8]
+        let lanes = &self.state[..RATE / 8];
+        (0..RATE / 24).map(|n| core::array::from_fn(|i| lane::value(lanes, 3 * n + i)))
     }
 
     /// Absorbs `parts` as one string, pads, and fills `out`: H(parts, |out|).

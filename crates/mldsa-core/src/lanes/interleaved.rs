@@ -6,6 +6,7 @@
 //! seven entries of A leave one of the eight lanes to the hash (`avx512/ninth_state.rs`).
 
 use crate::hash::keccak::Permutation;
+use crate::hash::lane;
 use crate::hash::transcript::{Context, mu_head};
 use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::lanes::sponge::{Block, Input, RATE};
@@ -168,7 +169,7 @@ impl<'a> InterleavedHash<'a> {
         }
         let mut block = [0; RATE];
         self.next_block(&mut block);
-        xor_block(&mut self.state, &block);
+        lane::add_block(&mut self.state, &block);
         Some(&mut self.state)
     }
 
@@ -219,24 +220,17 @@ pub(crate) fn finish_hash(
     while !input.is_finished() {
         let mut block = [0; RATE];
         input.next_block(&mut block);
-        xor_block(&mut state, &block);
+        lane::add_block(&mut state, &block);
         permutation.permute(&mut state);
     }
     squeeze(&state)
 }
 
 #[inline]
-fn xor_block(state: &mut [u64; 25], block: &Block) {
-    for (word, bytes) in state.iter_mut().zip(block.as_chunks::<8>().0) {
-        *word ^= u64::from_le_bytes(*bytes);
-    }
-}
-
-#[inline]
 fn squeeze(state: &[u64; 25]) -> [u8; CRH_LEN] {
     let mut digest = [0; CRH_LEN];
-    for (bytes, word) in digest.as_chunks_mut::<8>().0.iter_mut().zip(state) {
-        *bytes = word.to_le_bytes();
+    for (n, bytes) in digest.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        *bytes = lane::value(state, n).to_le_bytes();
     }
     digest
 }

@@ -6,6 +6,7 @@
 
 use core::mem;
 
+use crate::hash::lane;
 use crate::hash::transcript::MU_HEAD_LEN;
 use crate::hash::xof::LaneHash;
 use crate::memory::array::Wipe;
@@ -53,9 +54,7 @@ impl<W: Widths> LaneSponge for Single<W> {
 
     #[inline]
     fn absorb(&mut self, blocks: &[&Block; MAX_LANES]) {
-        for (word, bytes) in self.0.iter_mut().zip(blocks[0].as_chunks().0) {
-            *word ^= u64::from_le_bytes(*bytes);
-        }
+        lane::add_block(&mut self.0, blocks[0]);
         self.1.permute(&mut self.0);
     }
 
@@ -67,6 +66,13 @@ impl<W: Widths> LaneSponge for Single<W> {
     #[inline]
     fn words_mut(&mut self) -> &mut [u64] {
         &mut self.0
+    }
+
+    #[inline]
+    fn squeeze(&self, _: usize, out: &mut [u8]) {
+        for (n, bytes) in out.chunks_mut(8).enumerate() {
+            bytes.copy_from_slice(&lane::value(&self.0, n).to_le_bytes()[..bytes.len()]);
+        }
     }
 }
 

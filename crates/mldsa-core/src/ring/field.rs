@@ -12,7 +12,16 @@ pub(crate) const Q_INV: i32 = 58_728_449;
 /// Bounds: |a| < 2^31 q gives |r| < q, because `(a - t q) / 2^32` is within
 /// (2^31 q + 2^31 q) / 2^32.
 #[inline(always)]
-pub const fn montgomery_reduce(a: i64) -> i32 {
+pub fn montgomery_reduce(a: i64) -> i32 {
+    #[cfg(mldsa_armv7m)]
+    return crate::backend::armv7m::montgomery_reduce(a);
+    #[cfg(not(mldsa_armv7m))]
+    montgomery_reduce_portable(a)
+}
+
+/// The same in plain Rust, and in constants.
+#[inline(always)]
+pub const fn montgomery_reduce_portable(a: i64) -> i32 {
     let t = (a as i32).wrapping_mul(Q_INV);
     ((a - t as i64 * Q as i64) >> 32) as i32
 }
@@ -21,7 +30,7 @@ pub const fn montgomery_reduce(a: i64) -> i32 {
 ///
 /// Bounds: |a b| < 2^31 q gives |r| < q.
 #[inline(always)]
-pub const fn montgomery_mul(a: i32, b: i32) -> i32 {
+pub fn montgomery_mul(a: i32, b: i32) -> i32 {
     montgomery_reduce(a as i64 * b as i64)
 }
 

@@ -3,6 +3,8 @@
 //! Products in the NTT domain carry a factor 2^-32 (Montgomery), which
 //! [`inv_ntt`] takes out again: `inv_ntt(product(ntt(a), ntt(b))) = a b`.
 
+#[cfg(mldsa_armv7m)]
+use crate::backend::armv7m;
 use crate::params::{N, Q};
 use crate::ring::field::{montgomery_mul, montgomery_reduce};
 use crate::ring::poly::{NttPoly, Poly};
@@ -31,7 +33,7 @@ pub const ZETAS: [i32; N] = {
 
 /// 2^64 / 256 mod q: the 1/256 of algorithm 42 together with the factor 2^32
 /// that products lack and the 2^32 that the Montgomery product removes.
-const INV_256_MONT: i32 = {
+pub(crate) const INV_256_MONT: i32 = {
     let q = Q as i64;
     let r = (1i64 << 32) % q;
     // 256 * 8347681 = 1 mod q.
@@ -45,7 +47,26 @@ const INV_256_MONT: i32 = {
 #[inline(always)]
 pub fn ntt(src: &Poly, dst: &mut NttPoly) {
     dst.0.copy_from_slice(&src.0);
-    ntt_layers(&mut dst.0, N / 2, 1);
+    ntt_in_place(&mut dst.0);
+}
+
+/// Computes [`ntt`] on a bare array, for callers that hold a single polynomial.
+#[inline(always)]
+pub fn ntt_in_place(w: &mut [i32; N]) {
+    #[cfg(mldsa_armv7m)]
+    armv7m::ntt(w);
+    #[cfg(not(mldsa_armv7m))]
+    ntt_layers(w, N / 2, 1);
+}
+
+/// Computes the last six layers of [`ntt`] on its quarter `quarter` (0 to 3).
+#[cfg(feature = "unstable-internals")]
+#[inline(always)]
+pub(crate) fn last_layers(quarter: usize, w: &mut [i32; N / 4]) {
+    #[cfg(mldsa_armv7m)]
+    armv7m::last_layers(quarter, w);
+    #[cfg(not(mldsa_armv7m))]
+    ntt_layers(w, N / 8, 4 + quarter);
 }
 
 /// Returns the butterfly layers of algorithm 41 from distance `first` down to 1, on one
@@ -83,6 +104,15 @@ pub fn inv_ntt(src: &NttPoly, dst: &mut Poly) {
 /// Computes [`inv_ntt`] on a bare array, for callers that hold a single polynomial.
 #[inline(always)]
 pub fn inv_ntt_in_place(w: &mut [i32; N]) {
+    #[cfg(mldsa_armv7m)]
+    armv7m::inv_ntt(w);
+    #[cfg(not(mldsa_armv7m))]
+    inverse_layers(w);
+}
+
+/// Computes algorithm 42 in plain Rust: [`inv_ntt_in_place`] where there is nothing faster.
+#[inline(always)]
+pub fn inverse_layers(w: &mut [i32; N]) {
     let mut len = 1;
     while len < N {
         // Blocks of this layer use zetas[m], m falling from N/len - 1 to N/(2 len).

@@ -4,7 +4,7 @@
 use crate::coding::hint::HINT_ROW_LEN;
 use crate::coding::pack::{
     GROUP, pack_t0_part, pack_t1_part, pack_z_part, part, part_mut, unpack_eta_part,
-    unpack_t0_part, unpack_t1_part, unpack_z_part, w1_encode_part,
+    unpack_t0_part, unpack_z_part, w1_encode_part,
 };
 use crate::hash::transcript::CommitmentHash;
 use crate::memory::ct::{abs, is_negative};
@@ -218,11 +218,7 @@ pub fn absorb_w1_row(
 /// The product. A frame of its own, released before that of the hash.
 #[inline(never)]
 fn subtract_ct1(c: &SparseChallenge, t1: &[u8], acc: &mut [i32; N]) {
-    let mut row = [0; N];
-    unpack_row(&mut row, |n, group| {
-        unpack_t1_part(part(t1, 10, n, GROUP), group)
-    });
-    c.times_row(&row, |n, ct1| {
+    c.times_t1(t1, |n, ct1| {
         for (a, &ct1) in acc[n..].iter_mut().zip(&*ct1) {
             *a = canonical(*a - (ct1 << D));
         }

@@ -4,7 +4,7 @@
 //! The places of the challenge are addresses; they are public (the challenge of
 //! an attempt is). The other factor only ever feeds additions.
 
-use crate::coding::pack::{GROUP, part, unpack_eta_part};
+use crate::coding::pack::{GROUP, part, unpack_eta_part, unpack_t1_part};
 use crate::hash::keccak::Permutation;
 use crate::hash::xof::Shake256;
 use crate::memory::array::Wipe;
@@ -109,6 +109,30 @@ impl SparseChallenge {
         }
     }
 
+    /// Computes `c t1` for a packed row of t1, blocks of 16 coefficients in order, two to a word.
+    ///
+    /// Bounds: 32 code words of at most 2046 are below 2^16. Public data.
+    #[inline(always)]
+    pub fn times_t1(&self, t1: &[u8], mut emit: impl FnMut(usize, &mut [i32; CHUNK])) {
+        let mut codes = [0; CHUNK + N];
+        t1_code_words(t1, &mut codes);
+        let (positive, negative) = self.signed_places();
+        for n in (0..N).step_by(CHUNK) {
+            let mut block = [1023 * (negative.len() as i32 - positive.len() as i32); CHUNK];
+            for places in positive.chunks(32) {
+                for (out, sum) in block.iter_mut().zip(sum_pairs(&codes, n, places)) {
+                    *out += i32::from(sum);
+                }
+            }
+            for places in negative.chunks(32) {
+                for (out, sum) in block.iter_mut().zip(sum_pairs(&codes, n, places)) {
+                    *out -= i32::from(sum);
+                }
+            }
+            emit(n, &mut block);
+        }
+    }
+
     /// Computes `c t` for a row of 16-bit coefficients, groups of eight in order.
     ///
     /// Bounds: |t| <= 2^13 gives |out| < 2^19. Constant time in `t`.
@@ -158,6 +182,49 @@ fn code_words(eta: i32, s: &[u8], codes: &mut [u8; CHUNK + N]) {
     for (wrapped, &code) in wrapped.iter_mut().zip(&plain[N - CHUNK..]) {
         *wrapped = 2 * eta as u8 - code;
     }
+}
+
+/// Code words 1023 + t of a packed row of t1, and before them the last 16 of -t.
+#[inline(never)]
+fn t1_code_words(t1: &[u8], codes: &mut [u16; CHUNK + N]) {
+    let mut group = [0; GROUP];
+    for (n, codes) in (0..)
+        .step_by(GROUP)
+        .zip(codes[CHUNK..].chunks_exact_mut(GROUP))
+    {
+        unpack_t1_part(part(t1, 10, n, GROUP), &mut group);
+        for (code, &t) in codes.iter_mut().zip(&group) {
+            *code = 1023 + t as u16;
+        }
+    }
+    let (wrapped, plain) = codes.split_at_mut(CHUNK);
+    for (wrapped, &code) in wrapped.iter_mut().zip(&plain[N - CHUNK..]) {
+        *wrapped = 2046 - code;
+    }
+}
+
+/// [`sum_codes`] for the code words of t1.
+// A call in debug builds, where inlining it takes kilobytes of stack.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn sum_pairs(codes: &[u16; CHUNK + N], n: usize, places: &[u8]) -> [u16; CHUNK] {
+    let mut sums = [0u32; CHUNK / 2];
+    for &place in places {
+        let place = usize::from(place);
+        let below = n + CHUNK < place;
+        let at = if below { CHUNK + N } else { CHUNK } + n - place;
+        if let Some(codes) = codes[at..].first_chunk::<CHUNK>() {
+            for (sum, &[low, high]) in sums.iter_mut().zip(codes.as_chunks().0) {
+                let pair = u32::from(low) | u32::from(high) << 16;
+                // The code word of -t is 2046 - b, in both halves.
+                *sum += if below { 0x07fe_07fe - pair } else { pair };
+            }
+        }
+    }
+    let mut out = [0; CHUNK];
+    for (out, sum) in out.as_chunks_mut().0.iter_mut().zip(sums) {
+        *out = [sum as u16, (sum >> 16) as u16];
+    }
+    out
 }
 
 /// The sums of the code words at `n - place`, for 16 `n` side by side; where that
@@ -219,7 +286,7 @@ fn add_shifted(t: &[i16; N], n: usize, places: &[u8], block: &mut [i32; GROUP]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coding::pack::pack_eta;
+    use crate::coding::pack::{pack_eta, pack_t1};
     use crate::memory::array::Element;
     use crate::ring::poly::Poly;
     use crate::sample::Challenge;
@@ -286,6 +353,18 @@ mod tests {
                     out.0[n..n + CHUNK].copy_from_slice(block)
                 });
                 assert_eq!(out.0, plain(&dense.0, &s.0));
+
+                let t = Poly(core::array::from_fn(|n| match seed {
+                    0 => 1023,
+                    1 => 0,
+                    _ => (n as i32 * 7919 * i32::from(seed)) % 1024,
+                }));
+                let mut packed = [0; 320];
+                pack_t1(&t, &mut packed);
+                c.times_t1(&packed, |n, block| {
+                    out.0[n..n + CHUNK].copy_from_slice(block)
+                });
+                assert_eq!(out.0, plain(&dense.0, &t.0));
 
                 let t: [i16; N] = core::array::from_fn(|n| match seed {
                     0 => 4096,

@@ -13,8 +13,8 @@ use crate::coding::pack::{GROUP, pack_compact, part, part_mut, unpack_compact};
 use crate::hash::keccak::Permutation;
 use crate::memory::secret::Secret;
 use crate::params::{N, Q, SEED_LEN};
-use crate::ring::field::{add_q_if_negative, canonical, montgomery_mul};
-use crate::ring::ntt::{ZETAS, ntt_layers};
+use crate::ring::field::{add_q_if_negative, canonical, montgomery_mul, montgomery_reduce};
+use crate::ring::ntt::{self, ZETAS};
 use crate::sample::rej_ntt_poly_each_vartime;
 
 /// Coefficients in a window.
@@ -29,7 +29,8 @@ pub const COMPACT_LEN: usize = N / 8 * COMPACT_BITS;
 /// Returns the first two layers of algorithm 41 for its quarter `quarter` (0 to 3).
 /// `read(n, out)` yields the coefficients `n..n + 8`.
 ///
-/// Bounds: |in| < 2^31 - 8q gives |out| < max|in| + 2q. Constant time.
+/// Bounds: |in| <= 2^19 gives |out| < max|in| + q: the sum of three products is below 3 (q/2) 2^19
+/// plus what the product of two zetas adds, under 2^31 q. Constant time.
 #[inline(always)]
 pub fn first_layers(
     quarter: usize,
@@ -39,26 +40,20 @@ pub fn first_layers(
     let signed = |zeta: i32, minus: bool| if minus { -zeta } else { zeta };
     let first = signed(ZETAS[1], quarter >= 2);
     let second = signed(ZETAS[2 + quarter / 2 % 2], quarter % 2 == 1);
-    let mut scratch = Secret::<[[i32; GROUP]; 2]>::zeroed();
-    let [sum, input] = scratch.expose_mut();
-    // a + first c + second (b + first d), one operand at a time: few values live.
+    let both = montgomery_mul(first, second);
+    let mut scratch = Secret::<[[i32; GROUP]; 3]>::zeroed();
+    let [b, c, d] = scratch.expose_mut();
+    // a + second b + first c + first second d, reduced once.
     for (n, out) in window.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
         let n = GROUP * n;
-        read(n + 3 * WINDOW, sum);
-        for sum in sum.iter_mut() {
-            *sum = montgomery_mul(first, *sum);
-        }
-        read(n + WINDOW, input);
-        for i in 0..GROUP {
-            sum[i] = montgomery_mul(second, input[i] + sum[i]);
-        }
-        read(n + 2 * WINDOW, input);
-        for i in 0..GROUP {
-            sum[i] += montgomery_mul(first, input[i]);
-        }
+        read(n + WINDOW, b);
+        read(n + 2 * WINDOW, c);
+        read(n + 3 * WINDOW, d);
         read(n, out);
         for i in 0..GROUP {
-            out[i] += sum[i];
+            let products = [(second, b[i]), (first, c[i]), (both, d[i])];
+            let sum = products.map(|(zeta, a)| i64::from(zeta) * i64::from(a));
+            out[i] += montgomery_reduce(sum.iter().sum());
         }
     }
 }
@@ -68,7 +63,7 @@ pub fn first_layers(
 /// Bounds: |in| < 2^31 - 6q gives |out| < max|in| + 6q. Constant time.
 #[inline(never)]
 fn last_layers(quarter: usize, window: &mut [i32; WINDOW]) {
-    ntt_layers(window, WINDOW / 2, 4 + quarter);
+    ntt::last_layers(quarter, window);
 }
 
 /// Adds the product of entry (`i`, `j`) of A and a transformed polynomial, times
@@ -88,14 +83,32 @@ pub fn multiply_accumulate(
     let mut window = Secret::<[i32; WINDOW]>::zeroed();
     let window = window.expose_mut();
     let mut n = 0;
-    rej_ntt_poly_each_vartime(keccak, rho, j as u8, i as u8, |a| {
-        if n % WINDOW == 0 {
-            fill(n / WINDOW, window);
-            last_layers(n / WINDOW, window);
+    rej_ntt_poly_each_vartime(keccak, rho, j as u8, i as u8, |some| {
+        let at = n % WINDOW;
+        if let (Some(acc), true, Some(b), Ok(a)) = (
+            acc[n % N..].first_chunk_mut::<GROUP>(),
+            at > 0,
+            window[at..].first_chunk::<GROUP>(),
+            <&[i32; GROUP]>::try_from(some),
+        ) {
+            for i in 0..GROUP {
+                acc[i] += montgomery_mul(a[i], b[i]);
+            }
+            n += GROUP;
+            return n < N;
         }
-        acc[n % N] += montgomery_mul(a, window[n % WINDOW]);
-        n += 1;
-        n < N
+        for &a in some {
+            if n % WINDOW == 0 {
+                fill(n / WINDOW, window);
+                last_layers(n / WINDOW, window);
+            }
+            acc[n % N] += montgomery_mul(a, window[n % WINDOW]);
+            n += 1;
+            if n == N {
+                return false;
+            }
+        }
+        true
     });
 }
 
@@ -163,13 +176,18 @@ fn in_groups(
 ) {
     let mut group = [0; GROUP];
     let mut n = 0;
-    rej_ntt_poly_each_vartime(keccak, rho, j as u8, i as u8, |a| {
-        group[n % GROUP] = a;
-        n += 1;
-        if n % GROUP == 0 {
-            sink(n - GROUP, &group);
+    rej_ntt_poly_each_vartime(keccak, rho, j as u8, i as u8, |some| {
+        for &a in some {
+            group[n % GROUP] = a;
+            n += 1;
+            if n % GROUP == 0 {
+                sink(n - GROUP, &group);
+            }
+            if n == N {
+                return false;
+            }
         }
-        n < N
+        true
     });
 }
 
@@ -219,7 +237,7 @@ fn add_products(slot: &mut [u8], a: &[i32; GROUP], b: &[i32; GROUP]) {
 /// Bounds: |in| < 2^31 - 8q gives |out| < max|in| + 8q. Constant time.
 #[inline(never)]
 pub fn ntt_in_place(a: &mut [i32; N]) {
-    ntt_layers(a, N / 2, 1);
+    ntt::ntt_in_place(a);
 }
 
 /// Makes a polynomial compact and leaves it canonical: `out` has 736 bytes.
@@ -247,7 +265,7 @@ pub fn finish_row(acc: &mut [i32; N]) {
     for a in acc.iter_mut() {
         *a = canonical(*a);
     }
-    crate::ring::ntt::inv_ntt_in_place(acc);
+    ntt::inv_ntt_in_place(acc);
     for a in acc.iter_mut() {
         *a = add_q_if_negative(*a);
     }
@@ -279,7 +297,10 @@ mod tests {
                 let mut window = [0; WINDOW];
                 first_layers(quarter, &mut window, reader(&p));
                 last_layers(quarter, &mut window);
-                assert_eq!(window, whole.0[quarter * WINDOW..][..WINDOW]);
+                let expected = &whole.0[quarter * WINDOW..][..WINDOW];
+                for (a, &b) in window.into_iter().zip(expected) {
+                    assert_eq!(canonical(a), canonical(b));
+                }
             }
         }
     }

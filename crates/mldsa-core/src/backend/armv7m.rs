@@ -1,0 +1,169 @@
+//! Kernels for ARMv7-M and its successors (Cortex-M3, M4, M7, M33), chosen at compile time. Their
+//! bodies are in assembly, which `cargo xtask armv7m` generates; bounds are in the heads of those files.
+//!
+//! Constant time on CPUs whose multiplications are: on a Cortex-M3 `smull` and `smlal` take
+//! between 3 and 7 cycles, depending on their operands, in portable code as here.
+
+#![allow(unsafe_code)]
+
+use core::arch::{asm, naked_asm};
+
+use crate::hash::keccak::ROUND_CONSTANTS;
+use crate::hash::lane::stored;
+use crate::params::{N, Q};
+use crate::ring::field::{Q_INV, montgomery_reduce_portable};
+use crate::ring::ntt::{INV_256_MONT, ZETAS};
+
+/// Words of a quarter of a transform.
+pub(crate) const QUARTER: usize = N / 4;
+
+/// Rotations of the even and the odd word of each lane: a value is the stored word rotated right.
+pub(crate) const ROTATIONS: [[u8; 2]; 25] = include!("armv7m/rotations.in");
+
+/// The round constants as lane 0 stores them, and a word that is none of them.
+static CONSTANTS: [u32; 49] = {
+    let mut words = [u32::MAX; 49];
+    let mut n = 0;
+    while n < 24 {
+        let lane = stored(ROUND_CONSTANTS[n], ROTATIONS[0]);
+        words[2 * n] = lane as u32;
+        words[2 * n + 1] = (lane >> 32) as u32;
+        n += 1;
+    }
+    words
+};
+
+/// Zetas of the first two layers.
+static FIRST: [i32; 3] = [ZETAS[1], ZETAS[2], ZETAS[3]];
+
+/// Zetas of the other six layers, by quarter, as trees of three layers: one whose coefficients are
+/// eight apart, then eight of neighbours. The inverse reads them backwards.
+static OTHER: [[i32; 63]; 4] = {
+    let mut zetas = [[0; 63]; 4];
+    let mut quarter = 0;
+    while quarter < 4 {
+        let mut tree = 0;
+        while tree < 9 {
+            let root = if tree == 0 {
+                4 + quarter
+            } else {
+                32 + 8 * quarter + tree - 1
+            };
+            let mut n = 0;
+            while n < 7 {
+                // Places in the tree: 1; 2, 3; 4 to 7.
+                let layer = (n + 1usize).ilog2();
+                zetas[quarter][7 * tree + n] = ZETAS[(root << layer) + n + 1 - (1 << layer)];
+                n += 1;
+            }
+            tree += 1;
+        }
+        quarter += 1;
+    }
+    zetas
+};
+
+/// Zetas of the last two layers of the inverse, its factor, and the factor times the last zeta.
+static LAST: [i32; 4] = {
+    let product = INV_256_MONT as i64 * ZETAS[1] as i64;
+    [
+        ZETAS[3],
+        ZETAS[2],
+        INV_256_MONT,
+        montgomery_reduce_portable(product),
+    ]
+};
+
+macro_rules! kernel {
+    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*), $file:literal) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name($($argument: $type),*) {
+            naked_asm!(include_str!(concat!("armv7m/", $file)), options(raw))
+        }
+    };
+}
+
+#[cfg(any(mldsa_opt_level = "s", mldsa_opt_level = "z"))]
+kernel! {
+    /// Permutes; two rounds in the loop.
+    keccak(state: *mut [u64; 25], constants: *const [u32; 49]), "keccak_2.s"
+}
+#[cfg(not(any(mldsa_opt_level = "s", mldsa_opt_level = "z")))]
+kernel! {
+    /// Permutes; four rounds in the loop.
+    keccak(state: *mut [u64; 25], constants: *const [u32; 49]), "keccak_4.s"
+}
+kernel! {
+    /// The first two layers of the NTT.
+    first_layers(w: *mut [i32; N], zetas: *const [i32; 3]), "first_layers.s"
+}
+kernel! {
+    /// The other six.
+    other_layers(w: *mut [i32; QUARTER], zetas: *const [i32; 63]), "last_layers.s"
+}
+kernel! {
+    /// The first six layers of the inverse; the pointer is behind the zetas.
+    first_inverse_layers(w: *mut [i32; QUARTER], zetas: *const [i32; 63]), "first_inverse_layers.s"
+}
+kernel! {
+    /// The last two.
+    last_inverse_layers(w: *mut [i32; N], factors: *const [i32; 4]), "last_inverse_layers.s"
+}
+
+/// Keccak-f[1600] on lanes as [`stored`] makes them. Constant time.
+#[inline(always)]
+pub(crate) fn permute(state: &mut [u64; 25]) {
+    // SAFETY: the function reads and writes the 25 lanes, and reads the constants.
+    unsafe { keccak(state, &CONSTANTS) }
+}
+
+/// [`crate::ring::ntt::ntt`] in place.
+#[inline(always)]
+pub(crate) fn ntt(w: &mut [i32; N]) {
+    // SAFETY: the function reads and writes N words, and reads the zetas.
+    unsafe { first_layers(w, &FIRST) }
+    for (quarter, w) in w.as_chunks_mut().0.iter_mut().enumerate() {
+        last_layers(quarter, w);
+    }
+}
+
+/// The last six layers of [`ntt`] on one quarter.
+#[inline(always)]
+pub(crate) fn last_layers(quarter: usize, w: &mut [i32; QUARTER]) {
+    // SAFETY: the function reads and writes 64 words, and reads the zetas.
+    unsafe { other_layers(w, &OTHER[quarter % 4]) }
+}
+
+/// [`crate::ring::ntt::inv_ntt`] in place.
+#[inline(always)]
+pub(crate) fn inv_ntt(w: &mut [i32; N]) {
+    for (w, zetas) in w.as_chunks_mut().0.iter_mut().zip(OTHER.iter().rev()) {
+        // SAFETY: the function reads and writes 64 words, and reads the zetas, which end at the
+        // pointer.
+        unsafe { first_inverse_layers(w, core::ptr::from_ref(zetas).add(1)) }
+    }
+    // SAFETY: the function reads and writes N words, and reads the factors.
+    unsafe { last_inverse_layers(w, &LAST) }
+}
+
+/// [`crate::ring::field::montgomery_reduce`]: the compiler makes the product with q, a constant, of
+/// more instructions.
+#[inline(always)]
+pub(crate) fn montgomery_reduce(a: i64) -> i32 {
+    let out: i32;
+    // SAFETY: registers only.
+    unsafe {
+        asm!(
+            "mul {t}, {low}, {inverse}",
+            "smlal {low}, {high}, {t}, {minus_q}",
+            low = inout(reg) a as i32 => _,
+            high = inout(reg) (a >> 32) as i32 => out,
+            t = out(reg) _,
+            inverse = in(reg) Q_INV,
+            minus_q = in(reg) -Q,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    out
+}
