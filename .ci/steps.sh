@@ -367,11 +367,13 @@ cortex_m() {
         --features ml-dsa-44,ml-dsa-65,ml-dsa-87
 }
 
-# An emulated Cortex-M4: stack, instructions and faults; the same program is built for Cortex-M0+.
+# Assembly as generated; an emulated Cortex-M4: kernels, stack, instructions and faults; the same program is built for Cortex-M0+.
 step_device() {
     need "${board_tools[@]}"
     targets $boards
+    run cargo xtask armv7m
     cd examples/cortex-m
+    cortex_m run --bin differential
     cortex_m run
     cortex_m build --target thumbv6m-none-eabi
 }

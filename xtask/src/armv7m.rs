@@ -23,6 +23,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         ("first_layers.s", transform::first_layers()),
         ("last_layers.s", transform::last_layers()),
         ("first_inverse_layers.s", transform::first_inverse_layers()),
+        ("row_product.s", transform::row_product()),
+        ("sums_of_three.s", transform::sums_of_three()),
         ("last_inverse_layers.s", transform::last_inverse_layers()),
     ];
     for (name, text) in files {

@@ -36,6 +36,9 @@ pub fn coeff_from_half_byte(eta: i32, b: i32) -> (bool, i32) {
     (accepted, value)
 }
 
+/// Bytes in a block of SHAKE128.
+const RATE_128: usize = 168;
+
 /// Returns the eight candidates of [`coeff_from_three_bytes_vartime`] in three words of the stream.
 #[inline(always)]
 fn eight_candidates([a, b, c]: [u64; 3]) -> [i32; 8] {
@@ -61,6 +64,13 @@ fn all_accepted(candidates: &[i32; 8]) -> bool {
     candidates.iter().fold(-1, |all, z| all & (z - Q)) < 0
 }
 
+/// The candidates at word `n` of a block. A frame of its own.
+#[cfg(any(feature = "unstable-internals", test))]
+#[inline(never)]
+fn next_candidates(xof: &Shake128, n: usize) -> [i32; 8] {
+    eight_candidates(xof.three_words(n))
+}
+
 /// Feeds the coefficients of algorithm 30, one or eight at a time in order, to
 /// `sink` until it rejects some: for callers that hold no polynomial.
 ///
@@ -79,8 +89,9 @@ pub fn rej_ntt_poly_each_vartime(
     xof.finish();
     loop {
         // Three words are eight candidates.
-        for words in xof.squeeze_block() {
-            let candidates = eight_candidates(words);
+        xof.squeeze_block();
+        for n in (0..RATE_128 / 8).step_by(3) {
+            let candidates = next_candidates(&xof, n);
             if all_accepted(&candidates) {
                 if !sink(&candidates) {
                     return;
@@ -112,8 +123,9 @@ pub fn rej_ntt_poly_vartime(
     xof.finish();
     let mut filled = 0;
     while filled < N {
-        for words in xof.squeeze_block() {
-            let candidates = eight_candidates(words);
+        xof.squeeze_block();
+        for n in (0..RATE_128 / 8).step_by(3) {
+            let candidates = eight_candidates(xof.three_words(n));
             if let Some(slots) = out.0.get_mut(filled..filled + 8)
                 && all_accepted(&candidates)
             {
@@ -210,7 +222,7 @@ pub fn rej_bounded_packed(
     xof.absorb(&nonce.to_le_bytes());
     xof.finish();
     let bits = if eta == 2 { 3 } else { 4 };
-    let mut bytes = Secret::<[u8; 4]>::zeroed();
+    let mut bytes = Secret::<[u8; 8]>::zeroed();
     let mut group = Secret::<[i32; pack::GROUP]>::zeroed();
     let (bytes, group) = (bytes.expose_mut(), group.expose_mut());
     let mut halves = 0;
@@ -219,11 +231,11 @@ pub fn rej_bounded_packed(
         while let Some(place) = group.get_mut(filled) {
             if halves == 0 {
                 xof.squeeze(bytes);
-                halves = 8;
+                halves = 16;
             }
-            let word = u32::from_le_bytes(*bytes);
-            let half = (word & 15) as i32;
-            *bytes = (word >> 4).to_le_bytes();
+            let at = (16 - halves) / 2;
+            let half = i32::from(bytes[at] & 15);
+            bytes[at] >>= 4;
             halves -= 1;
             let (accepted, value) = coeff_from_half_byte(eta, half);
             *place = value;

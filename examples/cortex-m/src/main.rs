@@ -328,7 +328,7 @@ impl<P: ParameterSet> Bench<P> {
         gate("keygen", keygen, 2_500, 160, core_keygen);
         gate("verify", verify, 2_700, 200, core_verify);
         gate("verify external", external, 4_100, 260, core_verify);
-        gate("sign minimal from seed", from_seed, 4_000, 700, core_sign);
+        gate("sign minimal from seed", from_seed, 4_000, 750, core_sign);
         gate(
             "sign minimal",
             minimal,
@@ -377,12 +377,20 @@ pub fn miss() {
     MISSED.store(true, Ordering::Relaxed);
 }
 
+fn cortex_m4() -> bool {
+    env!("BOARD_TARGET").starts_with("thumbv7em")
+}
+
 /// Compares with the limits that the project promises.
+///
+/// The unrolled permutation of portable code takes 450 bytes of stack more than assembly.
 fn gate(set: &str, name: &str, used: Use, ram: u64, percent: u64, base: Use) {
+    let unrolled = !cortex_m4() && !matches!(env!("OPT_LEVEL"), "s" | "z");
+    let ram = ram + if unrolled { 450 } else { 0 };
     let time = 100 * used.instructions / base.instructions;
     let kept = used.stack as u64 <= ram && time <= percent;
     // The limits of RAM are for every target, those of time for a Cortex-M4.
-    if used.stack as u64 > ram || !kept && env!("BOARD_TARGET").starts_with("thumbv7em") {
+    if used.stack as u64 > ram || !kept && cortex_m4() {
         miss();
     }
     println!(

@@ -129,10 +129,15 @@ impl Text {
         self.line("bne 2b");
     }
 
-    /// Neighbours, eight times; pointer in lr, its end at `[sp, #36]`, zetas at r0.
+    /// Neighbours, eight times; pointer in lr, its end at `[sp, #36]`, zetas at r0. The inverse
+    /// reads its input at the pointer in `[sp, #28]`.
     fn contiguous(&mut self, inverse: bool) {
         self.line("2:");
-        self.line("ldm lr, {r1-r8}");
+        if inverse {
+            self.lines(&["ldr lr, [sp, #28]", "ldm lr!, {r1-r8}", "str lr, [sp, #28]"]);
+        } else {
+            self.line("ldm lr, {r1-r8}");
+        }
         self.three_layers(inverse, |_| {
             let step = if inverse { "[r0, #-4]!" } else { "[r0], #4" };
             format!("ldr lr, {step}")
@@ -157,27 +162,26 @@ fn function(comment: &str, body: impl FnOnce(&mut Text)) -> String {
     text.0
 }
 
-/// Loads or stores the four coefficients 64 apart from `offset`; the last store moves the pointer.
-fn quarters(text: &mut Text, what: &str, registers: [&str; 4], offset: usize, last: bool) {
-    for (n, register) in registers.iter().enumerate().rev() {
-        if last && n == 0 {
-            text.line(format!("{what} {register}, [r0, #{offset}]"));
-            text.line("adds r0, #8");
-        } else {
-            text.line(format!("{what} {register}, [r0, #{}]", 256 * n + offset));
-        }
+/// Loads or stores the four coefficients 64 apart at `pointer + offset`.
+fn quarters(text: &mut Text, what: &str, pointer: &str, offset: usize) {
+    for n in 0..4 {
+        text.line(format!(
+            "{what} {}, [{pointer}, #{}]",
+            C[n],
+            256 * n + offset
+        ));
     }
 }
 
 pub(crate) fn first_layers() -> String {
     let comment =
-        "The first two layers of the NTT of the 256 words at r0; their three zetas at r1.";
+        "The first two layers of the NTT of the 256 words at r2, to r0; their three zetas at r1.";
     function(comment, |text| {
-        text.lines(&["ldm r1, {r5-r7}", "add lr, r0, #256"]);
+        text.lines(&["mov r8, r2", "ldm r1, {r5-r7}", "add lr, r0, #256"]);
         text.constants();
         text.line("2:");
         for offset in [0, 4] {
-            quarters(text, "ldr", ["r1", "r2", "r3", "r4"], offset, false);
+            quarters(text, "ldr", "r8", offset);
             for (a, b, zeta) in [
                 ("r1", "r3", "r5"),
                 ("r2", "r4", "r5"),
@@ -186,9 +190,9 @@ pub(crate) fn first_layers() -> String {
             ] {
                 text.butterfly(a, b, zeta);
             }
-            quarters(text, "str", ["r1", "r2", "r3", "r4"], offset, offset == 4);
+            quarters(text, "str", "r0", offset);
         }
-        text.lines(&["cmp r0, lr", "bne 2b"]);
+        text.lines(&["adds r0, #8", "adds r8, #8", "cmp r0, lr", "bne 2b"]);
     })
 }
 
@@ -218,13 +222,13 @@ pub(crate) fn last_layers() -> String {
 
 pub(crate) fn first_inverse_layers() -> String {
     let comment =
-        "The first six layers of the inverse on the 64 words at r0; their zetas end at r1.";
+        "The first six layers of the inverse on the 64 words at r2, to r0; their zetas end at r1.";
     function(comment, |text| {
         text.lines(&[
             "sub sp, #44",
-            "mov lr, r0",
-            "add r2, r0, #256",
-            "strd r0, r2, [sp, #32]",
+            "add r3, r0, #256",
+            "strd r2, r0, [sp, #28]",
+            "str r3, [sp, #36]",
             "mov r0, r1",
         ]);
         text.constants();
@@ -249,7 +253,7 @@ pub(crate) fn last_inverse_layers() -> String {
         text.constants();
         text.line("2:");
         for offset in [0, 4] {
-            quarters(text, "ldr", ["r1", "r2", "r3", "r4"], offset, false);
+            quarters(text, "ldr", "r0", offset);
             text.inverse_butterfly("r1", "r2", "r5");
             text.inverse_butterfly("r3", "r4", "r6");
             for (a, b, at) in [("r1", "r3", 0), ("r2", "r4", 256)] {
@@ -262,5 +266,72 @@ pub(crate) fn last_inverse_layers() -> String {
             }
         }
         text.lines(&["adds r0, #8", "cmp r0, lr", "bne 2b"]);
+    })
+}
+
+/// Products of a group of eight coefficients with two zetas and their product.
+pub(crate) fn sums_of_three() -> String {
+    let comment = "The sums of the products of three times eight words, at r0, r1 and r1 + 32, with \
+                   the three words at r2; put at r1.";
+    function(comment, |text| {
+        text.lines(&["ldm r2, {r6-r8}", "add lr, r0, #32"]);
+        text.constants();
+        text.line("2:");
+        for _ in 0..2 {
+            text.lines(&[
+                "ldr r3, [r0], #4",
+                "ldr r4, [r1, #0]",
+                "ldr r5, [r1, #32]",
+                "smull r9, r10, r3, r6",
+                "smlal r9, r10, r4, r7",
+                "smlal r9, r10, r5, r8",
+                "mul r3, r9, r12",
+                "smlal r9, r10, r3, r11",
+                "str r10, [r1], #4",
+            ]);
+        }
+        text.lines(&["cmp r0, lr", "bne 2b"]);
+    })
+}
+
+/// A row of A times a vector.
+pub(crate) fn row_product() -> String {
+    let comment = "The sums of the products of the 256 words of as many polynomials at r0 and r1 as \
+                   r3 says, at least one; put at r2.";
+    function(comment, |text| {
+        text.lines(&["sub sp, #28", "strd r0, r1, [sp, #0]"]);
+        text.lines(&["add r3, r0, r3, lsl #10", "strd r3, r2, [sp, #8]"]);
+        text.constants();
+        text.lines(&[
+            "add r2, #1024",
+            "strd r11, r12, [sp, #16]",
+            "str r2, [sp, #24]",
+        ]);
+        // Four sums of two words each are in r2 to r9.
+        let sums = [["r2", "r3"], ["r4", "r5"], ["r6", "r7"], ["r8", "r9"]];
+        text.line("2:");
+        for sum in sums.as_flattened() {
+            text.line(format!("mov {sum}, #0"));
+        }
+        text.line("3:");
+        for (half, sums) in sums.as_chunks::<2>().0.iter().enumerate() {
+            text.line(format!("ldrd r10, r11, [r0, #{}]", 8 * half));
+            text.line(format!("ldrd r12, lr, [r1, #{}]", 8 * half));
+            for ([low, high], [a, b]) in sums.iter().zip([["r10", "r12"], ["r11", "lr"]]) {
+                text.line(format!("smlal {low}, {high}, {a}, {b}"));
+            }
+        }
+        text.lines(&["add r0, #1024", "add r1, #1024"]);
+        text.lines(&["ldr r10, [sp, #8]", "cmp r0, r10", "bne 3b"]);
+        text.line("ldrd r11, r12, [sp, #16]");
+        for [low, high] in sums {
+            text.line(format!("mul lr, {low}, r12"));
+            text.line(format!("smlal {low}, {high}, lr, r11"));
+        }
+        text.lines(&["ldrd r11, lr, [sp, #8]", "stm lr!, {r3, r5, r7, r9}"]);
+        text.lines(&["add r11, #16", "strd r11, lr, [sp, #8]"]);
+        text.lines(&["ldrd r0, r1, [sp, #0]", "add r0, #16", "add r1, #16"]);
+        text.lines(&["strd r0, r1, [sp, #0]", "ldr r11, [sp, #24]"]);
+        text.lines(&["cmp lr, r11", "bne 2b", "add sp, #28"]);
     })
 }

@@ -40,22 +40,22 @@ fn main() -> ! {
         meter: Meter::new(ticks, (125, 2), usize::MAX),
         limits: [
             Limits {
-                keygen: (3_500, 10),
-                cache_w0: Some((6_200, 39)),
-                minimal: (3_800, 55),
-                verify: (2_800, 9),
+                keygen: (3_950, 7),
+                cache_w0: Some((6_650, 30)),
+                minimal: (4_350, 42),
+                verify: (3_200, 7),
             },
             Limits {
-                keygen: (3_500, 19),
-                cache_w0: Some((7_700, 105)),
-                minimal: (3_850, 137),
-                verify: (2_800, 17),
+                keygen: (3_950, 13),
+                cache_w0: Some((8_100, 78)),
+                minimal: (4_350, 102),
+                verify: (3_200, 12),
             },
             Limits {
-                keygen: (3_500, 33),
+                keygen: (3_950, 23),
                 cache_w0: None,
-                minimal: (3_900, 180),
-                verify: (2_800, 29),
+                minimal: (4_350, 133),
+                verify: (3_200, 21),
             },
         ],
     })

@@ -24,22 +24,22 @@ fn main() -> ! {
         meter: Meter::new(instructions, (1, 1), usize::MAX),
         limits: [
             Limits {
-                keygen: (3_500, 6),
-                cache_w0: Some((6_100, 23)),
-                minimal: (3_750, 33),
-                verify: (2_800, 6),
+                keygen: (3_850, 4),
+                cache_w0: Some((6_550, 16)),
+                minimal: (4_250, 22),
+                verify: (3_150, 4),
             },
             Limits {
-                keygen: (3_500, 12),
-                cache_w0: Some((7_600, 63)),
-                minimal: (3_800, 82),
-                verify: (2_800, 10),
+                keygen: (3_850, 7),
+                cache_w0: Some((7_950, 41)),
+                minimal: (4_250, 53),
+                verify: (3_150, 6),
             },
             Limits {
-                keygen: (3_500, 20),
+                keygen: (3_850, 13),
                 cache_w0: None,
-                minimal: (3_850, 107),
-                verify: (2_800, 17),
+                minimal: (4_250, 69),
+                verify: (3_150, 11),
             },
         ],
     })

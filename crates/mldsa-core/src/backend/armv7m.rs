@@ -13,6 +13,7 @@ use crate::hash::lane::stored;
 use crate::params::{N, Q};
 use crate::ring::field::{Q_INV, montgomery_reduce_portable};
 use crate::ring::ntt::{INV_256_MONT, ZETAS};
+use crate::ring::poly::NttPoly;
 
 /// Words of a quarter of a transform.
 pub(crate) const QUARTER: usize = N / 4;
@@ -96,7 +97,7 @@ kernel! {
 }
 kernel! {
     /// The first two layers of the NTT.
-    first_layers(w: *mut [i32; N], zetas: *const [i32; 3]), "first_layers.s"
+    first_layers(w: *mut [i32; N], zetas: *const [i32; 3], from: *const [i32; N]), "first_layers.s"
 }
 kernel! {
     /// The other six.
@@ -104,11 +105,22 @@ kernel! {
 }
 kernel! {
     /// The first six layers of the inverse; the pointer is behind the zetas.
-    first_inverse_layers(w: *mut [i32; QUARTER], zetas: *const [i32; 63]), "first_inverse_layers.s"
+    first_inverse_layers(w: *mut [i32; QUARTER], zetas: *const [i32; 63], from: *const [i32; QUARTER]), "first_inverse_layers.s"
 }
 kernel! {
     /// The last two.
     last_inverse_layers(w: *mut [i32; N], factors: *const [i32; 4]), "last_inverse_layers.s"
+}
+
+#[cfg(feature = "unstable-internals")]
+kernel! {
+    /// Sums of three products, to the second and before the third.
+    products(a: *const [i32; 8], b: *mut [[i32; 8]; 2], factors: *const [i32; 3]), "sums_of_three.s"
+}
+
+kernel! {
+    /// Products of `count` polynomials each.
+    sums(a: *const NttPoly, b: *const NttPoly, out: *mut NttPoly, count: usize), "row_product.s"
 }
 
 /// Keccak-f[1600] on lanes as [`stored`] makes them. Constant time.
@@ -118,11 +130,24 @@ pub(crate) fn permute(state: &mut [u64; 25]) {
     unsafe { keccak(state, &CONSTANTS) }
 }
 
-/// [`crate::ring::ntt::ntt`] in place.
+/// [`crate::ring::ntt::ntt`].
 #[inline(always)]
-pub(crate) fn ntt(w: &mut [i32; N]) {
-    // SAFETY: the function reads and writes N words, and reads the zetas.
-    unsafe { first_layers(w, &FIRST) }
+pub(crate) fn ntt(src: &[i32; N], dst: &mut [i32; N]) {
+    // SAFETY: the function reads N words at `src` and the zetas, and writes N words to `dst`.
+    unsafe { first_layers(dst, &FIRST, src) }
+    other_quarters(dst);
+}
+
+/// [`crate::ring::ntt::ntt`] in place.
+#[cfg(feature = "unstable-internals")]
+#[inline(always)]
+pub(crate) fn ntt_in_place(w: &mut [i32; N]) {
+    // SAFETY: as above; the function reads the words of a step before it writes them.
+    unsafe { first_layers(w, &FIRST, w) }
+    other_quarters(w);
+}
+
+fn other_quarters(w: &mut [i32; N]) {
     for (quarter, w) in w.as_chunks_mut().0.iter_mut().enumerate() {
         last_layers(quarter, w);
     }
@@ -135,16 +160,47 @@ pub(crate) fn last_layers(quarter: usize, w: &mut [i32; QUARTER]) {
     unsafe { other_layers(w, &OTHER[quarter % 4]) }
 }
 
-/// [`crate::ring::ntt::inv_ntt`] in place.
+/// [`crate::ring::ntt::inv_ntt`].
 #[inline(always)]
-pub(crate) fn inv_ntt(w: &mut [i32; N]) {
-    for (w, zetas) in w.as_chunks_mut().0.iter_mut().zip(OTHER.iter().rev()) {
-        // SAFETY: the function reads and writes 64 words, and reads the zetas, which end at the
-        // pointer.
-        unsafe { first_inverse_layers(w, core::ptr::from_ref(zetas).add(1)) }
+pub(crate) fn inv_ntt(src: &[i32; N], dst: &mut [i32; N]) {
+    let quarters = dst.as_chunks_mut().0.iter_mut().zip(src.as_chunks().0);
+    for ((dst, src), zetas) in quarters.zip(OTHER.iter().rev()) {
+        // SAFETY: the function reads 64 words at `src` and the zetas, which end at the pointer, and
+        // writes 64 words to `dst`.
+        unsafe { first_inverse_layers(dst, core::ptr::from_ref(zetas).add(1), src) }
     }
     // SAFETY: the function reads and writes N words, and reads the factors.
+    unsafe { last_inverse_layers(dst, &LAST) }
+}
+
+/// [`crate::ring::ntt::inv_ntt`] in place.
+#[cfg(feature = "unstable-internals")]
+#[inline(always)]
+pub(crate) fn inv_ntt_in_place(w: &mut [i32; N]) {
+    for (w, zetas) in w.as_chunks_mut().0.iter_mut().zip(OTHER.iter().rev()) {
+        // SAFETY: as above; the function reads eight words before it writes them.
+        unsafe { first_inverse_layers(w, core::ptr::from_ref(zetas).add(1), w) }
+    }
+    // SAFETY: as above.
     unsafe { last_inverse_layers(w, &LAST) }
+}
+
+/// [`crate::ring::ntt::row_product`].
+#[inline(always)]
+pub(crate) fn row_product(a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly) {
+    match a.len().min(b.len()) {
+        0 => out.0.fill(0),
+        // SAFETY: the function reads `count` polynomials of both, and writes `out`.
+        count => unsafe { sums(a.as_ptr(), b.as_ptr(), out, count) },
+    }
+}
+
+/// [`crate::ring::field::sums_of_three`].
+#[cfg(feature = "unstable-internals")]
+#[inline(always)]
+pub(crate) fn sums_of_three(factors: &[i32; 3], a: &[i32; 8], b: &mut [[i32; 8]; 2]) {
+    // SAFETY: the function reads what the pointers point to, and writes 8 words to `b`.
+    unsafe { products(a, b, factors) }
 }
 
 /// [`crate::ring::field::montgomery_reduce`]: the compiler makes the product with q, a constant, of

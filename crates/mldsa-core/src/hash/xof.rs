@@ -107,12 +107,21 @@ impl<const RATE: usize> Sponge<RATE> {
         }
     }
 
-    /// Squeezes a whole block in groups of three words, where the last one was used up: without
-    /// a copy.
-    pub fn squeeze_block(&mut self) -> impl Iterator<Item = [u64; 3]> {
+    /// Squeezes a whole block, where the last one was used up, to be read by
+    /// [`Self::three_words`]: without a copy.
+    #[inline(always)]
+    pub fn squeeze_block(&mut self) {
         self.keccak.permute(&mut self.state);
-        let lanes = &self.state[..RATE / 8];
-        (0..RATE / 24).map(|n| core::array::from_fn(|i| lane::value(lanes, 3 * n + i)))
+    }
+
+    /// Returns three words of the block from word `n`.
+    #[inline(always)]
+    pub fn three_words(&self, n: usize) -> [u64; 3] {
+        [
+            lane::value(&self.state, n),
+            lane::value(&self.state, n + 1),
+            lane::value(&self.state, n + 2),
+        ]
     }
 
     /// Absorbs `parts` as one string, pads, and fills `out`: H(parts, |out|).

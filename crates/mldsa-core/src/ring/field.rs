@@ -34,6 +34,31 @@ pub fn montgomery_mul(a: i32, b: i32) -> i32 {
     montgomery_reduce(a as i64 * b as i64)
 }
 
+/// Puts `(f0 a + f1 b0 + f2 b1) 2^-32 mod q` into `b0`, place by place.
+///
+/// Bounds: a sum below 2^31 q in absolute value gives |out| < q.
+#[cfg(feature = "unstable-internals")]
+#[inline(always)]
+pub fn sums_of_three(factors: &[i32; 3], a: &[i32; 8], b: &mut [[i32; 8]; 2]) {
+    #[cfg(mldsa_armv7m)]
+    crate::backend::armv7m::sums_of_three(factors, a, b);
+    #[cfg(not(mldsa_armv7m))]
+    sums_of_three_portable(factors, a, b);
+}
+
+/// The same in plain Rust.
+#[cfg(feature = "unstable-internals")]
+#[inline(always)]
+pub fn sums_of_three_portable(factors: &[i32; 3], a: &[i32; 8], b: &mut [[i32; 8]; 2]) {
+    let [first, second] = b;
+    for (n, out) in first.iter_mut().enumerate() {
+        let products = [a[n], *out, second[n]];
+        let products = products.iter().zip(factors);
+        let sum = products.map(|(&a, &factor)| i64::from(a) * i64::from(factor));
+        *out = montgomery_reduce(sum.sum());
+    }
+}
+
 /// Returns the representative of `a` in [0, q).
 ///
 /// Bounds: any |a| <= 2^31 - 2^22 - 1. `a - round(a / 2^23) q` is in

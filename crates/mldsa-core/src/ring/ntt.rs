@@ -6,7 +6,9 @@
 #[cfg(mldsa_armv7m)]
 use crate::backend::armv7m;
 use crate::params::{N, Q};
-use crate::ring::field::{montgomery_mul, montgomery_reduce};
+#[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
+use crate::ring::field::montgomery_mul;
+use crate::ring::field::montgomery_reduce;
 use crate::ring::poly::{NttPoly, Poly};
 
 /// Primitive 512th root of unity (FIPS 204 table 1).
@@ -46,15 +48,21 @@ pub(crate) const INV_256_MONT: i32 = {
 /// Constant time.
 #[inline(always)]
 pub fn ntt(src: &Poly, dst: &mut NttPoly) {
-    dst.0.copy_from_slice(&src.0);
-    ntt_in_place(&mut dst.0);
+    #[cfg(mldsa_armv7m)]
+    armv7m::ntt(&src.0, &mut dst.0);
+    #[cfg(not(mldsa_armv7m))]
+    {
+        dst.0.copy_from_slice(&src.0);
+        ntt_layers(&mut dst.0, N / 2, 1);
+    }
 }
 
 /// Computes [`ntt`] on a bare array, for callers that hold a single polynomial.
+#[cfg(feature = "unstable-internals")]
 #[inline(always)]
 pub fn ntt_in_place(w: &mut [i32; N]) {
     #[cfg(mldsa_armv7m)]
-    armv7m::ntt(w);
+    armv7m::ntt_in_place(w);
     #[cfg(not(mldsa_armv7m))]
     ntt_layers(w, N / 2, 1);
 }
@@ -73,6 +81,7 @@ pub(crate) fn last_layers(quarter: usize, w: &mut [i32; N / 4]) {
 /// aligned block of `2 * first` coefficients per zeta starting at `ZETAS[m]`.
 /// `first = 128, m = 1` is the whole transform; smaller blocks serve streaming
 /// callers that hold only a part of the polynomial.
+#[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
 #[inline(always)]
 pub fn ntt_layers(w: &mut [i32], first: usize, m: usize) {
     let mut len = first;
@@ -97,20 +106,27 @@ pub fn ntt_layers(w: &mut [i32], first: usize, m: usize) {
 /// |w| < 256 q < 2^31. Constant time.
 #[inline(always)]
 pub fn inv_ntt(src: &NttPoly, dst: &mut Poly) {
-    dst.0.copy_from_slice(&src.0);
-    inv_ntt_in_place(&mut dst.0);
+    #[cfg(mldsa_armv7m)]
+    armv7m::inv_ntt(&src.0, &mut dst.0);
+    #[cfg(not(mldsa_armv7m))]
+    {
+        dst.0.copy_from_slice(&src.0);
+        inverse_layers(&mut dst.0);
+    }
 }
 
 /// Computes [`inv_ntt`] on a bare array, for callers that hold a single polynomial.
+#[cfg(feature = "unstable-internals")]
 #[inline(always)]
 pub fn inv_ntt_in_place(w: &mut [i32; N]) {
     #[cfg(mldsa_armv7m)]
-    armv7m::inv_ntt(w);
+    armv7m::inv_ntt_in_place(w);
     #[cfg(not(mldsa_armv7m))]
     inverse_layers(w);
 }
 
 /// Computes algorithm 42 in plain Rust: [`inv_ntt_in_place`] where there is nothing faster.
+#[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
 #[inline(always)]
 pub fn inverse_layers(w: &mut [i32; N]) {
     let mut len = 1;
@@ -140,6 +156,16 @@ pub fn inverse_layers(w: &mut [i32; N]) {
 /// 8 terms with |a| < q and |b| < 9q. Constant time.
 #[inline(always)]
 pub fn row_product(a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly) {
+    #[cfg(mldsa_armv7m)]
+    armv7m::row_product(a, b, out);
+    #[cfg(not(mldsa_armv7m))]
+    row_product_portable(a, b, out);
+}
+
+/// The same in plain Rust.
+#[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
+#[inline(always)]
+pub fn row_product_portable(a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly) {
     for (n, out) in out.0.iter_mut().enumerate() {
         let terms = a.iter().zip(b);
         let sum = terms.fold(0, |sum, (a, b)| sum + i64::from(a.0[n]) * i64::from(b.0[n]));

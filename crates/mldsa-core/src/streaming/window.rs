@@ -13,7 +13,7 @@ use crate::coding::pack::{GROUP, pack_compact, part, part_mut, unpack_compact};
 use crate::hash::keccak::Permutation;
 use crate::memory::secret::Secret;
 use crate::params::{N, Q, SEED_LEN};
-use crate::ring::field::{add_q_if_negative, canonical, montgomery_mul, montgomery_reduce};
+use crate::ring::field::{add_q_if_negative, canonical, montgomery_mul, sums_of_three};
 use crate::ring::ntt::{self, ZETAS};
 use crate::sample::rej_ntt_poly_each_vartime;
 
@@ -40,20 +40,19 @@ pub fn first_layers(
     let signed = |zeta: i32, minus: bool| if minus { -zeta } else { zeta };
     let first = signed(ZETAS[1], quarter >= 2);
     let second = signed(ZETAS[2 + quarter / 2 % 2], quarter % 2 == 1);
-    let both = montgomery_mul(first, second);
-    let mut scratch = Secret::<[[i32; GROUP]; 3]>::zeroed();
-    let [b, c, d] = scratch.expose_mut();
-    // a + second b + first c + first second d, reduced once.
+    let zetas = [second, first, montgomery_mul(first, second)];
+    let mut scratch = Secret::<[[i32; GROUP]; 2]>::zeroed();
+    let scratch = scratch.expose_mut();
+    // a + second b + first c + first second d, reduced once; b is in the window meanwhile.
     for (n, out) in window.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
         let n = GROUP * n;
-        read(n + WINDOW, b);
-        read(n + 2 * WINDOW, c);
-        read(n + 3 * WINDOW, d);
+        read(n + WINDOW, out);
+        read(n + 2 * WINDOW, &mut scratch[0]);
+        read(n + 3 * WINDOW, &mut scratch[1]);
+        sums_of_three(&zetas, out, scratch);
         read(n, out);
-        for i in 0..GROUP {
-            let products = [(second, b[i]), (first, c[i]), (both, d[i])];
-            let sum = products.map(|(zeta, a)| i64::from(zeta) * i64::from(a));
-            out[i] += montgomery_reduce(sum.iter().sum());
+        for (out, &sum) in out.iter_mut().zip(&scratch[0]) {
+            *out += sum;
         }
     }
 }

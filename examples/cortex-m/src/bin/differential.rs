@@ -5,7 +5,7 @@
 
 use board_meter::{exit, println};
 use cortex_m_rt::entry;
-use mldsa_core::internals::{N, Q, field, keccak, ntt};
+use mldsa_core::internals::{N, NttPoly, Poly, Q, field, keccak, ntt};
 
 /// xorshift64.
 struct Random(u64);
@@ -31,7 +31,10 @@ impl Random {
 }
 
 fn report(kernel: &str, cases: u32, equal: bool) {
-    println!("{{\"kernel\":\"{}\",\"cases\":{},\"equal\":{}}}", kernel, cases, equal);
+    println!(
+        "{{\"kernel\":\"{}\",\"cases\":{},\"equal\":{}}}",
+        kernel, cases, equal
+    );
     if !equal {
         exit(1);
     }
@@ -71,24 +74,61 @@ fn main() -> ! {
     report("montgomery_reduce", 100_000, equal);
 
     let mut equal = true;
+    for round in 0..10_000 {
+        let factors = core::array::from_fn(|_| random.coefficient(round, Q / 2));
+        let mut b = [[0; 8]; 2];
+        b.as_flattened_mut()
+            .fill_with(|| random.coefficient(round, 1 << 19));
+        let (a, mut plain) = (b[1], b);
+        field::sums_of_three(&factors, &a, &mut b);
+        field::sums_of_three_portable(&factors, &a, &mut plain);
+        equal &= b == plain;
+    }
+    report("sums_of_three", 10_000, equal);
+
+    let mut equal = true;
     for round in 0..300 {
         // The bound of the transform, then what callers have.
-        let bound = if round % 2 == 0 { i32::MAX - 8 * Q } else { Q - 1 };
+        let bound = if round % 2 == 0 {
+            i32::MAX - 8 * Q
+        } else {
+            Q - 1
+        };
         let mut w = [0; N];
         w.fill_with(|| random.coefficient(round / 2, bound));
         let mut plain = w;
+        let (src, mut dst) = (Poly(w), NttPoly([0; N]));
+        ntt::ntt(&src, &mut dst);
         ntt::ntt_in_place(&mut w);
         ntt::ntt_layers(&mut plain, N / 2, 1);
-        equal &= w == plain;
+        equal &= w == plain && dst.0 == plain;
     }
     report("ntt", 300, equal);
+
+    let mut equal = true;
+    for round in 0..96 {
+        let mut polys = [const { NttPoly([0; N]) }; 16];
+        for poly in &mut polys {
+            poly.0.fill_with(|| random.coefficient(round, Q - 1));
+        }
+        let (a, b) = polys.split_at(8);
+        let count = (round % 9) as usize;
+        let (mut out, mut plain) = (NttPoly([1; N]), NttPoly([2; N]));
+        ntt::row_product(&a[..count], b, &mut out);
+        ntt::row_product_portable(&a[..count], b, &mut plain);
+        equal &= out.0 == plain.0;
+    }
+    report("row_product", 96, equal);
 
     let mut equal = true;
     for round in 0..300 {
         let mut w = [0; N];
         w.fill_with(|| random.coefficient(round, Q - 1));
         let mut plain = w;
+        let (src, mut dst) = (NttPoly(w), Poly([0; N]));
+        ntt::inv_ntt(&src, &mut dst);
         ntt::inv_ntt_in_place(&mut w);
+        equal &= w == dst.0;
         ntt::inverse_layers(&mut plain);
         equal &= w.iter().all(|w| w.abs() < Q);
         equal &= w.map(field::canonical) == plain.map(field::canonical);

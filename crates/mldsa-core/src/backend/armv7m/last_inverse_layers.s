@@ -12,10 +12,10 @@
     movw r12, #8193
     movt r12, #896
 2:
-    ldr r4, [r0, #768]
-    ldr r3, [r0, #512]
-    ldr r2, [r0, #256]
     ldr r1, [r0, #0]
+    ldr r2, [r0, #256]
+    ldr r3, [r0, #512]
+    ldr r4, [r0, #768]
     sub r10, r2, r1
     add r1, r1, r2
     smull r9, r2, r10, r5
@@ -46,10 +46,10 @@
     mul r2, r9, r12
     smlal r9, r10, r2, r11
     str r10, [r0, #256]
-    ldr r4, [r0, #772]
-    ldr r3, [r0, #516]
-    ldr r2, [r0, #260]
     ldr r1, [r0, #4]
+    ldr r2, [r0, #260]
+    ldr r3, [r0, #516]
+    ldr r4, [r0, #772]
     sub r10, r2, r1
     add r1, r1, r2
     smull r9, r2, r10, r5
