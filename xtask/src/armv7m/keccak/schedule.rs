@@ -138,14 +138,12 @@ impl Schedule {
             sources,
             order: [0, 1, 2, 3, 4],
         };
-        for x in 0..5 {
-            for half in HALVES {
-                schedule.masked_first[chosen[x][half].row][x][half] = chosen[x][half].masked;
-            }
+        for &(x, half) in &nodes {
+            schedule.masked_first[chosen[x][half].row][x][half] = chosen[x][half].masked;
         }
-        for row in 0..5 {
+        for (row, halves) in sources.iter().enumerate() {
             for half in HALVES {
-                let rotations = sources[row][half].map(|source| {
+                let rotations = halves[half].map(|source| {
                     let addend = schedule.addend(source.lane.x, source.half) as i32;
                     (addend - source.bits).rem_euclid(32) as u32
                 });
@@ -285,9 +283,9 @@ fn rho() -> [u32; 25] {
 /// Where the words of each row after rho and pi come from.
 fn sources() -> [[[Source; 5]; 2]; 5] {
     let rho = rho();
-    std::array::from_fn(|row| {
+    core::array::from_fn(|row| {
         HALVES.map(|half| {
-            std::array::from_fn(|place| {
+            core::array::from_fn(|place| {
                 let mut lanes = LANES.into_iter();
                 let goes = |lane: &Lane| (lane.y, (2 * lane.x + 3 * lane.y) % 5) == (place, row);
                 let lane = lanes.find(goes).expect("pi is a permutation");
@@ -308,7 +306,7 @@ fn sources() -> [[[Source; 5]; 2]; 5] {
 #[cfg(test)]
 pub(super) fn round_constants() -> [u64; 24] {
     let mut lfsr = 1u32;
-    std::array::from_fn(|_| {
+    core::array::from_fn(|_| {
         let mut constant = 0;
         for j in 0..7 {
             if lfsr & 1 == 1 {
@@ -324,7 +322,8 @@ pub(super) fn round_constants() -> [u64; 24] {
 #[cfg(test)]
 pub(super) fn keccak(a: &mut [u64; 25]) {
     for constant in round_constants() {
-        let parity: [u64; 5] = std::array::from_fn(|x| (0..5).fold(0, |sum, y| sum ^ a[x + 5 * y]));
+        let parity: [u64; 5] =
+            core::array::from_fn(|x| (0..5).fold(0, |sum, y| sum ^ a[x + 5 * y]));
         let mut b = [0; 25];
         for (lane, bits) in LANES.into_iter().zip(rho()) {
             let addend = parity[(lane.x + 4) % 5] ^ parity[(lane.x + 1) % 5].rotate_left(1);
