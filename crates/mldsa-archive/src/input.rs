@@ -179,3 +179,53 @@ pub(crate) fn memory(path: &Path) -> Result<Bytes, Failure> {
     opened.check().map_err(error)?;
     Ok(bytes)
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// What is read is the file that was opened, and whatever happens to it or its name is noticed.
+    #[test]
+    fn a_file_is_what_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["data", "other"].map(|name| folder.path().join(name));
+        let identity = || Identity::of(&fs::metadata(&path).unwrap()).unwrap();
+        for (n, change) in [
+            |path: &Path, other: &Path| fs::rename(other, path).unwrap(),
+            |path: &Path, _: &Path| fs::remove_file(path).unwrap(),
+            |path: &Path, _: &Path| fs::write(path, "after!").unwrap(),
+            |path: &Path, _: &Path| {
+                File::options()
+                    .write(true)
+                    .open(path)
+                    .unwrap()
+                    .set_len(3)
+                    .unwrap()
+            },
+        ]
+        .iter()
+        .enumerate()
+        {
+            fs::write(&path, "before").unwrap();
+            fs::write(&other, "other!").unwrap();
+            let modified = fs::metadata(&path).unwrap().modified().unwrap();
+            let expected = identity();
+            let opened = Opened::new(&path, &expected).unwrap();
+            opened.check().unwrap();
+            // The clock of files is coarse.
+            while fs::metadata(&other).unwrap().modified().unwrap() == modified {
+                fs::write(&other, "other!").unwrap();
+            }
+            change(&path, &other);
+            // The time of the last change can be set back.
+            if let Ok(file) = File::options().write(true).open(&path) {
+                file.set_modified(modified).unwrap();
+            }
+            assert!(opened.check().is_err(), "{n}");
+            assert!(Opened::new(&path, &expected).is_err(), "{n}");
+            if n < 2 {
+                assert_eq!(opened.input().bytes(0, 6).unwrap(), "before");
+            }
+        }
+    }
+}

@@ -120,6 +120,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     let table = table_file.map(|file| Ok::<_, Failure>(digest(&memory(file)?)));
     let table = table.transpose()?;
+    // Each file is read as it is now, or not at all.
+    let identity = |path: &PathBuf| Identity::of(&fs::metadata(path)?);
+    let identities = files.iter().map(identity).collect();
     let inputs = || state::inputs(&files, table.as_deref());
     let before = inputs();
     let state = match &args.out {
@@ -136,6 +139,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let run = Run {
         args,
         files: &files,
+        identities,
         table: &table,
         threads,
         next: AtomicUsize::new(0),
@@ -183,6 +187,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 struct Run<'a> {
     args: &'a Args,
     files: &'a [PathBuf],
+    identities: Vec<Result<Identity, Failure>>,
     table: &'a Option<String>,
     threads: usize,
     /// The next file to begin.
@@ -255,9 +260,10 @@ impl Run<'_> {
     }
 
     fn file(&self, number: usize, path: &Path) -> Result<(), Failure> {
+        let identity = self.identities[number].as_ref();
         let job = Job {
             path: path.to_owned(),
-            identity: Identity::of(&fs::metadata(path)?)?,
+            identity: identity.map_err(ToString::to_string)?.clone(),
             options: self.args.options.clone(),
             table: self.table.clone(),
             out: self.args.out.clone(),

@@ -1,6 +1,10 @@
 //! Columns of one batch, row by row.
 
+use core::ops::Range;
+use std::collections::HashMap;
+
 use arrow_array::RecordBatch;
+use batch_verify::mldsa_core::{AnyVerifyingKey, MuBuilder};
 use batch_verify::{Context, Item, Mu, RejectReason};
 
 use crate::bytes::{Bytes, Column, Kind};
@@ -145,21 +149,50 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Returns the message representative of a row, if it has a well-formed one.
-    pub(crate) fn mu(&self, row: usize) -> Option<Mu> {
-        let MessageOf::Mu(column) = &self.message else {
-            return None;
+    /// Returns `mu` of rows: that of the column, or that of a long message which other rows share with key and
+    /// context. It is computed once for them.
+    pub(crate) fn mus(&self, rows: Range<usize>) -> Vec<Option<Mu>> {
+        if let MessageOf::Mu(column) = &self.message {
+            let of_row = |row| Some(Mu::from_bytes(column.get(row)?.try_into().ok()?));
+            return rows.map(of_row).collect();
+        }
+        let mut shared = HashMap::new();
+        for signed in rows.clone().filter_map(|row| self.long(row)) {
+            shared.entry(signed.place()).or_insert((0_usize, None)).0 += 1;
+        }
+        let of_row = |row| {
+            let signed = self.long(row)?;
+            match shared.get_mut(&signed.place())? {
+                (1, _) => None,
+                (_, mu) => *mu.get_or_insert_with(|| signed.mu()),
+            }
         };
-        let bytes = <[u8; 64]>::try_from(column.get(row)?).ok()?;
-        Some(Mu::from_bytes(bytes))
+        rows.map(of_row).collect()
     }
 
-    /// Returns the signature of a row, with `mu` as of [`mu`](Self::mu).
+    /// Returns what the signature of a row is of, if the message is long.
+    fn long(&self, row: usize) -> Option<Signed<'_>> {
+        let signed = self.row(row).ok()?.1;
+        (signed.message.len() >= LONG).then_some(signed)
+    }
+
+    /// Returns the signature of a row, with `mu` as of [`mus`](Self::mus).
     pub(crate) fn item<'r>(
         &'r self,
         row: usize,
         mu: Option<&'r Mu>,
     ) -> Result<(Set, Item<'r>), Reason> {
+        let (signature, signed) = self.row(row)?;
+        let item = match mu {
+            Some(mu) => Item::from_mu(signed.key, mu, signature),
+            None if matches!(self.message, MessageOf::Mu(_)) => return Err(Reason::MuLength),
+            None => Item::new(signed.key, signed.message, signed.context, signature),
+        };
+        Ok((signed.set, item))
+    }
+
+    /// Returns the signature of a row and what it is of.
+    fn row(&self, row: usize) -> Result<(&[u8], Signed<'_>), Reason> {
         let known_set = match &self.set {
             SetOf::Key => None,
             SetOf::All(set) => Some(*set),
@@ -177,29 +210,53 @@ impl<'a> Rows<'a> {
                 table.get(id).ok_or(Reason::UnknownKey)?
             }
         };
-        let (message, context) = match &self.message {
-            MessageOf::Message(column, context) => (
-                column,
-                match context {
-                    ContextOf::All(context) => Ok(*context),
-                    ContextOf::Column(column) => Context::new(column.get(row).unwrap_or_default()),
-                },
-            ),
+        let (column, context) = match &self.message {
+            MessageOf::Message(column, ContextOf::All(context)) => (column, Ok(*context)),
+            MessageOf::Message(column, ContextOf::Column(of)) => {
+                (column, Context::new(of.get(row).unwrap_or_default()))
+            }
             MessageOf::Mu(column) => (column, Ok(Context::EMPTY)),
         };
-        let message = message.get(row).ok_or(Reason::MissingMessage)?;
-        if mu.is_none() && matches!(self.message, MessageOf::Mu(_)) {
+        let message = column.get(row).ok_or(Reason::MissingMessage)?;
+        if matches!(self.message, MessageOf::Mu(_)) && message.len() != 64 {
             return Err(Reason::MuLength);
         }
         let signature = self.signature.get(row).ok_or(Reason::MissingSignature)?;
-        let context = context.map_err(|_| Reason::ContextTooLong)?;
-        let set = known_set
-            .or_else(|| Set::from_public_key_len(key.len()))
-            .ok_or(Reason::Rejected(RejectReason::PublicKeyLength))?;
-        let item = match mu {
-            Some(mu) => Item::from_mu(key, mu, signature),
-            None => Item::new(key, message, context, signature),
+        let signed = Signed {
+            context: context.map_err(|_| Reason::ContextTooLong)?,
+            set: known_set
+                .or_else(|| Set::from_public_key_len(key.len()))
+                .ok_or(Reason::Rejected(RejectReason::PublicKeyLength))?,
+            key,
+            message,
         };
-        Ok((set, item))
+        Ok((signature, signed))
+    }
+}
+
+/// Bytes of a message from which on rows that share it have it hashed once.
+const LONG: usize = 4096;
+
+/// What a signature is of.
+struct Signed<'a> {
+    set: Set,
+    key: &'a [u8],
+    message: &'a [u8],
+    context: Context<'a>,
+}
+
+impl Signed<'_> {
+    /// Returns where the bytes are: rows of dictionaries and views share them.
+    fn place(&self) -> [(usize, usize); 3] {
+        let bytes = [self.key, self.message, self.context.as_bytes()];
+        bytes.map(|bytes| (bytes.as_ptr() as usize, bytes.len()))
+    }
+
+    /// Computes `mu`; `None` if the key has a wrong length.
+    fn mu(&self) -> Option<Mu> {
+        let key = AnyVerifyingKey::from_bytes_of(self.set, self.key).ok()?;
+        let mut mu = MuBuilder::from_tr(key.tr(), self.context);
+        mu.update(self.message);
+        Some(mu.finish())
     }
 }

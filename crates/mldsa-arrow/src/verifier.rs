@@ -1,13 +1,10 @@
 //! Verification of columns.
 
-use core::fmt;
-
 use arrow_array::types::Int8Type;
 use arrow_array::{BooleanArray, DictionaryArray, Int8Array, RecordBatch};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use batch_verify::{
-    Accelerator, Backend, BatchVerifier, BuildError, Item, MlDsa44, MlDsa65, MlDsa87, Mu,
-    ParameterSet, Threads, VerifierBuilder,
+    AnyBatchVerifier, Backend, BuildError, Item, RejectReason, Threads, VerifierBuilder,
 };
 
 use crate::bytes::Column;
@@ -45,87 +42,49 @@ impl Verdicts {
 /// Verifies batches of columns. Prepared keys stay from batch to batch, in bounded memory.
 ///
 /// Clones, threads and engines may share it: it has no other state.
-#[derive(Clone)]
-pub struct Verifier {
-    ml_dsa_44: BatchVerifier<MlDsa44>,
-    ml_dsa_65: BatchVerifier<MlDsa65>,
-    ml_dsa_87: BatchVerifier<MlDsa87>,
-}
+#[derive(Clone, Debug)]
+pub struct Verifier(AnyBatchVerifier);
 
 /// Options of a [`Verifier`].
 #[must_use]
 #[derive(Debug)]
-pub struct Options {
-    ml_dsa_44: VerifierBuilder<BatchVerifier<MlDsa44>>,
-    ml_dsa_65: VerifierBuilder<BatchVerifier<MlDsa65>>,
-    ml_dsa_87: VerifierBuilder<BatchVerifier<MlDsa87>>,
-}
+pub struct Options(VerifierBuilder<AnyBatchVerifier>);
 
 impl Default for Options {
     /// Uses the calling thread alone, as an engine that gives each of its threads a batch expects,
     /// and 32 MiB of prepared keys for each parameter set.
     fn default() -> Self {
-        let new = Self {
-            ml_dsa_44: BatchVerifier::builder(),
-            ml_dsa_65: BatchVerifier::builder(),
-            ml_dsa_87: BatchVerifier::builder(),
-        };
-        new.threads(Threads::Inline).key_cache_bytes(32 << 20)
+        let options = Self(AnyBatchVerifier::builder());
+        options.threads(Threads::Inline).key_cache_bytes(32 << 20)
     }
 }
 
 impl Options {
     /// Sets the threads that verify a batch.
     pub fn threads(self, threads: Threads) -> Self {
-        Self {
-            ml_dsa_44: self.ml_dsa_44.threads(threads.clone()),
-            ml_dsa_65: self.ml_dsa_65.threads(threads.clone()),
-            ml_dsa_87: self.ml_dsa_87.threads(threads),
-        }
+        Self(self.0.threads(threads))
     }
 
     /// Bounds the memory for prepared keys of each parameter set. A key takes 20, 36 or 64 KiB.
     pub fn key_cache_bytes(self, bytes: usize) -> Self {
-        Self {
-            ml_dsa_44: self.ml_dsa_44.key_cache_bytes(bytes),
-            ml_dsa_65: self.ml_dsa_65.key_cache_bytes(bytes),
-            ml_dsa_87: self.ml_dsa_87.key_cache_bytes(bytes),
-        }
+        Self(self.0.key_cache_bytes(bytes))
     }
 
     /// Sets the instruction set (the detected one). Verdicts do not depend on it.
     pub fn backend(self, backend: Backend) -> Self {
-        Self {
-            ml_dsa_44: self.ml_dsa_44.backend(backend),
-            ml_dsa_65: self.ml_dsa_65.backend(backend),
-            ml_dsa_87: self.ml_dsa_87.backend(backend),
-        }
-    }
-
-    /// Lets a device for each parameter set verify chunks that are large enough for it. Verdicts do not
-    /// depend on it.
-    pub fn accelerators(
-        self,
-        ml_dsa_44: impl Accelerator<MlDsa44> + 'static,
-        ml_dsa_65: impl Accelerator<MlDsa65> + 'static,
-        ml_dsa_87: impl Accelerator<MlDsa87> + 'static,
-    ) -> Self {
-        Self {
-            ml_dsa_44: self.ml_dsa_44.accelerator(ml_dsa_44),
-            ml_dsa_65: self.ml_dsa_65.accelerator(ml_dsa_65),
-            ml_dsa_87: self.ml_dsa_87.accelerator(ml_dsa_87),
-        }
+        Self(self.0.backend(backend))
     }
 
     /// Lets a GPU verify chunks that are large enough for it. It is opened for each parameter set when it is
     /// needed; without one the CPU verifies, and `on_fault` of the options learns why.
     #[cfg(feature = "gpu")]
     pub fn gpu(self, options: &mldsa_gpu::GpuOptions) -> Self {
-        self.accelerators(
-            mldsa_gpu::LazyGpu::new(options.clone()),
-            mldsa_gpu::LazyGpu::new(options.clone()),
-            mldsa_gpu::LazyGpu::new(options.clone()),
-        )
+        let gpu = || options.clone();
+        Self(self.0.accelerators(
+            mldsa_gpu::LazyGpu::new(gpu()),
+            mldsa_gpu::LazyGpu::new(gpu()),
+            mldsa_gpu::LazyGpu::new(gpu()),
+        ))
     }
 
     /// Builds a verifier.
@@ -133,11 +92,7 @@ impl Options {
     /// # Errors
     /// [`BuildError::ThreadPool`] if the threads cannot be started.
     pub fn build(self) -> Result<Verifier, BuildError> {
-        Ok(Verifier {
-            ml_dsa_44: self.ml_dsa_44.build()?,
-            ml_dsa_65: self.ml_dsa_65.build()?,
-            ml_dsa_87: self.ml_dsa_87.build()?,
-        })
+        Ok(Verifier(self.0.build()?))
     }
 }
 
@@ -164,42 +119,23 @@ impl Verifier {
         let mut reasons = Vec::with_capacity(rows.count);
         for start in (0..rows.count).step_by(CHUNK) {
             let end = rows.count.min(start + CHUNK);
-            let mus: Vec<Option<Mu>> = (start..end).map(|row| rows.mu(row)).collect();
+            let mus = rows.mus(start..end);
             let items = (start..end).zip(&mus);
             let items = items.map(|(row, mu)| rows.item(row, mu.as_ref()));
             let items: Vec<Result<(Set, Item<'_>), Reason>> = items.collect();
-            reasons.extend(items.iter().map(|item| item.as_ref().err().copied()));
-            let reasons = &mut reasons[start..];
-            verify_set(&self.ml_dsa_44, Set::MlDsa44, &items, reasons);
-            verify_set(&self.ml_dsa_65, Set::MlDsa65, &items, reasons);
-            verify_set(&self.ml_dsa_87, Set::MlDsa87, &items, reasons);
+            let report = self
+                .0
+                .verify_batch(items.iter().filter_map(|item| item.as_ref().ok().copied()));
+            let mut verdicts = report.verdicts().iter();
+            reasons.extend(items.iter().map(|item| match item {
+                Ok(_) => {
+                    let missing = Err(RejectReason::NotVerified);
+                    let verdict = verdicts.next().copied().unwrap_or(missing);
+                    verdict.err().map(Reason::Rejected)
+                }
+                Err(reason) => Some(*reason),
+            }));
         }
         Ok(Verdicts::new(&reasons))
-    }
-}
-
-/// Writes the reasons of the rejected items of one set.
-fn verify_set<P: ParameterSet>(
-    verifier: &BatchVerifier<P>,
-    set: Set,
-    items: &[Result<(Set, Item<'_>), Reason>],
-    reasons: &mut [Option<Reason>],
-) {
-    let of_set = || {
-        let items = items.iter().enumerate();
-        items.filter_map(|(n, item)| match item {
-            Ok((of, item)) if *of == set => Some((n, *item)),
-            _ => None,
-        })
-    };
-    let report = verifier.verify_batch(of_set().map(|(_, item)| item));
-    for ((n, _), verdict) in of_set().zip(report.verdicts()) {
-        reasons[n] = verdict.err().map(Reason::Rejected);
-    }
-}
-
-impl fmt::Debug for Verifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Verifier").finish_non_exhaustive()
     }
 }

@@ -3,9 +3,11 @@
 mod damage;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod folders;
 mod hand;
 mod hostile;
 mod inputs;
+mod random;
 mod resume;
 mod safety;
 mod sample;
