@@ -318,14 +318,12 @@ fn parquet(input: &Input) -> Result<ArrowReaderMetadata, Failure> {
         .ok_or(cut)?;
     let tail = input.bytes(end, 8)?;
     let [a, b, c, d, magic @ ..] = *tail.first_chunk::<8>().ok_or(cut)?;
-    let len = u32::from_le_bytes([a, b, c, d]);
-    let start = end
-        .checked_sub(len.into())
-        .filter(|_| magic == *b"PAR1" || magic == *b"PARE");
-    let start = start.filter(|start| *start >= 4).ok_or(cut)?;
     if magic == *b"PARE" {
         return Err("it is an encrypted Parquet file".into());
     }
+    let len = u32::from_le_bytes([a, b, c, d]);
+    let start = end.checked_sub(len.into()).filter(|_| magic == *b"PAR1");
+    let start = start.filter(|start| *start >= 4).ok_or(cut)?;
     if u64::from(len) > MAX_FOOTER {
         return Err("the footer has more than 256 MiB".into());
     }

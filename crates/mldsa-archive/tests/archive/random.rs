@@ -114,11 +114,10 @@ fn check(seed: u64) {
         .zip(arrays)
         .map(|(name, array)| (name, array, true));
     let batch = RecordBatch::try_from_iter_with_nullable(arrays).unwrap();
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties.build()));
-    let writer = writer.as_mut().unwrap();
+    let properties = Some(properties.build());
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), properties).unwrap();
     writer.write(&batch).unwrap();
-    writer.finish().unwrap();
+    let bytes = writer.into_inner().unwrap();
     let mut read_columns = [(); 3].map(|()| Values::new());
     let at_once = [1, 64, 4096][random.below(3)];
     let done = read(bytes, &names, at_once, &mut |batch| {
