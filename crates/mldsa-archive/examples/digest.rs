@@ -1,7 +1,7 @@
 //! Prints the SHA-256 of what is read from columns `a`, `b` and `c` of each file: of the length of each value and its bytes,
 //! column by column. Null has the length -1. `tests/second_reader.py` compares it with another reader.
 
-use std::error::Error;
+use core::error::Error;
 use std::fs;
 
 use arrow_array::Array;

@@ -1,9 +1,10 @@
 //! Reads Parquet files whose bytes are changed at random: `mutate SEED COUNT FILE...`. Prints how many were read and
 //! refused, and the most memory and time that one took. Ends with an error if one takes more than it may.
 
-use std::error::Error;
+use core::error::Error;
+use core::time::Duration;
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mldsa_archive::read;
 
