@@ -2,9 +2,10 @@
 """What the profile of a program does to the speed of ours: each call of a node, built in
 cargo's default release profile, in one codegen unit, with thin and with fat LTO.
 
-    tools/profiles.py [RUNS]      RUNS of each, in turns, of which the least counts; 5
+    tools/profiles.py [RUNS]          RUNS of each, in turns, of which the least counts; 5
+    tools/profiles.py debug [RUNS]    debug builds: with the two lines of the README, and without
 
-Prints a table: nanoseconds in the default profile, and how many times that the others
+Prints a table: nanoseconds in the first profile, and how many times that the others
 take. Needs nothing but cargo.
 """
 
@@ -16,17 +17,23 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-PROFILES = {
-    "default": {},
-    "one unit": {"CODEGEN_UNITS": "1"},
-    "thin LTO": {"LTO": "thin"},
-    "fat LTO": {"LTO": "fat"},
+# The name of a profile, and changes of it.
+RELEASE = {
+    "default": ("release", {}),
+    "one unit": ("release", {"CODEGEN_UNITS": "1"}),
+    "thin LTO": ("release", {"LTO": "thin"}),
+    "fat LTO": ("release", {"LTO": "fat"}),
 }
+DEBUG = {"two lines": ("debug-build", {}), "without": ("unoptimised", {})}
 
 
 def main():
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    programs = {name: build(name, options) for name, options in PROFILES.items()}
+    arguments = sys.argv[1:]
+    profiles = DEBUG if arguments[:1] == ["debug"] else RELEASE
+    arguments = [argument for argument in arguments if argument != "debug"]
+    runs = int(arguments[0]) if arguments else 5
+    programs = {name: build(name, *profile) for name, profile in profiles.items()}
+    first, *others = profiles
     least = {}
     for _ in range(runs):
         for name, program in programs.items():
@@ -35,19 +42,19 @@ def main():
                 call, time = line.rsplit(", ", 1)
                 key = (call, name)
                 least[key] = min(int(time), least.get(key, int(time)))
-    print(f"| call | ns, {' | '.join(PROFILES)} |")
-    print(f"|---|{'--:|' * len(PROFILES)}")
+    print(f"| call | ns, {' | '.join(profiles)} |")
+    print(f"|---|{'--:|' * len(profiles)}")
     for call in dict.fromkeys(call for call, _ in least):
-        base = least[call, "default"]
-        others = [f"{least[call, name] / base:.2f}" for name in list(PROFILES)[1:]]
-        print(f"| {call} | {' | '.join([str(base), *others])} |")
+        base = least[call, first]
+        ratios = [f"{least[call, name] / base:.2f}" for name in others]
+        print(f"| {call} | {' | '.join([str(base), *ratios])} |")
 
 
-def build(name, options):
+def build(name, profile, options):
     """The program, in a folder of its own."""
     folder = TARGET / "profiles" / name.replace(" ", "-")
     variables = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in options.items()}
-    command = ["cargo", "build", "--quiet", "--locked", "--release"]
+    command = ["cargo", "build", "--quiet", "--locked", "--profile", profile]
     command += ["-p", "batch-verify", "--bench", "minima", "--target-dir", folder]
     command += ["--message-format", "json"]
     done = subprocess.run(
