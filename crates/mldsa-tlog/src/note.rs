@@ -82,7 +82,9 @@ pub(crate) fn check_lines(lines: &str) -> Result<(), Error> {
         if n == MAX_SIGNATURES {
             return Err(Error::TooLarge);
         }
-        SignatureLine::parse(line).ok_or(malformed)?;
+        SignatureLine::parse(line)
+            .filter(SignatureLine::is_valid)
+            .ok_or(malformed)?;
     }
     Ok(())
 }
@@ -106,15 +108,27 @@ pub struct SignatureLine<'a> {
 impl<'a> SignatureLine<'a> {
     fn parse(line: &'a str) -> Option<Self> {
         let (name, encoded) = line.strip_prefix(DASH)?.split_once(' ')?;
-        let mut decoder = Decoder::<Base64>::new(encoded.as_bytes()).ok()?;
-        let (mut id, mut chunk) = ([0; 4], [0; 128]);
-        decoder.decode(&mut id).ok()?;
-        // The rest is decoded, too: a line is base64 whoever signed it.
+        let mut id = [0; 4];
+        Decoder::<Base64>::new(encoded.as_bytes())
+            .ok()?
+            .decode(&mut id)
+            .ok()?;
+        Some(Self { name, id, encoded })
+    }
+
+    /// Returns whether the name may be one, and everything else is base64, whoever signed it.
+    fn is_valid(&self) -> bool {
+        let Ok(mut decoder) = Decoder::<Base64>::new(self.encoded.as_bytes()) else {
+            return false;
+        };
+        let mut chunk = [0; 128];
         while decoder.remaining_len() > 0 {
             let len = decoder.remaining_len().min(chunk.len());
-            decoder.decode(&mut chunk[..len]).ok()?;
+            if decoder.decode(&mut chunk[..len]).is_err() {
+                return false;
+            }
         }
-        is_name(name).then_some(Self { name, id, encoded })
+        is_name(self.name)
     }
 
     /// Returns time and signature of an ML-DSA-44 cosignature.
