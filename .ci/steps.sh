@@ -406,6 +406,17 @@ step_arrow() {
     run cargo test --locked -p mldsa-arrow -p mldsa-archive
 }
 
+# Certificates for rustls and transparency logs; both without `std`.
+step_tls() {
+    targets thumbv7em-none-eabi
+    run cargo test --locked -p mldsa-rustls --features experimental
+    run cargo test --locked -p mldsa-tlog
+    lint mldsa-rustls ""
+    lint mldsa-tlog ""
+    lint mldsa-rustls "" --target thumbv7em-none-eabi
+    lint mldsa-tlog alloc --target thumbv7em-none-eabi
+}
+
 # The Python wheel.
 step_python() {
     gate python/test.sh

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use base64ct::{Base64, Encoding};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::error::Error;
 use crate::merkle::Hash;
@@ -99,16 +100,11 @@ pub(crate) fn number(text: &str) -> Option<u64> {
 /// Reads a hash in base64.
 pub(crate) fn hash(text: &str) -> Option<Hash> {
     let mut hash = Hash::default();
-    let read = Base64::decode(text, &mut hash).ok()?;
-    (read.len() == hash.len()).then_some(hash)
+    let len = BASE64.decode_slice(text, &mut hash).ok()?;
+    (len == hash.len()).then_some(hash)
 }
 
 /// Writes a hash in base64, and a newline.
 pub(crate) fn write_hash(f: &mut impl fmt::Write, hash: &Hash) -> fmt::Result {
-    let mut text = [0; 44];
-    writeln!(
-        f,
-        "{}",
-        Base64::encode(hash, &mut text).map_err(|_| fmt::Error)?
-    )
+    writeln!(f, "{}", base64::display::Base64Display::new(hash, &BASE64))
 }

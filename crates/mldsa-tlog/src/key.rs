@@ -4,13 +4,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use base64ct::{Base64, Encoding};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use mldsa_core::{Context, MlDsa44, PreparedVerifyingKey, Randomness, SigningKey, VerifyingKey};
 
 use crate::checkpoint::{Checkpoint, Subtree};
 use crate::error::Error;
 use crate::message::{Cosignature, SignedMessage};
-use crate::note::{Note, TYPE, id_of, is_name, key_id};
+use crate::note::{Note, SignatureLine, TYPE, id_of, is_name, key_id};
 
 /// The public key of a cosigner (a log or a witness), prepared for many verifications: 22 kB.
 pub struct CosignerKey {
@@ -101,9 +102,18 @@ impl CosignerKey {
         let line = note
             .signature_of(&self.name, self.id)
             .ok_or(Error::NotSigned)?;
+        Ok((checkpoint, self.verify_line(&checkpoint, &line)?))
+    }
+
+    /// Verifies a signature of this key, and returns its time.
+    pub(crate) fn verify_line(
+        &self,
+        checkpoint: &Checkpoint<'_>,
+        line: &SignatureLine<'_>,
+    ) -> Result<u64, Error> {
         let cosignature = line.cosignature()?;
         self.verify(checkpoint.origin, &checkpoint.tree(), &cosignature)?;
-        Ok((checkpoint, cosignature.time))
+        Ok(cosignature.time)
     }
 }
 
@@ -114,12 +124,7 @@ impl fmt::Display for CosignerKey {
         bytes.push(TYPE);
         bytes.extend_from_slice(self.key.as_bytes());
         let id = u32::from_be_bytes(self.id);
-        write!(
-            f,
-            "{}+{id:08x}+{}",
-            self.name,
-            Base64::encode_string(&bytes)
-        )
+        write!(f, "{}+{id:08x}+{}", self.name, BASE64.encode(&bytes))
     }
 }
 
@@ -151,7 +156,7 @@ impl<'a> Vkey<'a> {
         let mut parts = vkey.splitn(3, '+');
         let mut part = || parts.next().ok_or(malformed);
         let (name, id, key) = (part()?, part()?, part()?);
-        let bytes = Base64::decode_vec(key).map_err(|_| malformed)?;
+        let bytes = BASE64.decode(key).map_err(|_| malformed)?;
         if !is_name(name) || bytes.len() < 2 {
             return Err(malformed);
         }
@@ -214,7 +219,7 @@ impl Cosigner {
         Ok(alloc::format!(
             "\u{2014} {} {}\n",
             self.public.name,
-            Base64::encode_string(&bytes)
+            BASE64.encode(&bytes)
         ))
     }
 }

@@ -1,6 +1,7 @@
 //! Signed notes (c2sp.org/signed-note).
 
-use base64ct::{Base64, Decoder};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
@@ -108,23 +109,21 @@ pub struct SignatureLine<'a> {
 impl<'a> SignatureLine<'a> {
     fn parse(line: &'a str) -> Option<Self> {
         let (name, encoded) = line.strip_prefix(DASH)?.split_once(' ')?;
-        let mut id = [0; 4];
-        Decoder::<Base64>::new(encoded.as_bytes())
-            .ok()?
-            .decode(&mut id)
-            .ok()?;
-        Some(Self { name, id, encoded })
+        let mut start = [0; 6];
+        // The ID has four bytes, and a signature at least one.
+        let len = BASE64.decode_slice(encoded.get(..8)?, &mut start).ok()?;
+        let id = *start.first_chunk()?;
+        (len > 4).then_some(Self { name, id, encoded })
     }
 
     /// Returns whether the name may be one, and everything else is base64, whoever signed it.
     fn is_valid(&self) -> bool {
-        let Ok(mut decoder) = Decoder::<Base64>::new(self.encoded.as_bytes()) else {
-            return false;
-        };
-        let mut chunk = [0; 128];
-        while decoder.remaining_len() > 0 {
-            let len = decoder.remaining_len().min(chunk.len());
-            if decoder.decode(&mut chunk[..len]).is_err() {
+        let mut bytes = [0; 1536];
+        let mut chunks = self.encoded.as_bytes().chunks(2048).peekable();
+        while let Some(chunk) = chunks.next() {
+            let decoded = BASE64.decode_slice(chunk, &mut bytes);
+            // Padding ends it.
+            if decoded.is_err() || (chunks.peek().is_some() && decoded != Ok(bytes.len())) {
                 return false;
             }
         }
@@ -136,13 +135,11 @@ impl<'a> SignatureLine<'a> {
     /// # Errors
     /// [`Error::Malformed`] for a signature of another length.
     pub fn cosignature(&self) -> Result<Cosignature, Error> {
-        let malformed = Error::Malformed("cosignature");
         let mut bytes = [0; 4 + Cosignature::LEN];
-        let mut decoder = Decoder::<Base64>::new(self.encoded.as_bytes()).map_err(|_| malformed)?;
-        if decoder.remaining_len() != bytes.len() {
-            return Err(malformed);
+        let len = BASE64.decode_slice(self.encoded, &mut bytes);
+        if len != Ok(bytes.len()) {
+            return Err(Error::Malformed("cosignature"));
         }
-        decoder.decode(&mut bytes).map_err(|_| malformed)?;
         Cosignature::from_bytes(&bytes[4..])
     }
 }

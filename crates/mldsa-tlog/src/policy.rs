@@ -7,7 +7,7 @@ use core::fmt;
 use crate::checkpoint::{Checkpoint, number};
 use crate::error::Error;
 use crate::key::{CosignerKey, Vkey};
-use crate::note::{MAX_BYTES, Note};
+use crate::note::{MAX_BYTES, Note, SignatureLine};
 
 /// The most logs, and the most witnesses and groups, of a policy.
 pub const MAX_NAMES: usize = 128;
@@ -100,10 +100,13 @@ impl Policy {
     /// [`Checkpoint::parse`].
     pub fn verify<'a>(&'a self, note: &Note<'a>) -> Result<Verified<'a>, Error> {
         let checkpoint = Checkpoint::parse(note.text())?;
-        let time = |key: &CosignerKey| match key.verify_note(note) {
-            Ok((_, time)) => Ok(Some(time)),
-            Err(Error::NotSigned) => Ok(None),
-            Err(error) => Err(error),
+        let lines: Vec<SignatureLine<'_>> = note.signatures().collect();
+        let time = |key: &CosignerKey| {
+            let line = lines
+                .iter()
+                .find(|line| line.name == key.name() && line.id == key.id());
+            line.map(|line| key.verify_line(&checkpoint, line))
+                .transpose()
         };
         let mut by_log = false;
         for log in self

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use base64ct::{Base64, Encoding};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::checkpoint::{hash, number, write_hash};
 use crate::error::Error;
@@ -43,7 +44,7 @@ impl<'a> Proof<'a> {
         line = next_line(&mut rest).ok_or(malformed)?;
         let mut extra = None;
         if let Some(text) = line.strip_prefix("extra ") {
-            extra = Some(Base64::decode_vec(text).map_err(|_| malformed)?);
+            extra = Some(BASE64.decode(text).map_err(|_| malformed)?);
             line = next_line(&mut rest).ok_or(malformed)?;
         }
         let index = line
@@ -80,7 +81,7 @@ impl fmt::Display for Proof<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{HEADER}")?;
         if let Some(extra) = &self.extra {
-            writeln!(f, "extra {}", Base64::encode_string(extra))?;
+            writeln!(f, "extra {}", BASE64.encode(extra))?;
         }
         writeln!(f, "index {}", self.index)?;
         self.hashes

@@ -174,7 +174,7 @@ fn keys_are_read_and_written() {
     assert_eq!(error(&capital), Error::Malformed("verifier key"));
     // A shorter key with the right ID.
     let short = {
-        use base64ct::{Base64, Encoding};
+        use base64::prelude::{BASE64_STANDARD, Engine};
         use sha2::{Digest, Sha256};
         let hash = Sha256::new()
             .chain_update(b"a\n\x06")
@@ -183,7 +183,7 @@ fn keys_are_read_and_written() {
         let id = u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]);
         format!(
             "a+{id:08x}+{}",
-            Base64::encode_string(&[&[6][..], &[1; 32]].concat())
+            BASE64_STANDARD.encode(&[&[6][..], &[1; 32]].concat())
         )
     };
     assert_eq!(error(&short), Error::Key(KeyError::Length));

@@ -126,10 +126,10 @@ fn requests_for_subtrees() {
         .sign(0, "log", &part, Randomness::Deterministic)
         .unwrap();
     let hashes = |hashes: &[Hash]| -> String {
-        use base64ct::{Base64, Encoding};
+        use base64::prelude::{BASE64_STANDARD, Engine};
         hashes
             .iter()
-            .map(|hash| Base64::encode_string(hash) + "\n")
+            .map(|hash| BASE64_STANDARD.encode(hash) + "\n")
             .collect()
     };
     let proof = hashes(&consistency(8, 13, 0, 20, true));
