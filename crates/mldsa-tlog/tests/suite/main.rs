@@ -183,7 +183,7 @@ fn keys_are_read_and_written() {
         let id = u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]);
         format!(
             "a+{id:08x}+{}",
-            BASE64_STANDARD.encode(&[&[6][..], &[1; 32]].concat())
+            BASE64_STANDARD.encode([&[6][..], &[1; 32]].concat())
         )
     };
     assert_eq!(error(&short), Error::Key(KeyError::Length));
