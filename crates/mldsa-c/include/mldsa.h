@@ -131,7 +131,7 @@
 #define MLDSA_ABI_VERSION 2
 
 // Bytes of stack that a function takes at most, except those that sign.
-#define MLDSA_STACK_BYTES (48 * 1024)
+#define MLDSA_STACK_BYTES (56 * 1024)
 
 // Bytes of stack that a function that signs takes at most: `mldsa_sign`, `mldsa_sign_prehashed`,
 // `mldsa_sign_mu` and `mldsa_self_test`.
@@ -157,7 +157,7 @@ enum mldsa_status
   MLDSA_STATUS_KEY_LENGTH = 6,
   // The seed of this private key is not known.
   MLDSA_STATUS_NO_SEED = 9,
-  // The operating system's random number generator failed, or returned zeros for a signature.
+  // The operating system's random number generator failed.
   MLDSA_STATUS_RANDOM = 10,
   // Signing failed, or the signature was not valid: almost certainly a fault of the machine.
   MLDSA_STATUS_SIGNING = 11,
@@ -187,8 +187,10 @@ enum mldsa_status
   MLDSA_STATUS_STRUCTURE = 24,
   // The algorithm identifier of a key file has parameters.
   MLDSA_STATUS_ALGORITHM_PARAMETERS = 25,
-  // The generator returned zeros for a seed.
-  MLDSA_STATUS_ZERO_SEED = 26,
+  // The random number generator returned zeros: it does not work.
+  MLDSA_STATUS_ZERO_RANDOMNESS = 26,
+  // All bytes of K of a private key are equal: signatures would reveal the key.
+  MLDSA_STATUS_CONSTANT_K = 27,
   // A failure inside the library. The handles of the call may only be freed. Memory that runs
   // out ends the process instead.
   MLDSA_STATUS_INTERNAL = 18,
@@ -582,7 +584,7 @@ mldsa_status mldsa_private_key_set_self_verification(mldsa_private_key *key,
 
 // Signs a message (FIPS 204 algorithm 2). `randomness`: null for 32 fresh bytes of the operating
 // system (hedged, recommended), or 32 bytes; 32 zero bytes are deterministic signing. A generator
-// that fails or returns zeros is `MLDSA_STATUS_RANDOM`.
+// that fails is `MLDSA_STATUS_RANDOM`, one that returns zeros `MLDSA_STATUS_ZERO_RANDOMNESS`.
 // `*signature_len` is the size of the buffer before and of the signature after the call. After an
 // error both are as before, except that `*signature_len` is the needed size after
 // `MLDSA_STATUS_BUFFER_LENGTH`.

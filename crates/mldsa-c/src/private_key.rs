@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use mldsa_core::rand_core::TryRng;
 use mldsa_core::{
     AnyPreparedSigningKey, AnySigningKey, PrivateKeyForm, Randomness, SysRng, with_set,
     zeroize_stack,
@@ -16,9 +17,9 @@ use crate::{PublicKey, Status};
 /// Bytes of a seed.
 pub const SEED_LEN: usize = 32;
 
-/// Bytes of stack that may hold parts of a private key while it is made or prepared:
-/// `tests/c/stack.c` compares them with what is used.
-const STACK: usize = 40 * 1024;
+/// Bytes of stack that may hold parts of a private key while it is made or prepared.
+/// `tests/c/wipe.c` searches what is left.
+const STACK: usize = 48 * 1024;
 
 /// A private key of any parameter set, wiped when it is freed. Any number of threads at once.
 /// Each signature is verified before it is released, see
@@ -56,10 +57,14 @@ impl PrivateKey {
         out: &mut [u8],
     ) -> Result<(), Status> {
         let mut fresh = [0; 32];
-        if randomness.is_none() {
-            fill_random(&mut fresh)?;
-        }
-        let randomness = Randomness::Hedged(randomness.unwrap_or(&fresh));
+        let randomness = match randomness {
+            Some(randomness) => Randomness::Hedged(randomness),
+            None => {
+                let filled = SysRng.try_fill_bytes(&mut fresh);
+                filled.map_err(|_| Status::Random)?;
+                Randomness::hedged(&fresh)?
+            }
+        };
         // The matrix of a key that is not prepared has no place on the stack of a small thread.
         let once;
         let key = match self.prepared.get() {
@@ -76,18 +81,6 @@ impl PrivateKey {
         }?;
         out.copy_from_slice(&signature);
         Ok(())
-    }
-}
-
-/// Fills a buffer from the operating system's generator. Zeros are a failure: they would be
-/// deterministic signing.
-fn fill_random(bytes: &mut [u8; 32]) -> Result<(), Status> {
-    use mldsa_core::rand_core::TryRng;
-    let filled = SysRng.try_fill_bytes(bytes);
-    filled.map_err(|_| Status::Random)?;
-    match bytes.iter().fold(0, |all, byte| all | byte) {
-        0 => Err(Status::Random),
-        _ => Ok(()),
     }
 }
 
@@ -310,7 +303,7 @@ unsafe fn sign(
 
 /// Signs a message (FIPS 204 algorithm 2). `randomness`: null for 32 fresh bytes of the operating
 /// system (hedged, recommended), or 32 bytes; 32 zero bytes are deterministic signing. A generator
-/// that fails or returns zeros is `MLDSA_STATUS_RANDOM`.
+/// that fails is `MLDSA_STATUS_RANDOM`, one that returns zeros `MLDSA_STATUS_ZERO_RANDOMNESS`.
 /// `*signature_len` is the size of the buffer before and of the signature after the call. After an
 /// error both are as before, except that `*signature_len` is the needed size after
 /// `MLDSA_STATUS_BUFFER_LENGTH`.

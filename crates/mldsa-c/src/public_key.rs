@@ -102,7 +102,9 @@ pub unsafe extern "C" fn mldsa_public_key_new(
     unsafe {
         store(key, || {
             let (set, encoded) = (self::set(set)?, items(encoded, encoded_len)?);
-            Ok(PublicKey::new(AnyVerifyingKey::from_bytes_of(set, encoded)?))
+            Ok(PublicKey::new(AnyVerifyingKey::from_bytes_of(
+                set, encoded,
+            )?))
         })
     }
 }

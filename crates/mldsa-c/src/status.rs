@@ -29,7 +29,7 @@ pub enum Status {
     KeyLength = 6,
     /// The seed of this private key is not known.
     NoSeed = 9,
-    /// The operating system's random number generator failed, or returned zeros for a signature.
+    /// The operating system's random number generator failed.
     Random = 10,
     /// Signing failed, or the signature was not valid: almost certainly a fault of the machine.
     Signing = 11,
@@ -59,8 +59,10 @@ pub enum Status {
     Structure = 24,
     /// The algorithm identifier of a key file has parameters.
     AlgorithmParameters = 25,
-    /// The generator returned zeros for a seed.
-    ZeroSeed = 26,
+    /// The random number generator returned zeros: it does not work.
+    ZeroRandomness = 26,
+    /// All bytes of K of a private key are equal: signatures would reveal the key.
+    ConstantK = 27,
     /// A failure inside the library. The handles of the call may only be freed. Memory that runs
     /// out ends the process instead.
     Internal = 18,
@@ -116,7 +118,7 @@ pub enum Status {
     PemPadding = 56,
 }
 
-const NAMES: [(Status, &CStr); 49] = [
+const NAMES: [(Status, &CStr); 50] = [
     (Status::Ok, c"ok"),
     (Status::NullPointer, c"null_pointer"),
     (Status::Argument, c"argument"),
@@ -139,7 +141,8 @@ const NAMES: [(Status, &CStr); 49] = [
     (Status::OtherSet, c"other_set"),
     (Status::Structure, c"structure"),
     (Status::AlgorithmParameters, c"algorithm_parameters"),
-    (Status::ZeroSeed, c"zero_seed"),
+    (Status::ZeroRandomness, c"zero_randomness"),
+    (Status::ConstantK, c"constant_k"),
     (Status::Internal, c"internal"),
     (Status::UnknownMember, c"unknown_member"),
     (Status::PublicKeyLength, c"public_key_length"),
@@ -186,7 +189,7 @@ pub extern "C" fn mldsa_abi_version() -> u32 {
 pub const ABI_VERSION: u32 = 2;
 
 /// Bytes of stack that a function takes at most, except those that sign.
-pub const STACK_BYTES: usize = 48 * 1024;
+pub const STACK_BYTES: usize = 56 * 1024;
 /// Bytes of stack that a function that signs takes at most: `mldsa_sign`, `mldsa_sign_prehashed`,
 /// `mldsa_sign_mu` and `mldsa_self_test`.
 pub const SIGN_STACK_BYTES: usize = 96 * 1024;
@@ -236,14 +239,15 @@ impl From<KeyError> for Status {
         match error {
             KeyError::Length => Self::KeyLength,
             KeyError::SecretRange => Self::SecretRange,
-            KeyError::Inconsistent | KeyError::ConstantK => Self::Inconsistent,
+            KeyError::Inconsistent => Self::Inconsistent,
+            KeyError::ConstantK => Self::ConstantK,
             KeyError::Private => Self::Private,
             KeyError::UnknownSet => Self::UnknownSet,
             KeyError::OtherSet => Self::OtherSet,
             KeyError::Structure => Self::Structure,
             KeyError::AlgorithmParameters => Self::AlgorithmParameters,
             KeyError::Rng => Self::Random,
-            KeyError::ZeroSeed => Self::ZeroSeed,
+            KeyError::ZeroSeed => Self::ZeroRandomness,
             _ => Self::Internal,
         }
     }
@@ -253,9 +257,12 @@ impl From<SignError> for Status {
     fn from(error: SignError) -> Self {
         match error {
             SignError::Rng => Self::Random,
-            SignError::ZeroRandomness => Self::ZeroSeed,
+            SignError::ZeroRandomness => Self::ZeroRandomness,
             SignError::BufferLength => Self::BufferLength,
-            _ => Self::Signing,
+            SignError::AttemptsExhausted | SignError::SelfVerification | SignError::Key => {
+                Self::Signing
+            }
+            _ => Self::Internal,
         }
     }
 }
@@ -302,6 +309,9 @@ mod tests {
             .collect();
         assert_eq!(own.len(), KeyError::ALL.len());
         assert!(!own.contains(&(Status::Internal as i32)));
+        for reason in SignError::ALL {
+            assert_ne!(Status::from(*reason), Status::Internal, "{reason:?}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ static void numbers(void) {
 
 static void private_keys(signer *s) {
   mldsa_private_key *key = (mldsa_private_key *)&key;
-  uint8_t buffer[8192];
+  uint8_t buffer[8192], k[32];
   size_t len = 0, form;
   IS(mldsa_private_key_generate(0, &key), UNKNOWN_SET);
   CHECK(key == NULL);
@@ -44,6 +44,10 @@ static void private_keys(signer *s) {
   /* A changed expanded key is rejected. */
   buffer[len - 1] ^= 1;
   IS(mldsa_private_key_from_expanded(s->set, buffer, len, &key), INCONSISTENT);
+  memcpy(k, buffer + 32, 32);
+  memset(buffer + 32, 7, 32);
+  IS(mldsa_private_key_from_expanded(s->set, buffer, len, &key), CONSTANT_K);
+  memcpy(buffer + 32, k, 32);
   CHECK(key == NULL);
   buffer[len - 1] ^= 1;
   IS(mldsa_private_key_from_expanded(s->set, buffer, len, &key), OK);

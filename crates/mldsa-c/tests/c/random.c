@@ -36,11 +36,10 @@ int main(void) {
     for (generator = ZEROS; generator <= FAIL; generator++) {
       memcpy(second, first, whole);
       len = sizeof second;
-      if (mldsa_sign(key, seed, 32, NULL, 0, NULL, second, &len) != MLDSA_STATUS_RANDOM) return 3;
+      mldsa_status wanted = generator == FAIL ? MLDSA_STATUS_RANDOM : MLDSA_STATUS_ZERO_RANDOMNESS;
+      if (mldsa_sign(key, seed, 32, NULL, 0, NULL, second, &len) != wanted) return 3;
       if (len != sizeof second || memcmp(first, second, whole) != 0) return 4;
-      mldsa_status status = mldsa_private_key_generate(sets[i], &made);
-      if (status != (generator == FAIL ? MLDSA_STATUS_RANDOM : MLDSA_STATUS_ZERO_SEED) || made != NULL)
-        return 5;
+      if (mldsa_private_key_generate(sets[i], &made) != wanted || made != NULL) return 5;
       /* Deterministic signing does without. */
       if (mldsa_sign(key, seed, 32, NULL, 0, zeros, second, &len) != MLDSA_STATUS_OK) return 6;
     }
