@@ -99,10 +99,14 @@ func signerFromSeed(set Set, seed []byte) (signer, error) {
 	return s, nil
 }
 
-// signerFromExpanded checks the range of s1 and s2 and tr. CIRCL has no way to check t0.
+// signerFromExpanded checks the range of s1 and s2, K and tr. CIRCL has no way to check t0.
 func signerFromExpanded(set Set, expanded []byte) (signer, error) {
 	if !inRange(set, expanded) {
 		return nil, ErrSecretRange
+	}
+	// Whoever knows K knows the masks of signatures.
+	if k := expanded[32:64]; subtle.ConstantTimeCompare(k[1:], k[:31]) == 1 {
+		return nil, ErrConstantK
 	}
 	s := &circlSigner{set: set}
 	var err error

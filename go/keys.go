@@ -218,7 +218,7 @@ func NewPrivateKey(set Set, seed []byte) (*PrivateKey, error) {
 }
 
 // ParsePrivateKey makes a private key from its expanded encoding. Every part is checked: errors are
-// ErrKeySize, ErrSecretRange and ErrInconsistent.
+// ErrKeySize, ErrSecretRange, ErrConstantK and ErrInconsistent.
 func ParsePrivateKey(set Set, expanded []byte) (*PrivateKey, error) {
 	if set.PublicKeySize() == 0 {
 		return nil, ErrSet

@@ -234,6 +234,12 @@ func TestBadInput(t *testing.T) {
 		if _, err := ParsePrivateKey(set, expanded); err != ErrInconsistent {
 			t.Fatal(err)
 		}
+		for _, b := range []byte{0, 7, 255} {
+			copy(expanded[32:], bytes.Repeat([]byte{b}, 32))
+			if _, err := ParsePrivateKey(set, expanded); err != ErrConstantK {
+				t.Fatal(err)
+			}
+		}
 		if _, err := key.Sign(nil, nil, crypto.SHA256); err != ErrOptions {
 			t.Fatal(err)
 		}

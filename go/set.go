@@ -81,6 +81,7 @@ var (
 	// Reasons to reject a key. The Rust library has the same ones.
 	ErrSecretRange         = errors.New("mldsa: secret coefficient out of range")
 	ErrInconsistent        = errors.New("mldsa: private key parts do not belong together")
+	ErrConstantK           = errors.New("mldsa: all bytes of K are equal")
 	ErrPrivate             = errors.New("mldsa: private key in place of a public key")
 	ErrStructure           = errors.New("mldsa: malformed structure of a key file")
 	ErrAlgorithmParameters = errors.New("mldsa: algorithm identifier with parameters")
