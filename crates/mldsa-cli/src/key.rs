@@ -17,7 +17,7 @@ mod read;
 mod structure;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mldsa_core::{AnySigningKey, AnyVerifyingKey, KeyError, Set, with_set};
 
@@ -91,7 +91,7 @@ pub(crate) struct KeyFile {
 impl KeyFile {
     /// Reads a key file. A bare seed needs the option for the set; with any other file the option
     /// has to agree.
-    fn read(path: &PathBuf, options: &KeyOptions) -> io::Result<Self> {
+    fn read(path: &Path, options: &KeyOptions) -> io::Result<Self> {
         let bytes = read_small(path)?;
         let (format, content, claims) = read::recognise(&bytes, options.set, &options.password)
             .map_err(|why| unusable(path, why))?;
@@ -99,7 +99,7 @@ impl KeyFile {
         match options.set.filter(|set| *set != found) {
             Some(set) => Err(unusable(path, format!("a key of {found}, not of {set}"))),
             None => Ok(Self {
-                path: path.clone(),
+                path: path.to_owned(),
                 format,
                 content,
                 claims,

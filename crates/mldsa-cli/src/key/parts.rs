@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 use crate::backends::chosen;
 use crate::key::format::SEED_LEN;
 
+#[allow(clippy::large_enum_variant, reason = "there is one of them")]
 pub(crate) enum KeyContent {
     Public(AnyVerifyingKey),
     Private(PrivateParts),
