@@ -2,7 +2,7 @@
 
 use aws_lc_rs::encoding::{AsDer, AsRawBytes, PublicKeyX509Der};
 use aws_lc_rs::signature::{self, KeyPair, PqdsaKeyPair, UnparsedPublicKey};
-use mldsa_core::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePublicKey};
+use mldsa_core::pkcs8::{DecodePublicKey, EncodePublicKey};
 use mldsa_core::{Context, PrivateKeyForm, Randomness, SigningKey, VerifyingKey};
 
 macro_rules! set {

@@ -244,7 +244,9 @@ impl From<KeyError> for Status {
             KeyError::Private => Self::Private,
             KeyError::UnknownSet => Self::UnknownSet,
             KeyError::OtherSet => Self::OtherSet,
-            KeyError::Structure => Self::Structure,
+            KeyError::Structure | KeyError::Version | KeyError::Attributes | KeyError::Form => {
+                Self::Structure
+            }
             KeyError::AlgorithmParameters => Self::AlgorithmParameters,
             KeyError::Rng => Self::Random,
             KeyError::ZeroSeed => Self::ZeroRandomness,

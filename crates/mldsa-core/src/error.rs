@@ -78,6 +78,12 @@ errors! {
         OtherSet => "key of another parameter set",
         /// The bytes are not the DER of a SubjectPublicKeyInfo, or of a PKCS#8 private key.
         Structure => "malformed structure of a key file",
+        /// The version of a PKCS#8 private key does not fit: only version 1 has a public key.
+        Version => "PKCS#8 of version 0 with a public key, or of version 1 without one",
+        /// The attributes of a PKCS#8 private key are no set of attributes in DER.
+        Attributes => "malformed attributes of PKCS#8",
+        /// A PKCS#8 private key is in none of the three forms of RFC 9881.
+        Form => "private key in none of the three forms of RFC 9881",
         /// The algorithm identifier has parameters, which RFC 9881 forbids.
         AlgorithmParameters => "algorithm identifier with parameters",
         /// The random number generator reported an error.

@@ -8,7 +8,6 @@ mod issue;
 use std::sync::Arc;
 
 use issue::{Chain, Issuer, Plan};
-use mldsa_core::pkcs8::DecodePrivateKey;
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
 use mldsa_rustls::{HandshakeKey, with_mldsa};
 use rustls::crypto::CryptoProvider;

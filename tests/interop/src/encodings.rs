@@ -3,7 +3,7 @@
 
 use mldsa_core::internals::PrivateKeyChoice;
 use mldsa_core::pkcs8::{
-    DecodePrivateKey, DecodePublicKey, EncodePublicKey, LineEnding, PrivateKeyInfoRef, der::Decode,
+    DecodePublicKey, EncodePublicKey, LineEnding, PrivateKeyInfoRef, der::Decode,
 };
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey};
 

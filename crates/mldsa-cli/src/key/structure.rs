@@ -1,9 +1,9 @@
 //! ASN.1 structures with a key: PKCS#8, SubjectPublicKeyInfo, encrypted keys, certificates.
 
-use mldsa_core::internals::PrivateKeyChoice;
+use mldsa_core::internals::{self, PrivateKeyChoice};
+use mldsa_core::pkcs8::ObjectIdentifier;
 use mldsa_core::pkcs8::der::asn1::AnyRef;
 use mldsa_core::pkcs8::der::{Decode, SliceReader, Tag, Tagged};
-use mldsa_core::pkcs8::{ObjectIdentifier, PrivateKeyInfoRef};
 use mldsa_core::{AnyVerifyingKey, KeyError, PrivateKeyForm, Set};
 
 use crate::key::certificate::{Certificate, Claims};
@@ -78,18 +78,19 @@ impl Structure {
         password: &PasswordArgs,
     ) -> Result<(KeyContent, Option<Claims>), Problem> {
         let content = match self {
-            Self::Private => private(&private_key_info(der).ok_or("malformed PKCS#8")?)?,
+            Self::Private => private(der).map_err(|why| explain(why, "PKCS#8"))?,
             Self::Public => {
-                KeyContent::Public(AnyVerifyingKey::from_public_key_der(der).map_err(explain)?)
+                let key = AnyVerifyingKey::from_public_key_der(der);
+                KeyContent::Public(key.map_err(|why| explain(why, "SubjectPublicKeyInfo"))?)
             }
             Self::Certificate => {
                 let Certificate { key, claims } = Certificate::from_der(der)?;
                 return Ok((KeyContent::Public(key), Some(claims)));
             }
-            Self::Encrypted => {
-                let plain = decrypt(der, password)?;
-                private(&private_key_info(&plain).ok_or(WRONG_PASSWORD)?)?
-            }
+            Self::Encrypted => private(&decrypt(der, password)?).map_err(|why| match why {
+                KeyError::Structure => WRONG_PASSWORD.into(),
+                why => explain(why, "PKCS#8"),
+            })?,
         };
         Ok((content, None))
     }
@@ -104,33 +105,28 @@ pub(crate) const LABELS: &[&str] = &[
     "X509 CERTIFICATE",
 ];
 
-fn explain(error: KeyError) -> Problem {
+fn explain(error: KeyError, structure: &str) -> Problem {
     match error {
         KeyError::UnknownSet => "not an ML-DSA key".into(),
-        KeyError::Structure => "malformed SubjectPublicKeyInfo".into(),
+        KeyError::Structure => format!("malformed {structure}").into(),
         error => error.to_string().into(),
     }
 }
 
-fn private_key_info(der: &[u8]) -> Option<PrivateKeyInfoRef<'_>> {
-    PrivateKeyInfoRef::try_from(der).ok()
-}
-
 /// Decodes a private key in a form of RFC 9881 or in an older one.
-fn private(info: &PrivateKeyInfoRef<'_>) -> Result<KeyContent, Problem> {
-    let set = Set::try_from(info.algorithm.oid).map_err(explain)?;
-    if info.algorithm.parameters.is_some() {
-        return Err(explain(KeyError::AlgorithmParameters));
-    }
-    let inner = info.private_key.as_bytes();
+fn private(der: &[u8]) -> Result<KeyContent, KeyError> {
+    let internals::PrivateParts {
+        set,
+        choice: inner,
+        public_key,
+    } = internals::PrivateParts::decode(der)?;
     let parts = match older_form(set, inner) {
         Some(parts) => parts,
         None => {
-            let choice = PrivateKeyChoice::from_der(inner)
-                .map_err(|_| "private key in none of the three forms of RFC 9881")?;
+            let choice = PrivateKeyChoice::from_der(inner).map_err(|_| KeyError::Form)?;
             match choice {
                 PrivateKeyChoice::Both { seed, .. } if seed.len() != SEED_LEN => {
-                    return Err("private key whose seed does not have 32 bytes".into());
+                    return Err(KeyError::Length);
                 }
                 PrivateKeyChoice::Seed(secret) | PrivateKeyChoice::Expanded(secret) => {
                     PrivateParts::new(set, choice.form(), &[secret])
@@ -141,7 +137,7 @@ fn private(info: &PrivateKeyInfoRef<'_>) -> Result<KeyContent, Problem> {
             }
         }
     };
-    Ok(KeyContent::Private(match info.public_key {
+    Ok(KeyContent::Private(match public_key {
         // A public key with unused bits fits no private key.
         Some(key) => parts.beside(key.as_bytes().unwrap_or_default()),
         None => parts,

@@ -295,7 +295,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// # Errors
     /// Every [`PemError`].
     pub fn from_pkcs8_pem(text: impl AsRef<[u8]>) -> Result<Self, PemError> {
-        read(text.as_ref(), PRIVATE, Self::from_pkcs8)
+        read(text.as_ref(), PRIVATE, Self::from_pkcs8_der)
     }
 }
 

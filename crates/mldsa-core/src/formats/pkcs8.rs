@@ -2,11 +2,15 @@
 //!
 //! Reading accepts all three forms and checks what can be checked: the range of
 //! s1 and s2, t0 and `tr`, that a seed expands to the key stored with it, and that an
-//! enclosed public key is the right one. Writing prefers the seed.
+//! enclosed public key is the right one. Attributes are parsed and not used. Writing prefers the seed.
 
-use ::pkcs8::der::asn1::{BitStringRef, ContextSpecific, OctetStringRef};
-use ::pkcs8::der::{self, Decode, Encode, Header, Length, Reader, Tag, TagMode, TagNumber, Writer};
-use ::pkcs8::{Error, PrivateKeyInfoRef, Result};
+use ::pkcs8::der::asn1::{AnyRef, BitStringRef, ContextSpecific, ObjectIdentifier, OctetStringRef};
+use ::pkcs8::der::{
+    self, Decode, DecodeValue, Encode, Header, Length, Reader, SliceReader, Tag, TagMode,
+    TagNumber, Tagged, Writer,
+};
+use ::pkcs8::spki::AlgorithmIdentifierRef;
+use ::pkcs8::{Error, PrivateKeyInfoRef, Result, Version};
 
 use crate::error::KeyError;
 use crate::formats::spki::{check_set, set_of, spki_error};
@@ -213,7 +217,7 @@ fn pkcs8_error(error: KeyError, info: &PrivateKeyInfoRef<'_>) -> Error {
         KeyError::UnknownSet | KeyError::OtherSet | KeyError::AlgorithmParameters => {
             Error::PublicKey(spki_error(error, info.algorithm.oid))
         }
-        KeyError::Structure => Error::Asn1(der::ErrorKind::Failed.into()),
+        KeyError::Structure | KeyError::Form => Error::Asn1(der::ErrorKind::Failed.into()),
         _ => MALFORMED,
     }
 }
@@ -234,11 +238,19 @@ pub fn import_pkcs8_in<'m, P: ParameterSet>(
 }
 
 /// What a PKCS#8 structure contains, not checked.
-struct PrivateParts<'a> {
-    set: Set,
+pub struct PrivateParts<'a> {
+    /// The set that the algorithm identifier names.
+    pub set: Set,
     /// The DER of a [`PrivateKeyChoice`].
-    choice: &'a [u8],
-    public_key: Option<BitStringRef<'a>>,
+    pub choice: &'a [u8],
+    /// The public key beside it.
+    pub public_key: Option<BitStringRef<'a>>,
+}
+
+impl core::fmt::Debug for PrivateParts<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "PrivateParts({}, ..)", self.set)
+    }
 }
 
 impl<'a> PrivateParts<'a> {
@@ -250,18 +262,40 @@ impl<'a> PrivateParts<'a> {
         })
     }
 
-    #[cfg(any(
-        feature = "pem",
-        all(
-            feature = "alloc",
-            feature = "ml-dsa-44",
-            feature = "ml-dsa-65",
-            feature = "ml-dsa-87"
-        )
-    ))]
-    fn decode(der: &'a [u8]) -> core::result::Result<Self, KeyError> {
-        let info = PrivateKeyInfoRef::from_der(der).map_err(|_| KeyError::Structure)?;
-        Self::of(&info)
+    /// Decodes OneAsymmetricKey (RFC 5958), all of it: the `pkcs8` crate takes attributes as any
+    /// bytes.
+    ///
+    /// # Errors
+    /// [`KeyError::Structure`], [`KeyError::Attributes`], [`KeyError::Version`],
+    /// [`KeyError::UnknownSet`], [`KeyError::AlgorithmParameters`].
+    pub fn decode(der: &'a [u8]) -> core::result::Result<Self, KeyError> {
+        let parse = || -> der::Result<_> {
+            let mut reader = SliceReader::new(der)?;
+            let fields = reader.sequence(|reader| {
+                let version = Version::decode(reader)?;
+                let algorithm = AlgorithmIdentifierRef::decode(reader)?;
+                let choice = octets(reader)?;
+                let attributes = optional(reader, 0xa0)?;
+                let public_key = optional(reader, 0x81)?;
+                Ok::<_, der::Error>((version, algorithm, choice, attributes, public_key))
+            })?;
+            reader.finish()?;
+            Ok(fields)
+        };
+        let (version, algorithm, choice, attributes, public_key) =
+            parse().map_err(|_| KeyError::Structure)?;
+        if version.has_public_key() != public_key.is_some() {
+            return Err(KeyError::Version);
+        }
+        if let Some(attributes) = attributes {
+            check_attributes(attributes).map_err(|_| KeyError::Attributes)?;
+        }
+        let public_key = public_key.map(bit_string).transpose();
+        Ok(Self {
+            set: set_of(algorithm)?,
+            choice,
+            public_key: public_key.map_err(|_| KeyError::Structure)?,
+        })
     }
 
     fn signing_key<P: ParameterSet>(&self) -> core::result::Result<SigningKey<P>, KeyError> {
@@ -273,7 +307,7 @@ impl<'a> PrivateParts<'a> {
     /// Imports into an empty key, which is of the set of the parts.
     fn fill<P: ParameterSet>(&self, key: &mut SigningKey<P>) -> core::result::Result<(), KeyError> {
         check_set::<P>(self.set)?;
-        let choice = PrivateKeyChoice::from_der(self.choice).map_err(|_| KeyError::Structure)?;
+        let choice = PrivateKeyChoice::from_der(self.choice).map_err(|_| KeyError::Form)?;
         choice.fill(key)?;
         self.check_enclosed(key)
     }
@@ -292,10 +326,56 @@ impl<'a> PrivateParts<'a> {
     }
 }
 
-#[cfg(feature = "pem")]
+/// Returns the content of the next element if it has this tag.
+fn optional<'a, R: Reader<'a>>(reader: &mut R, tag: u8) -> der::Result<Option<&'a [u8]>> {
+    if reader.is_finished() || reader.peek_byte() != Some(tag) {
+        return Ok(None);
+    }
+    Ok(Some(AnyRef::decode(reader)?.value()))
+}
+
+/// Decodes the content of a BIT STRING.
+fn bit_string(content: &[u8]) -> der::Result<BitStringRef<'_>> {
+    let header = Header::new(Tag::BitString, Length::try_from(content.len())?);
+    BitStringRef::decode_value(&mut SliceReader::new(content)?, header)
+}
+
+/// Checks the content of a SET OF Attribute: each is a SEQUENCE of a type and a SET of values, and
+/// they are in the order of DER.
+fn check_attributes(content: &[u8]) -> der::Result<()> {
+    let failed = || der::Error::from(der::ErrorKind::Failed);
+    let mut reader = SliceReader::new(content)?;
+    let mut previous: &[u8] = &[];
+    while !reader.is_finished() {
+        let attribute = reader.tlv_bytes()?;
+        let mut fields = SliceReader::new(attribute)?;
+        let values = fields.sequence(|reader| {
+            <ObjectIdentifier>::decode(reader)?;
+            AnyRef::decode(reader)
+        })?;
+        if values.tag() != Tag::Set || attribute <= previous {
+            return Err(failed());
+        }
+        let mut values = SliceReader::new(values.value())?;
+        while !values.is_finished() {
+            AnyRef::decode(&mut values)?;
+        }
+        previous = attribute;
+    }
+    Ok(())
+}
+
 impl<P: ParameterSet> SigningKey<P> {
-    /// Reads PKCS#8 as `from_pkcs8_der` does, with the reason of this crate.
-    pub(crate) fn from_pkcs8(der: &[u8]) -> core::result::Result<Self, KeyError> {
+    /// Imports a private key from PKCS#8 in DER: a seed, an expanded key or both (RFC 9881), with every
+    /// check of [`Self::from_expanded_bytes`]. The trait's function of this name, which generic
+    /// code calls, takes attributes as any bytes.
+    ///
+    /// # Errors
+    /// [`KeyError::Structure`], [`KeyError::Version`], [`KeyError::Attributes`],
+    /// [`KeyError::UnknownSet`], [`KeyError::OtherSet`], [`KeyError::AlgorithmParameters`], [`KeyError::Form`],
+    /// [`KeyError::Inconsistent`] also if the parts are of different keys, and those of
+    /// [`Self::from_expanded_bytes`].
+    pub fn from_pkcs8_der(der: &[u8]) -> core::result::Result<Self, KeyError> {
         PrivateParts::decode(der)?.signing_key()
     }
 }
@@ -322,9 +402,7 @@ mod any {
         /// [`Self::from_expanded_bytes`].
         ///
         /// # Errors
-        /// [`KeyError::Structure`], [`KeyError::UnknownSet`], [`KeyError::AlgorithmParameters`],
-        /// [`KeyError::Inconsistent`] also if the parts are of different keys, and those of
-        /// [`Self::from_expanded_bytes`].
+        /// As [`SigningKey::from_pkcs8_der`].
         pub fn from_pkcs8_der(der: &[u8]) -> core::result::Result<Self, KeyError> {
             Self::from_parts(&PrivateParts::decode(der)?)
         }

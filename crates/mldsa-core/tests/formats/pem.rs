@@ -109,7 +109,10 @@ fn errors_name_the_fault() {
         let der = [&[0x30, 18, 2, 1, 0][..], &algorithm, &[4, 0]].concat();
         error(&text("PRIVATE KEY", &Base64::encode_string(&der)))
     };
-    assert_eq!(of_set(17), "PEM: malformed structure of a key file");
+    assert_eq!(
+        of_set(17),
+        "PEM: private key in none of the three forms of RFC 9881"
+    );
     assert_eq!(of_set(18), "PEM: key of another parameter set");
     assert_eq!(of_set(20), "PEM: not a parameter set of ML-DSA");
 }

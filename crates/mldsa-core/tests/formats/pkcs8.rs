@@ -1,8 +1,7 @@
 use mldsa_core::internals::PrivateKeyChoice;
 use mldsa_core::pkcs8::der::{Decode, Encode};
 use mldsa_core::pkcs8::{
-    DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
-    PrivateKeyInfoRef,
+    DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding, PrivateKeyInfoRef,
 };
 use mldsa_core::{
     KeyError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, SigningKey, VerifyingKey,
@@ -165,6 +164,76 @@ fn an_enclosed_public_key_must_be_the_right_one() {
     other[1311] ^= 1;
     assert!(read::<MlDsa44>(&wrap(ALGORITHM, &seed, &tail(&other))).is_none());
     assert!(read::<MlDsa44>(&wrap(ALGORITHM, &seed, &tail(&pk[..1311]))).is_none());
+}
+
+/// The version tells whether there is a public key; attributes are a set of attributes, once and
+/// before the public key.
+#[test]
+fn version_and_attributes() {
+    let seed = seed_choice();
+    let pk = key::<MlDsa44>().verifying_key().as_bytes().to_vec();
+    let public = [&[0x81, 0x82, 0x05, 0x21, 0][..], &pk].concat();
+    let name = hex::decode("a01630143012060a2b060104018237110131041e02006b").unwrap();
+    let set_of = |attributes: &[&[u8]]| {
+        let content = attributes.concat();
+        [&[0xa0, content.len() as u8], &content[..]].concat()
+    };
+    // Two attributes; the second set of values is empty.
+    let a = hex::decode("300b06032a0304310404020101").unwrap();
+    let b = hex::decode("300706032a03053100").unwrap();
+    let tail = |parts: &[&[u8]]| parts.concat();
+    let result = |version: u8, tail: &[u8]| {
+        let mut der = wrap(ALGORITHM, &seed, tail);
+        let at = der.windows(2).position(|window| window == [2, 1]).unwrap();
+        der[at + 2] = version;
+        let read = SigningKey::<MlDsa44>::from_pkcs8_der(&der);
+        let pem = mldsa_core::pkcs8::der::pem::encode_string("PRIVATE KEY", LineEnding::LF, &der);
+        let text = SigningKey::<MlDsa44>::from_pkcs8_pem(pem.unwrap());
+        assert_eq!(read.is_ok(), text.is_ok());
+        read.map(|read| assert_eq!(read, key()))
+    };
+    for (version, tail, expected) in [
+        (0, vec![], Ok(())),
+        (1, public.clone(), Ok(())),
+        (0, public.clone(), Err(KeyError::Version)),
+        (1, vec![], Err(KeyError::Version)),
+        (2, vec![], Err(KeyError::Structure)),
+        (0, set_of(&[]), Ok(())),
+        (0, set_of(&[&b, &a]), Ok(())),
+        (1, tail(&[&set_of(&[&b, &a]), &public]), Ok(())),
+        (0, set_of(&[&a, &b]), Err(KeyError::Attributes)),
+        (0, set_of(&[&a, &a]), Err(KeyError::Attributes)),
+        (0, set_of(&[&a[..12]]), Err(KeyError::Attributes)),
+        (0, set_of(&[&a, &[0]]), Err(KeyError::Attributes)),
+        (0, set_of(&[&[0x30, 0]]), Err(KeyError::Attributes)),
+        (0, vec![0xa0, 1, 0xff], Err(KeyError::Attributes)),
+        (
+            0,
+            [&[0xa0, 0x82, 1, 44][..], &[0; 300]].concat(),
+            Err(KeyError::Attributes),
+        ),
+        (0, name[..name.len() - 1].to_vec(), Err(KeyError::Structure)),
+        (
+            0,
+            tail(&[&set_of(&[]), &set_of(&[])]),
+            Err(KeyError::Structure),
+        ),
+        (1, tail(&[&public, &set_of(&[])]), Err(KeyError::Structure)),
+        (1, tail(&[&public, &[0x82, 1, 0]]), Err(KeyError::Structure)),
+        (1, vec![0x81, 0], Err(KeyError::Structure)),
+        (
+            1,
+            tail(&[&[0xa1, 0x82, 0x05, 0x21, 0], &pk]),
+            Err(KeyError::Structure),
+        ),
+    ] {
+        assert_eq!(
+            result(version, &tail),
+            expected,
+            "{version} {:02x?}",
+            &tail[..tail.len().min(40)]
+        );
+    }
 }
 
 #[test]

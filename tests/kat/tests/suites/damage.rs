@@ -10,9 +10,7 @@
 use core::fmt::Display;
 use std::sync::LazyLock;
 
-use mldsa_core::pkcs8::{
-    DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
-};
+use mldsa_core::pkcs8::{DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding};
 use mldsa_core::{
     Context, ParameterSet, PrivateKeyForm, Randomness, SerializableSigningKey, Signature,
     SigningKey, VerifyingKey,

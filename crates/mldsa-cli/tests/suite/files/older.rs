@@ -115,6 +115,41 @@ fn older_private_keys_are_read() {
     }
 }
 
+/// What the structure of a file is refused for.
+#[test]
+fn refusals_say_what_is_wrong() {
+    let folder = Folder::new("refusals");
+    let (pk, _) = Set::MlDsa44.keygen(&published_seed());
+    let seed = der(0x80, &published_seed());
+    let public = der(0x81, &[&[0][..], &pk].concat());
+    let with = |version: u8, tail: &[u8]| {
+        let algorithm = b"\x30\x0b\x06\x09\x60\x86\x48\x01\x65\x03\x04\x03\x11";
+        let head = [&[2, 1, version], &algorithm[..]].concat();
+        der(0x30, &[&head[..], &der(4, &seed), tail].concat())
+    };
+    for (content, why) in [
+        (with(0, &public), "of version 0 with a public key"),
+        (with(1, &[]), "of version 1 without one"),
+        (with(0, &[0xa0, 1, 0xff]), "malformed attributes of PKCS#8"),
+        (
+            with(0, &der(0xa0, &[0; 144])),
+            "malformed attributes of PKCS#8",
+        ),
+        (
+            with(1, &[&public[..], &[0xa0, 0]].concat()),
+            "malformed PKCS#8",
+        ),
+        (with(2, &[]), "malformed PKCS#8"),
+        (pkcs8(Set::MlDsa44, &[5, 0]), "none of the three forms"),
+    ] {
+        folder.put("key", &content);
+        folder.unusable("inspect key", b"", why);
+        folder.unusable("convert key", b"", why);
+    }
+    folder.put("key", &with(1, &public));
+    folder.good("inspect key");
+}
+
 fn url(bytes: &[u8]) -> String {
     use base64ct::{Base64UrlUnpadded, Encoding};
     let mut buffer = vec![0; 2 * bytes.len()];
