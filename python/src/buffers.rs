@@ -1,12 +1,12 @@
 //! Sequences, byte strings and options that Python lends.
 
-use arrow_buffer::Buffer;
-use pyo3::exceptions::{PyBufferError, PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
+use bytes::Bytes as Shared;
+use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyDict, PyIterator, PyMemoryView, PyString};
 
-use crate::errors::{MlDsaError, bad};
+use crate::errors::{bad, unusable};
 
 /// Bytes as they are, or a copy of another object whose buffer is of bytes.
 pub(crate) struct Bytes(PyBackedBytes);
@@ -99,7 +99,7 @@ impl<'py> Items<'py> {
         }
         let len = object
             .len()
-            .map_err(|error| bad(format!("column \"{name}\": {error}")))?;
+            .map_err(|error| unusable(object.py(), &format!("column \"{name}\": "), error))?;
         let iterator = object.try_iter()?;
         let mut items = Self {
             name,
@@ -140,8 +140,10 @@ impl<'py> Items<'py> {
                 ))
             };
             let item = self.iterator.next().ok_or_else(missing)??;
-            let value = take(item)
-                .map_err(|error| in_row(self.iterator.py(), self.name, self.at, error))?;
+            let value = take(item).map_err(|error| {
+                let row = format!("row {} of column \"{}\": ", self.at, self.name);
+                unusable(self.iterator.py(), &row, error)
+            })?;
             taken
                 .try_reserve(1)
                 .map_err(|_| PyMemoryError::new_err(()))?;
@@ -156,29 +158,12 @@ impl<'py> Items<'py> {
     }
 }
 
-/// Names the row of a value that cannot be used. Other exceptions stay as they are.
-fn in_row(py: Python<'_>, name: &str, row: usize, error: PyErr) -> PyErr {
-    let unusable = error.is_instance_of::<PyTypeError>(py)
-        || error.is_instance_of::<PyValueError>(py)
-        || error.is_instance_of::<PyOverflowError>(py)
-        || error.is_instance_of::<PyBufferError>(py);
-    if !unusable || error.is_instance_of::<MlDsaError>(py) {
-        return error;
-    }
-    let named = bad(format!(
-        "row {row} of column \"{name}\": {}",
-        error.value(py)
-    ));
-    named.set_cause(py, Some(error));
-    named
-}
-
 /// A column of byte strings: a sequence of objects with buffers, or the rows of one two-dimensional buffer of bytes.
 pub(crate) enum Column<'py> {
     Items(Items<'py>),
     Rows {
         name: &'static str,
-        all: Buffer,
+        all: Shared,
         width: usize,
         len: usize,
         at: usize,
@@ -193,8 +178,10 @@ impl<'py> Column<'py> {
             if width == 0 && len > 0 {
                 return Err(bad(format!("a row of column \"{name}\" has no bytes")));
             }
-            let all = copy(&view).map_err(|error| bad(format!("column \"{name}\": {error}")))?;
-            let all = buffer(all);
+            let all = copy(&view);
+            let all =
+                all.map_err(|error| unusable(object.py(), &format!("column \"{name}\": "), error))?;
+            let all = Shared::from_owner(all);
             return Ok(Self::Rows {
                 name,
                 all,
@@ -207,9 +194,11 @@ impl<'py> Column<'py> {
     }
 
     /// Takes the next rows, at most `most`.
-    pub(crate) fn take(&mut self, most: usize) -> PyResult<Vec<Buffer>> {
+    pub(crate) fn take(&mut self, most: usize) -> PyResult<Vec<Shared>> {
         match self {
-            Self::Items(items) => items.take(most, |item| Ok(buffer(item.extract::<Bytes>()?.0))),
+            Self::Items(items) => items.take(most, |item| {
+                Ok(Shared::from_owner(item.extract::<Bytes>()?))
+            }),
             Self::Rows {
                 all,
                 width,
@@ -219,7 +208,7 @@ impl<'py> Column<'py> {
             } => {
                 let rows = *at..at.saturating_add(most).min(*len);
                 *at = rows.end;
-                let row = |row| all.slice_with_length(row * *width, *width);
+                let row = |row| all.slice(row * *width..(row + 1) * *width);
                 Ok(rows.map(row).collect())
             }
         }
@@ -232,10 +221,6 @@ impl<'py> Column<'py> {
             Self::Rows { name, len, .. } => (name, *len),
         }
     }
-}
-
-fn buffer(bytes: PyBackedBytes) -> Buffer {
-    Buffer::from(bytes::Bytes::from_owner(bytes))
 }
 
 /// Returns the number of rows, which has to be that of each other column.

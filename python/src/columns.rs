@@ -1,59 +1,40 @@
 //! Many signatures: byte strings, and Arrow.
 
+use std::fmt::Display;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, LazyLock};
+use std::str::FromStr;
+use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use arrow_array::builder::BinaryViewBuilder;
-use arrow_array::{Array, BinaryViewArray, RecordBatch, RecordBatchReader};
-use arrow_buffer::Buffer;
+use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::ArrowError;
 use arrow_select::concat::concat_batches;
-use mldsa_arrow::batch_verify::{ThreadPool, Threads};
-use mldsa_arrow::{ContextOf, Inputs, KeyOf, MessageOf, Options, Reason, Set, SetOf, Verdicts};
+use mldsa_arrow::batch_verify::{
+    AnyBatchVerifier, AnyItem, Item, RejectReason, ThreadPool, Threads,
+};
+use mldsa_arrow::{ContextOf, Inputs, KeyOf, MessageOf, Options, SetOf, Verdicts};
+use mldsa_core::Set;
 use pyo3::prelude::*;
 use pyo3::types::IntoPyDict;
 use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};
 
 use crate::buffers::{Bytes, Column, Given, same_rows};
-use crate::errors::{bad, context};
+use crate::errors::{bad, context, unusable};
 
 #[pyclass(frozen, module = "mldsa_batch")]
 pub(crate) struct Verifier {
-    verifier: mldsa_arrow::Verifier,
+    arrow: mldsa_arrow::Verifier,
+    lists: AnyBatchVerifier,
     piece: usize,
 }
 
 /// Rows that a thread verifies before the interpreter looks for signals, in about 20 ms.
 pub(crate) const PIECE: usize = 256;
 
-/// Returns the set of all rows, or the one of the key.
-fn set_of<C>(set: Given<&str>) -> PyResult<SetOf<C>> {
-    Ok(match set.0 {
-        None => SetOf::Key,
-        Some(name) => SetOf::All(name.parse::<Set>().map_err(bad)?),
-    })
-}
-
-/// Makes a column of values, each shorter than 4 GiB. The first is that of row `first`.
-fn column(name: &str, first: usize, values: &[Buffer]) -> PyResult<BinaryViewArray> {
-    let mut builder = BinaryViewBuilder::with_capacity(values.len());
-    for (row, value) in values.iter().enumerate() {
-        let len = u32::try_from(value.len())
-            .ok()
-            .filter(|len| *len < u32::MAX);
-        let error = || {
-            bad(format!(
-                "row {} of column \"{name}\" has 4 GiB or more",
-                first + row
-            ))
-        };
-        let len = len.ok_or_else(error)?;
-        let block = builder.append_block(value.clone());
-        builder.try_append_view(block, 0, len).map_err(bad)?;
-    }
-    Ok(builder.finish())
+/// Reads the name of a set.
+fn set_of<S: FromStr<Err: Display>>(set: Given<&str>) -> PyResult<Option<S>> {
+    set.0.map(str::parse).transpose().map_err(bad)
 }
 
 /// Checks that of some options at most one is there.
@@ -73,55 +54,64 @@ fn guarded<T>(step: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         .unwrap_or_else(|_| Err(bad("the columns do not follow the interface of Arrow")))
 }
 
+type Step<'a> = dyn FnMut(RecordBatch) -> PyResult<()> + 'a;
+
 /// Calls a step with each batch of an object: a batch, a table, a data frame or a stream.
-fn each_batch(
-    object: &Bound<'_, PyAny>,
-    step: &mut dyn FnMut(RecordBatch) -> PyResult<()>,
-) -> PyResult<()> {
-    let py = object.py();
-    // The interface has no sizes of buffers; pyarrow knows them, and checks what it lends.
-    if object.get_type().module()?.to_cow()?.starts_with("pyarrow") {
-        if object.hasattr("read_next_batch")? {
-            each_batch(
-                &object.getattr("schema")?.call_method0("empty_table")?,
-                step,
-            )?;
-            for batch in object.try_iter()? {
-                each_batch(&batch?, step)?;
-            }
-            return Ok(());
+fn each_batch(object: &Bound<'_, PyAny>, step: &mut Step<'_>) -> PyResult<()> {
+    let of_pyarrow = object.get_type().module()?.to_cow()?.starts_with("pyarrow");
+    if of_pyarrow && object.hasattr("read_next_batch")? {
+        stream(
+            &object.getattr("schema")?.call_method0("empty_table")?,
+            step,
+        )?;
+        for batch in object.try_iter()? {
+            let batch = batch?;
+            validate(&batch)?;
+            array(&batch, step)?;
         }
-        let full = [("full", true)].into_py_dict(py)?;
-        object
-            .call_method("validate", (), Some(&full))
-            .map_err(bad)?;
+        return Ok(());
+    }
+    if of_pyarrow {
+        validate(object)?;
     }
     if object.hasattr("__arrow_c_array__")? {
-        let batch = guarded(|| object.extract::<PyRecordBatch>().map_err(bad))?;
-        return step(batch.into_inner());
+        return array(object, step);
     }
-    if !object.hasattr("__arrow_c_stream__")? {
-        return Err(bad(format!(
-            "{} lends no columns of Arrow",
-            object.get_type()
-        )));
+    if object.hasattr("__arrow_c_stream__")? {
+        return stream(object, step);
     }
-    let reader = |object: &Bound<'_, PyAny>| object.extract::<PyRecordBatchReader>()?.into_reader();
-    let mut stream = guarded(|| reader(object).map_err(bad))?;
-    step(RecordBatch::new_empty(stream.schema()))?;
-    while let Some(batch) = guarded(|| Ok(py.detach(|| stream.next())))? {
-        step(batch.map_err(bad)?)?;
-    }
+    let kind = object.get_type();
+    Err(bad(format!("{kind} lends no columns of Arrow")))
+}
+
+/// Lets pyarrow check what it lends: it knows the sizes of buffers, which the interface does not have.
+fn validate(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    let full = [("full", true)].into_py_dict(object.py())?;
+    let checked = object.call_method("validate", (), Some(&full));
+    checked.map_err(|error| unusable(object.py(), "", error))?;
     Ok(())
 }
 
-/// Names of the reasons, by the values of the dictionary of verdicts.
-static NAMES: LazyLock<Vec<&'static str>> =
-    LazyLock::new(|| Reason::all().map(Reason::name).collect());
+fn array(object: &Bound<'_, PyAny>, step: &mut Step<'_>) -> PyResult<()> {
+    let batch = guarded(|| object.extract::<PyRecordBatch>());
+    step(
+        batch
+            .map_err(|error| unusable(object.py(), "", error))?
+            .into_inner(),
+    )
+}
 
-fn reasons(verdicts: &Verdicts) -> impl Iterator<Item = Option<&'static str>> {
-    let codes = verdicts.reason.keys().iter();
-    codes.map(|code| NAMES.get(code? as usize).copied())
+fn stream(object: &Bound<'_, PyAny>, step: &mut Step<'_>) -> PyResult<()> {
+    let py = object.py();
+    let batches = guarded(|| object.extract::<PyRecordBatchReader>()?.into_reader());
+    let mut batches = batches.map_err(|error| unusable(py, "", error))?;
+    // A stream without batches has columns too.
+    step(RecordBatch::new_empty(batches.schema()))?;
+    while let Some(batch) = guarded(|| Ok(py.detach(|| batches.next())))? {
+        py.check_signals()?;
+        step(batch.map_err(bad)?)?;
+    }
+    Ok(())
 }
 
 #[pymethods]
@@ -134,10 +124,17 @@ impl Verifier {
             None => Threads::Shared,
             Some(threads) => Threads::Pool(ThreadPool::new(threads).map_err(bad)?),
         };
-        let options = Options::default().threads(threads);
-        let verifier = options.key_cache_bytes(key_cache_bytes).build();
+        let arrow = Options::default().threads(threads.clone());
+        let lists = AnyBatchVerifier::builder().threads(threads);
         Ok(Self {
-            verifier: verifier.map_err(bad)?,
+            arrow: arrow
+                .key_cache_bytes(key_cache_bytes)
+                .build()
+                .map_err(bad)?,
+            lists: lists
+                .key_cache_bytes(key_cache_bytes)
+                .build()
+                .map_err(bad)?,
             piece: PIECE.saturating_mul(count),
         })
     }
@@ -152,7 +149,7 @@ impl Verifier {
         context: Given<Bytes>,
         set: Given<&str>,
     ) -> PyResult<Vec<Option<&'static str>>> {
-        let (set, context) = (set_of(set)?, self::context(context.bytes())?);
+        let (set, context) = (set_of::<Set>(set)?, self::context(context.bytes())?);
         let mut keys = Column::new(keys, "keys")?;
         let mut messages = Column::new(messages, "messages")?;
         let mut signatures = Column::new(signatures, "signatures")?;
@@ -160,27 +157,19 @@ impl Verifier {
         let mut found = Vec::new();
         while found.len() < rows {
             py.check_signals()?;
-            let first = found.len();
-            let (keys, messages, signatures) = (
-                keys.take(self.piece)?,
-                messages.take(self.piece)?,
-                signatures.take(self.piece)?,
-            );
-            let verdicts = py.detach(|| {
-                let keys = column("keys", first, &keys)?;
-                let messages = column("messages", first, &messages)?;
-                let signatures = column("signatures", first, &signatures)?;
-                let message = mldsa_arrow::Column::new("messages", &messages);
-                let inputs = Inputs {
-                    set,
-                    key: KeyOf::Column(mldsa_arrow::Column::new("keys", &keys)),
-                    message: MessageOf::Message(message, ContextOf::All(context)),
-                    signature: mldsa_arrow::Column::new("signatures", &signatures),
-                };
-                self.verifier.verify(&inputs).map_err(bad)
-            })?;
-            found.try_reserve(self.piece).map_err(bad)?;
-            found.extend(reasons(&verdicts));
+            let keys = keys.take(self.piece)?;
+            let (messages, signatures) = (messages.take(self.piece)?, signatures.take(self.piece)?);
+            let report = py.detach(|| {
+                let rows = keys.iter().zip(&messages).zip(&signatures);
+                self.lists
+                    .verify_batch(rows.map(|((key, message), signature)| {
+                        let item = Item::new(key, message.as_ref(), context, signature);
+                        set.map_or_else(|| item.into(), |set| AnyItem::from((set, item)))
+                    }))
+            });
+            found.try_reserve(keys.len()).map_err(bad)?;
+            let reasons = report.verdicts().iter().map(|verdict| verdict.err());
+            found.extend(reasons.map(|reason| reason.map(RejectReason::name)));
         }
         Ok(found)
     }
@@ -215,7 +204,7 @@ impl Verifier {
         let inputs = Inputs {
             set: match set_column.0 {
                 Some(column) => SetOf::Column(column),
-                None => set_of(set)?,
+                None => set_of(set)?.map_or(SetOf::Key, SetOf::All),
             },
             key: KeyOf::Column(key),
             message: match (mu.0, context_column.0) {
@@ -240,7 +229,7 @@ impl Verifier {
                 py.check_signals()?;
                 let piece = batch.slice(start, self.piece.min(batch.num_rows() - start));
                 let verdicts =
-                    py.detach(|| self.verifier.verify_batch(&piece, inputs).map_err(bad))?;
+                    py.detach(|| self.arrow.verify_batch(&piece, inputs).map_err(bad))?;
                 found.push(batch_of(verdicts).map_err(bad)?);
             }
             Ok(())

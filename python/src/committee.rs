@@ -1,10 +1,10 @@
 //! Committees: keys that sign often.
 
-use arrow_buffer::Buffer;
+use bytes::Bytes as Shared;
 use mldsa_arrow::batch_verify::{
-    self, CommitteeVerifier, QuorumError, QuorumRule, RejectReason, Threshold, Vote,
+    AnyCommittee, QuorumError, QuorumRule, RejectReason, Threshold, Vote,
 };
-use mldsa_core::{ParameterSet, Set, with_set};
+use mldsa_core::Set;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
@@ -12,14 +12,8 @@ use crate::buffers::{Bytes, Column, Given, Items, same_rows};
 use crate::columns::PIECE;
 use crate::errors::{bad, no_quorum};
 
-enum Any {
-    MlDsa44(CommitteeVerifier<mldsa_core::MlDsa44>),
-    MlDsa65(CommitteeVerifier<mldsa_core::MlDsa65>),
-    MlDsa87(CommitteeVerifier<mldsa_core::MlDsa87>),
-}
-
 #[pyclass(frozen, module = "mldsa_batch")]
-pub(crate) struct Committee(Any);
+pub(crate) struct Committee(AnyCommittee);
 
 /// The index of a member; none where an integer is no index at all.
 fn index(object: Bound<'_, PyAny>) -> PyResult<Option<u32>> {
@@ -27,68 +21,6 @@ fn index(object: Bound<'_, PyAny>) -> PyResult<Option<u32>> {
         Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => Ok(None),
         index => index.map(Some),
     }
-}
-
-fn build<P: ParameterSet>(
-    members: &[(Bytes, u64)],
-    context: &[u8],
-    threshold: Threshold,
-) -> PyResult<CommitteeVerifier<P>> {
-    let members = members.iter().map(|(key, weight)| (key, *weight));
-    let builder = batch_verify::Committee::<P>::builder(context).threshold(threshold);
-    Ok(builder.build(members).map_err(bad)?.verifier())
-}
-
-fn verify<P: ParameterSet>(
-    verifier: &CommitteeVerifier<P>,
-    indices: &[Option<u32>],
-    messages: &[Buffer],
-    signatures: &[Buffer],
-) -> Vec<Option<&'static str>> {
-    let committee = verifier.committee();
-    let votes = indices.iter().zip(messages).zip(signatures);
-    let votes = votes.map(|((index, message), signature)| {
-        Some(Vote::new(
-            committee.member((*index)?)?,
-            message.as_slice(),
-            signature,
-        ))
-    });
-    let votes: Vec<Option<Vote<'_>>> = votes.collect();
-    let report = verifier.verify_batch(votes.iter().flatten().copied());
-    let mut verdicts = report.verdicts().iter();
-    let answer = |vote: &Option<Vote<'_>>| match vote {
-        Some(_) => verdicts.next().and_then(|one| one.err()),
-        None => Some(RejectReason::UnknownMember),
-    };
-    let reasons = votes.iter().map(answer);
-    reasons
-        .map(|reason| reason.map(RejectReason::name))
-        .collect()
-}
-
-fn quorum<P: ParameterSet>(
-    verifier: &CommitteeVerifier<P>,
-    message: &[u8],
-    indices: &[Option<u32>],
-    signatures: &[Buffer],
-    certificate: bool,
-) -> Result<u128, QuorumError> {
-    let committee = verifier.committee();
-    let mut votes = Vec::with_capacity(indices.len());
-    for (vote, (index, signature)) in indices.iter().zip(signatures).enumerate() {
-        match index.and_then(|index| committee.member(index)) {
-            Some(member) => votes.push((member, signature.as_slice())),
-            None if certificate => return Err(QuorumError::UnknownMember { vote }),
-            None => {}
-        }
-    }
-    let rule = match certificate {
-        true => QuorumRule::Certificate,
-        false => QuorumRule::AnyValid,
-    };
-    let report = verifier.verify_quorum(message, &votes, rule)?;
-    Ok(report.weight())
 }
 
 #[pymethods]
@@ -128,27 +60,22 @@ impl Committee {
             .ok_or_else(|| bad(format!("no set has public keys of {first} bytes")))?;
         let weights = weights.unwrap_or_else(|| vec![1; len]);
         let members: Vec<_> = keys.into_iter().zip(weights).collect();
-        py.detach(|| {
-            Ok(Self(match set {
-                Set::MlDsa44 => Any::MlDsa44(build(&members, context.bytes(), threshold)?),
-                Set::MlDsa65 => Any::MlDsa65(build(&members, context.bytes(), threshold)?),
-                Set::MlDsa87 => Any::MlDsa87(build(&members, context.bytes(), threshold)?),
-            }))
-        })
+        let builder = AnyCommittee::builder(set, context.bytes()).threshold(threshold);
+        Ok(Self(py.detach(|| builder.build(members)).map_err(bad)?))
     }
 
     fn __len__(&self) -> usize {
-        with_set!(Any, &self.0, verifier => verifier.committee().len())
+        self.0.len()
     }
 
     #[getter]
     fn total_weight(&self) -> u128 {
-        with_set!(Any, &self.0, verifier => verifier.committee().total_weight())
+        self.0.total_weight()
     }
 
     #[getter]
     fn required_weight(&self) -> u128 {
-        with_set!(Any, &self.0, verifier => verifier.committee().required_weight())
+        self.0.required_weight()
     }
 
     fn verify_batch(
@@ -168,9 +95,7 @@ impl Committee {
             let indices = indices.take(PIECE, index)?;
             let (messages, signatures) = (messages.take(PIECE)?, signatures.take(PIECE)?);
             found.try_reserve(PIECE).map_err(bad)?;
-            found.extend(py.detach(|| {
-                with_set!(Any, &self.0, verifier => verify(verifier, &indices, &messages, &signatures))
-            }));
+            found.extend(py.detach(|| self.verify(&indices, &messages, &signatures)));
         }
         Ok(found)
     }
@@ -188,11 +113,57 @@ impl Committee {
         let mut signatures = Column::new(signatures, "signatures")?;
         let rows = same_rows(indices.rows().1, [signatures.rows()])?;
         let (indices, signatures) = (indices.take(rows, index)?, signatures.take(rows)?);
-        let reached = py.detach(|| {
-            with_set!(Any, &self.0, verifier => {
-                quorum(verifier, &message, &indices, &signatures, certificate)
-            })
-        });
+        let reached = py.detach(|| self.quorum(&message, &indices, &signatures, certificate));
         reached.map_err(|error| no_quorum(py, error))
+    }
+}
+
+impl Committee {
+    fn verify(
+        &self,
+        indices: &[Option<u32>],
+        messages: &[Shared],
+        signatures: &[Shared],
+    ) -> Vec<Option<&'static str>> {
+        let votes = indices.iter().zip(messages).zip(signatures);
+        let votes = votes.map(|((index, message), signature)| {
+            Some(Vote::new(
+                self.0.member((*index)?)?,
+                message.as_ref(),
+                signature,
+            ))
+        });
+        let votes: Vec<Option<Vote<'_>>> = votes.collect();
+        let report = self.0.verify_batch(votes.iter().flatten().copied());
+        let mut verdicts = report.verdicts().iter();
+        let reasons = votes.iter().map(|vote| match vote {
+            Some(_) => verdicts.next().and_then(|one| one.err()),
+            None => Some(RejectReason::UnknownMember),
+        });
+        reasons
+            .map(|reason| reason.map(RejectReason::name))
+            .collect()
+    }
+
+    fn quorum(
+        &self,
+        message: &[u8],
+        indices: &[Option<u32>],
+        signatures: &[Shared],
+        certificate: bool,
+    ) -> Result<u128, QuorumError> {
+        let mut votes = Vec::with_capacity(indices.len());
+        for (vote, (index, signature)) in indices.iter().zip(signatures).enumerate() {
+            match index.and_then(|index| self.0.member(index)) {
+                Some(member) => votes.push((member, signature.as_ref())),
+                None if certificate => return Err(QuorumError::UnknownMember { vote }),
+                None => {}
+            }
+        }
+        let rule = match certificate {
+            true => QuorumRule::Certificate,
+            false => QuorumRule::AnyValid,
+        };
+        Ok(self.0.verify_quorum(message, &votes, rule)?.weight())
     }
 }

@@ -5,7 +5,7 @@ use core::fmt::Display;
 use mldsa_arrow::batch_verify::{PreHash, QuorumError, RejectReason};
 use mldsa_core::{Context, Mu, VerifyError};
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -30,6 +30,18 @@ create_exception!(
 /// Makes an exception with the text of an error.
 pub(crate) fn bad(error: impl Display) -> PyErr {
     MlDsaError::new_err(error.to_string())
+}
+
+/// Names what cannot be used in an exception of its own. Others than those of values stay as they are.
+pub(crate) fn unusable(py: Python<'_>, what: &str, error: PyErr) -> PyErr {
+    let other =
+        !error.is_instance_of::<PyException>(py) || error.is_instance_of::<PyMemoryError>(py);
+    if other || error.is_instance_of::<MlDsaError>(py) {
+        return error;
+    }
+    let named = bad(format!("{what}{}", error.value(py)));
+    named.set_cause(py, Some(error));
+    named
 }
 
 /// Makes the exception of a rejected signature.

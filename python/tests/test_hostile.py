@@ -248,6 +248,40 @@ def test_capsules_that_break_the_interface():
         assert isinstance(raised.value, MlDsaError), f"{case}: {raised.value!r}"
 
 
+def test_an_interruption_is_no_error_of_a_value():
+    def interrupt(*_args, **_options):
+        raise KeyboardInterrupt
+
+    class Interrupts:
+        __arrow_c_stream__ = __len__ = __index__ = interrupt
+
+        def __getitem__(self, index):
+            raise IndexError
+
+    committee = Committee([PUBLIC])
+    for call in [
+        lambda: Verifier().verify_arrow(Interrupts()),
+        lambda: Verifier().verify_batch(Interrupts(), [b""], [b""]),
+        lambda: committee.verify_batch([Interrupts()], [b""], [b""]),
+        lambda: Committee([PUBLIC], weights=[Interrupts()]),
+    ]:
+        with pytest.raises(KeyboardInterrupt):
+            call()
+
+
+def test_a_reader_of_readers_ends():
+    class Reader:
+        __module__ = "pyarrow.lib"
+        schema = pa.schema({"key": pa.binary(), "message": pa.binary(), "signature": pa.binary()})
+        read_next_batch = None
+
+        def __iter__(self):
+            return iter([self])
+
+    with pytest.raises((AttributeError, MlDsaError)):
+        Verifier().verify_arrow(Reader())
+
+
 def test_tables_streams_and_data_frames():
     rows = 700
     columns = {"key": [PUBLIC] * rows, "message": [b"m"] * 650 + [b"n"] * 50, "signature": [SIGNATURE] * rows}
