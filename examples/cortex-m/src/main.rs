@@ -317,40 +317,34 @@ impl<P: ParameterSet> Bench<P> {
         peers(&mut bench);
         fault::run(&mut bench);
 
-        // Bytes of RAM, and percent of the time of the full-memory implementation
-        // with the same Keccak in the same binary.
+        // Bytes of RAM, and percent of the instructions of pqm4's assembly, counted by this meter on
+        // these inputs, or of the full-memory implementation in this program.
         let by_set = |gates: [u64; 3]| match P::CATEGORY {
             2 => gates[0],
             3 => gates[1],
             _ => gates[2],
         };
+        let pqm4 = |thousands| Use {
+            stack: 0,
+            instructions: 1000 * by_set(thousands),
+        };
         let gate = |name, used, ram, time, base| gate(P::NAME, name, used, ram, time, base);
-        gate("keygen", keygen, 2_500, 160, core_keygen);
-        gate("verify", verify, 2_700, 200, core_verify);
+        let [m4f_keygen, m4f_sign, m4f_verify] =
+            [[1280, 2260, 3850], [2480, 3770, 5810], [1260, 2160, 3760]].map(pqm4);
+        gate("core keygen", core_keygen, 40_000, 100, m4f_keygen);
+        gate("core sign", core_sign, 110_000, 108, m4f_sign);
+        gate("core verify", core_verify, 28_000, 100, m4f_verify);
+        let [m4fstack_keygen, m4fstack_sign, m4fstack_verify] =
+            [[1620, 3060, 5220], [6510, 11360, 17610], [2510, 4430, 7680]].map(pqm4);
+        gate("keygen", keygen, 2_500, 95, m4fstack_keygen);
+        gate("verify", verify, 2_700, 70, m4fstack_verify);
         gate("verify external", external, 4_100, 260, core_verify);
-        gate("sign minimal from seed", from_seed, 4_000, 750, core_sign);
-        gate(
-            "sign minimal",
-            minimal,
-            3_200,
-            by_set([350, 370, 420]),
-            core_sign,
-        );
+        gate("sign minimal from seed", from_seed, 4_000, 730, core_sign);
+        gate("sign minimal", minimal, 3_250, 118, m4fstack_sign);
         let ram = by_set([5_500, 6_850, 8_150]);
-        gate(
-            "sign cache-w0",
-            cache_w0,
-            ram,
-            by_set([260, 280, 310]),
-            core_sign,
-        );
-        gate(
-            "sign balanced",
-            balanced,
-            15_300,
-            by_set([190, 210, 230]),
-            core_sign,
-        );
+        gate("sign cache-w0", cache_w0, ram, 83, m4fstack_sign);
+        let time = by_set([190, 210, 230]);
+        gate("sign balanced", balanced, 15_400, time, core_sign);
     }
 }
 
@@ -389,13 +383,13 @@ fn gate(set: &str, name: &str, used: Use, ram: u64, percent: u64, base: Use) {
     let ram = ram + if unrolled { 450 } else { 0 };
     let time = 100 * used.instructions / base.instructions;
     let kept = used.stack as u64 <= ram && time <= percent;
-    // The limits of RAM are for every target, those of time for a Cortex-M4.
-    if used.stack as u64 > ram || !kept && cortex_m4() {
+    // The limits of RAM are for every target, those of time for the default profile on a Cortex-M4.
+    if used.stack as u64 > ram || !kept && cortex_m4() && env!("OPT_LEVEL") == "3" {
         miss();
     }
     println!(
         "{{\"gate\":\"{}\",\"set\":\"{}\",\"ram\":{},\"ram_limit\":{},\
-         \"percent_of_core\":{},\"percent_limit\":{},\"kept\":{}}}",
+         \"percent\":{},\"percent_limit\":{},\"kept\":{}}}",
         name, set, used.stack, ram, time, percent, kept
     );
 }
