@@ -9,15 +9,15 @@ use crate::MemberId;
 /// A device that verifies many signatures at once, for a verifier's
 /// [`accelerator`](crate::VerifierBuilder::accelerator).
 ///
-/// It only decides which signatures are valid. Those that it does not report as valid are verified
-/// by the CPU, which gives the reason: reports are the same with and without it.
+/// It only decides which signatures are valid. All others are verified by the CPU, which gives the
+/// reason: reports are the same with and without it.
 pub trait Accelerator<P: ParameterSet>: Send + Sync {
     /// Returns the least number of signatures for which a call is worthwhile.
     fn min_batch(&self) -> usize;
 
-    /// Sets `valid[n]` to true if and only if `jobs[n]` is valid. Both lists have one length, and
-    /// all of `valid` is false before the call. Called on the thread that called the verifier,
-    /// from several threads at once, with signatures that are no duplicates.
+    /// Sets `answers[n]` to whether `jobs[n]` is valid, or leaves it to the CPU. Both lists have one
+    /// length, and all answers are `None` before the call. Called on the thread that called the
+    /// verifier, from several threads at once, with signatures that are no duplicates.
     ///
     /// # Errors
     /// The device's own, if it does not answer. The CPU then verifies the whole batch, whatever was
@@ -25,8 +25,12 @@ pub trait Accelerator<P: ParameterSet>: Send + Sync {
     fn verify(
         &self,
         jobs: &[AcceleratorJob<'_>],
-        valid: &mut [bool],
+        answers: &mut [Option<bool>],
     ) -> Result<(), Box<dyn Error + Send + Sync>>;
+
+    /// Tells that the CPU has found a signature valid of which [`verify`](Self::verify) has said
+    /// that it is not. The CPU verifies the whole batch then.
+    fn on_wrong_rejection(&self) {}
 }
 
 /// A signature for an [`Accelerator`]: lengths are checked, encodings are not.

@@ -51,12 +51,16 @@ fn a_child_process_never_waits() {
         CommitteeVerifier::builder(),
     ];
     let verifiers = verifiers.map(|builder| builder.build(committee.clone()).unwrap());
-    // Other code of the program uses rayon's global pool.
-    rayon::broadcast(|_| ());
     // The threads are started here.
     for verifier in &verifiers {
         assert_eq!(verifier.verify_batch(batch()).first_rejected(), expected);
     }
+
+    assert!(!service.verify_batch(batch()).all_valid());
+    // rayon's global pool is the program's: this fails once there is one.
+    let global = rayon::ThreadPoolBuilder::new().num_threads(2);
+    global.build_global().unwrap();
+    rayon::broadcast(|_| ());
 
     let child = || {
         for verifier in verifiers.iter().chain([&committee.verifier()]) {

@@ -198,11 +198,12 @@ impl<'a, 'r, P: ParameterSet> Run<'a, 'r, P> {
             let woken = team.map(|team| team.wake());
             let duplicates = self.duplicates.len();
             self.plan(start..end);
-            self.accelerate();
+            let (accepted, rejected) = self.accelerate();
             self.threads = team.map_or(1, |team| team.workers);
             let chunk = self.divide(self.threads);
             self.batch_size = self.batch_size.max(chunk);
             self.verify(chunk, team, woken);
+            self.distrust(accepted, &rejected);
             self.copy_verdicts(duplicates);
             start = end;
             window = window.saturating_mul(2).min(LAST_WINDOW.max(window));
@@ -262,42 +263,75 @@ impl<'a, 'r, P: ParameterSet> Run<'a, 'r, P> {
     }
 
     /// Lets the accelerator verify the plan, in which those that it does not accept are left.
-    fn accelerate(&mut self) {
+    /// Returns those that it accepts, and the indices of those that it rejects.
+    fn accelerate(&mut self) -> (Vec<PlannedItem>, Vec<usize>) {
+        let none = (Vec::new(), Vec::new());
         let Some(accelerator) = &self.scheduler.accelerator else {
-            return;
+            return none;
         };
         // Both calls are the caller's code.
         let Some(least) = catch(|| accelerator.min_batch().max(1)) else {
-            return;
+            return none;
         };
         if self.request.alone || self.scratch.plan.len() < least {
-            return;
+            return none;
         }
-        let (mut jobs, mut indices) = (Vec::new(), Vec::new());
-        for &PlannedItem { index, .. } in &self.scratch.plan {
-            let item = self.items[index].as_ref();
+        let (mut jobs, mut planned_jobs) = (Vec::new(), Vec::new());
+        for planned in &self.scratch.plan {
+            let item = self.items[planned.index].as_ref();
             if let Some(job) = item.and_then(Resolved::accelerator_job) {
                 jobs.push(job);
-                indices.push(index);
+                planned_jobs.push(*planned);
             }
         }
         // Some items of the plan may be for the CPU only.
         if jobs.len() < least {
-            return;
+            return none;
         }
-        let mut valid = vec![false; jobs.len()];
-        let Some(Ok(())) = catch(|| accelerator.verify(&jobs, &mut valid)) else {
-            return;
+        let mut answers = vec![None; jobs.len()];
+        let Some(Ok(())) = catch(|| accelerator.verify(&jobs, &mut answers)) else {
+            return none;
         };
-        let codes = &mut self.scratch.codes;
-        for (index, _) in indices.into_iter().zip(valid).filter(|(_, valid)| *valid) {
-            *codes[index].get_mut() = reason::code(Ok(()));
+        let (mut accepted, mut rejected) = none;
+        for (planned, answer) in planned_jobs.into_iter().zip(answers) {
+            match answer {
+                Some(true) => accepted.push(planned),
+                Some(false) => rejected.push(planned.index),
+                None => {}
+            }
         }
+        self.set_codes(&accepted, Ok(()));
+        let codes = &self.scratch.codes;
         let is_left = |planned: &PlannedItem| {
             let code = codes[planned.index].load(Ordering::Relaxed);
             code != reason::code(Ok(()))
         };
         self.scratch.plan.retain(is_left);
+        (accepted, rejected)
+    }
+
+    /// Verifies what an accelerator has accepted, if it has rejected a valid signature.
+    fn distrust(&mut self, accepted: Vec<PlannedItem>, rejected: &[usize]) {
+        let codes = &self.scratch.codes;
+        let is_valid =
+            |index: &usize| codes[*index].load(Ordering::Relaxed) == reason::code(Ok(()));
+        if !rejected.iter().any(is_valid) {
+            return;
+        }
+        if let Some(accelerator) = &self.scheduler.accelerator {
+            // The caller's code.
+            catch(|| accelerator.on_wrong_rejection());
+        }
+        self.set_codes(&accepted, SKIPPED);
+        self.scratch.plan = accepted;
+        let chunk = self.divide(1);
+        self.verify(chunk, None, None);
+    }
+
+    fn set_codes(&mut self, planned: &[PlannedItem], verdict: Verdict) {
+        for planned in planned {
+            self.scratch.codes[planned.index] = AtomicU8::new(reason::code(verdict));
+        }
     }
 
     /// Divides the plan into one segment a worker, in whole chunks. The order being that of

@@ -16,6 +16,10 @@ use crate::fixture::{COMMITTEE, KEYS, VOTES, context, public};
 enum Device {
     Right,
     RejectsAll,
+    /// Says the opposite of each verdict.
+    Lies,
+    /// Answers for every second signature.
+    Shy,
     Fails,
     Panics,
     Busy,
@@ -43,11 +47,11 @@ impl Accelerator<MlDsa44> for Counting {
     fn verify(
         &self,
         jobs: &[AcceleratorJob<'_>],
-        valid: &mut [bool],
+        answers: &mut [Option<bool>],
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        assert!(!valid.contains(&true) && valid.len() == jobs.len());
+        assert!(answers.iter().all(Option::is_none) && answers.len() == jobs.len());
         self.1.fetch_add(jobs.len(), Ordering::Relaxed);
-        for (job, valid) in jobs.iter().zip(valid) {
+        for (n, (job, answer)) in jobs.iter().zip(answers).enumerate() {
             if let Some(member) = job.member {
                 assert_eq!(member.committee_digest(), COMMITTEE.digest());
                 assert_eq!(
@@ -62,11 +66,13 @@ impl Accelerator<MlDsa44> for Counting {
                 }
                 AcceleratorMessage::Mu(mu) => key.verify_mu(mu, job.signature),
             };
-            *valid = match self.0 {
-                Device::RejectsAll => false,
+            *answer = match self.0 {
+                Device::RejectsAll => Some(false),
+                Device::Lies => Some(verdict.is_err()),
+                Device::Shy if n % 2 == 0 => None,
                 // What it wrote before does not count.
-                Device::Fails | Device::Panics => true,
-                _ => verdict.is_ok(),
+                Device::Fails | Device::Panics => Some(true),
+                _ => Some(verdict.is_ok()),
             };
         }
         match self.0 {
@@ -75,7 +81,15 @@ impl Accelerator<MlDsa44> for Counting {
             _ => Ok(()),
         }
     }
+
+    fn on_wrong_rejection(&self) {
+        assert!(matches!(self.0, Device::RejectsAll | Device::Lies));
+        self.1.fetch_add(WRONG, Ordering::Relaxed);
+    }
 }
+
+/// Counted for a wrong rejection that the device hears of.
+const WRONG: usize = 1 << 20;
 
 fn assert_equal(found: &Report, expected: &Report) {
     assert_eq!(found.verdicts(), expected.verdicts());
@@ -121,6 +135,8 @@ fn reports_do_not_depend_on_the_device() {
         for device in [
             Device::Right,
             Device::RejectsAll,
+            Device::Lies,
+            Device::Shy,
             Device::Fails,
             Device::Panics,
             Device::Busy,
@@ -135,6 +151,8 @@ fn reports_do_not_depend_on_the_device() {
             assert_equal(&report, &of_items);
             let asked = calls.swap(0, Ordering::Relaxed);
             assert_eq!(asked == 0, device.is_idle(), "{device:?} {mode:?}");
+            let is_liar = matches!(device, Device::RejectsAll | Device::Lies);
+            assert_eq!(asked >= WRONG, is_liar, "{device:?} {mode:?}");
             let verifier = members().accelerator(Counting(device, calls));
             let verifier = verifier.build(COMMITTEE.clone()).unwrap();
             assert_equal(&verifier.verify_batch(votes()), &of_votes);

@@ -11,22 +11,6 @@ use crate::fixture::{
 
 const BLOCK: &[u8] = b"block 7";
 
-/// Large messages do not fill a batch: a small vote waits for one of them at most.
-#[test]
-fn large_messages_end_a_batch() {
-    let (service, worker) = held(|builder| builder.max_message_bytes(256 << 10));
-    for n in 0..9_u64 {
-        let costly = OwnedVote::new(member(0), &[n as u8; 256 << 10], vec![1; 2420]);
-        service
-            .submit(from_peer(9 + n), &costly.as_vote())
-            .unwrap()
-            .detach();
-    }
-    worker.start();
-    service.drain().wait();
-    assert_eq!(service.stats().batches, 9);
-}
-
 /// Thousands of answers are dropped, in any order: a flag each, and none is verified.
 #[test]
 fn many_answers_are_cancelled() {
