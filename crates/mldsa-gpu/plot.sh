@@ -1,6 +1,7 @@
 #!/bin/sh
 # plot.sh TABLE SET: writes an SVG of the lines that `rates` printed: signatures a second by items in
-# a batch, on the device and on all threads of the CPU, for one parameter set.
+# a batch, on the device and on all threads of the CPU, for one parameter set. The first line of the
+# table names GPU, CPU and date.
 set -eu
 awk -F '\t' -v set="ML-DSA-$2" '
 function x(items) { return 80 + 520 * log(items) / log(262144) }
@@ -11,7 +12,7 @@ function text(left, top, anchor, words) {
 BEGIN {
     print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 860 420\" font-family=\"sans-serif\" font-size=\"13\">"
     print "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>"
-    text(80, 30, "start", "Millions of signatures a second by signatures at a time, " set)
+    text(80, 26, "start", "Millions of signatures a second by signatures at a time, " set)
     for (n = 1; n <= 262144; n *= 4) {
         printf "<path d=\"M%.0f 60V360\" stroke=\"#ddd\"/>\n", x(n)
         text(x(n), 380, "middle", n)
@@ -22,6 +23,11 @@ BEGIN {
     }
     text(340, 405, "middle", "signatures at a time (line: one batch; points: many batches)")
     split("#1b6ca8 #c8553d", color, " ")
+}
+NR == 1 {
+    sub(/^# */, "")
+    sub(/: rates .*/, "")
+    text(80, 46, "start", $0)
 }
 $1 == set && $3 == "device, filled before" {
     n = $2 == "prepared" ? 1 : 2

@@ -7,13 +7,13 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use batch_verify::{Accelerator, AcceleratorJob, AcceleratorMessage, MemberId};
+use batch_verify::{Accelerator, AcceleratorJob, AcceleratorMessage, MemberId, RejectReason};
 use mldsa_core::{ParameterSet, VerifyingKey};
 
 use crate::batch::{Batch, Key, Signed};
 use crate::error::{GpuError, PushError};
 use crate::gpu::Gpu;
-use crate::job::Pending;
+use crate::job::{Again, Pending};
 use crate::lock::lock;
 use crate::registry::{KeyId, Table};
 
@@ -21,8 +21,8 @@ use crate::registry::{KeyId, Table};
 const COPIED: usize = 2048;
 
 /// Members of committees have prepared keys on the device as long as the table has room; other keys
-/// go with their items. This crate verifies rejections again, so that a wrong one is noticed, and
-/// `batch-verify` does so once more: the CPU verifies each invalid signature twice.
+/// go with their items. `batch-verify` verifies rejections again, from the memory of its caller, and
+/// tells this crate if one is wrong.
 impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
     fn min_batch(&self) -> usize {
         self.threshold()
@@ -31,7 +31,7 @@ impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
     fn verify(
         &self,
         jobs: &[AcceleratorJob<'_>],
-        valid: &mut [bool],
+        answers: &mut [Option<bool>],
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
         if let Some(error) = self.fault() {
             return Err(error.clone().into());
@@ -40,8 +40,9 @@ impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
         let patience = Instant::now() + self.shared.options.deadline;
         let mut flight: VecDeque<(usize, Pending<P>)> = VecDeque::new();
         let mut collect = |(start, pending): (usize, Pending<P>)| {
-            for (valid, verdict) in valid[start..].iter_mut().zip(pending.wait()) {
-                *valid = verdict.is_ok();
+            for (answer, verdict) in answers[start..].iter_mut().zip(pending.wait()) {
+                let is_decided = verdict != Err(RejectReason::NotVerified);
+                *answer = is_decided.then_some(verdict.is_ok());
             }
         };
         let mut start = 0;
@@ -59,7 +60,7 @@ impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
                     }
                     let batch = filled?;
                     let items = batch.len();
-                    flight.push_back((start, batch.submit()));
+                    flight.push_back((start, batch.submit_checked(Again::Acceptances)));
                     start += items;
                 }
                 (Err(GpuError::Busy), Some(oldest)) => collect(oldest),
@@ -72,6 +73,10 @@ impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
         }
         flight.into_iter().for_each(collect);
         Ok(())
+    }
+
+    fn on_wrong_rejection(&self) {
+        self.shared.give_up(&GpuError::WrongVerdict);
     }
 }
 

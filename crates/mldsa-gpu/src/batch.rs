@@ -18,8 +18,7 @@ use crate::worker::Launch;
 
 /// Key of an item.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum Key<'a> {
+pub(crate) enum Key<'a> {
     /// A registered key, in a batch for its table.
     Registered(KeyId),
     /// An encoded key (`P::PK_LEN` bytes when well formed), in a batch with keys.
@@ -46,8 +45,7 @@ impl<'a, P: ParameterSet> From<&'a VerifyingKey<P>> for Key<'a> {
 
 /// What is signed.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum Signed<'a> {
+pub(crate) enum Signed<'a> {
     /// A message under a context.
     Message(Context<'a>, &'a [u8]),
     /// A message representative that was computed locally.
@@ -56,7 +54,7 @@ pub enum Signed<'a> {
 
 /// Signatures to verify, in page-locked memory. It can be filled on one thread while other batches
 /// are copied and verified.
-pub struct Batch<P: ParameterSet> {
+pub(crate) struct Batch<P: ParameterSet> {
     loan: Loan<P>,
     /// `None` for a batch with keys.
     names: Option<Names>,
@@ -102,19 +100,19 @@ impl<P: ParameterSet> Batch<P> {
 
     /// Returns the number of items.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.items
     }
 
     /// Returns whether there is no item.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.items == 0
     }
 
     /// Returns the most items, [`batch_items`](crate::GpuOptions::batch_items).
     #[must_use]
-    pub fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.loan.shared.options.batch_items
     }
 
@@ -123,7 +121,7 @@ impl<P: ParameterSet> Batch<P> {
     ///
     /// # Errors
     /// Every [`PushError`]; the batch is as before.
-    pub fn push<'a>(
+    pub(crate) fn push<'a>(
         &mut self,
         key: impl Into<Key<'a>>,
         signed: Signed<'_>,
@@ -150,7 +148,7 @@ impl<P: ParameterSet> Batch<P> {
     ///
     /// # Errors
     /// As [`push`](Self::push), and [`PushError::UnknownKey`] for an encoded key of a wrong length.
-    pub fn slot<'a>(
+    pub(crate) fn slot<'a>(
         &mut self,
         key: impl Into<Key<'a>>,
         signed: Signed<'_>,
@@ -181,7 +179,7 @@ impl<P: ParameterSet> Batch<P> {
 
     /// Returns the signatures of the items that have a place, in order, so that several threads can
     /// write them. There is none in a child made by `fork`.
-    pub fn signatures_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [u8]> {
+    pub(crate) fn signatures_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [u8]> {
         let (start, stride) = (self.loan.block.bound, self.stride);
         let slots = match self.loan.shared.is_forked() {
             false => self.owners.len(),
@@ -194,14 +192,16 @@ impl<P: ParameterSet> Batch<P> {
 
     /// Starts verification and returns at once. Without a device the CPU verifies. In a child made
     /// by `fork` the items of a batch of its parent are [`NotVerified`](RejectReason::NotVerified).
-    pub fn submit(self) -> Pending<P> {
+    pub(crate) fn submit(self) -> Pending<P> {
         self.submit_checked(Again::Rejections)
     }
 
     /// Submits as [`submit`](Self::submit) does, with a choice of what the CPU verifies again.
     pub(crate) fn submit_checked(mut self, again: Again) -> Pending<P> {
-        if !self.owners.is_empty() && !self.loan.shared.is_forked() {
-            self.plant();
+        let shared = self.loan.shared.clone();
+        if !self.owners.is_empty() && !shared.is_forked() {
+            // Without planted items nothing goes to the device.
+            self.plant().unwrap_or_else(|error| shared.give_up(&error));
         }
         let order = Order {
             launch: Launch {
@@ -303,29 +303,22 @@ impl<P: ParameterSet> Batch<P> {
 
     /// Adds items with known verdicts, valid and invalid in turn, and moves each to a random
     /// place.
-    fn plant(&mut self) {
+    ///
+    /// # Errors
+    /// There is no room for one, or no key.
+    fn plant(&mut self) -> Result<(), GpuError> {
+        const NONE: GpuError = GpuError::Unsuitable("planted items");
         let shared = self.loan.shared.clone();
-        let probes = &shared.probes;
         let mut random = Random::new();
-        let Ok(context) = Context::new(CONTEXT) else {
-            return;
-        };
+        let context = Context::new(CONTEXT).map_err(|_| NONE)?;
+        let key = shared.probe_key(self.table()).ok_or(NONE)?;
         for n in 0..planted(self.owners.len()) {
-            let valid = n % 2 == 0;
-            let wanted =
-                |(_, probe): &(usize, &crate::probe::Probe)| probe.verdict.is_ok() == valid;
-            let count = probes.all.iter().enumerate().filter(wanted).count();
-            let nth = random.below(count);
-            let Some((index, probe)) = probes.all.iter().enumerate().filter(wanted).nth(nth) else {
-                continue;
-            };
-            let Some(key) = shared.probe_key(self.table()) else {
-                continue;
-            };
+            let of_class = &shared.probes.by_class[n % 2];
+            let index = *of_class.get(random.below(of_class.len())).ok_or(NONE)?;
+            let probe = &shared.probes.all[index];
             let signed = Signed::Message(context, &probe.message);
-            let Ok(last) = self.add(key, signed, Owner::Planted(index as u32), 0) else {
-                continue;
-            };
+            let planted = self.add(key, signed, Owner::Planted(index as u32), 0);
+            let last = planted.map_err(|_| NONE)?;
             let (bound, stride) = (self.loan.block.bound, self.stride);
             let slots = &mut self.bytes_mut()[bound..];
             slots[last * stride..][..P::SIG_LEN].copy_from_slice(&probe.signature);
@@ -336,6 +329,7 @@ impl<P: ParameterSet> Batch<P> {
                 self.owners.swap(other, last);
             }
         }
+        Ok(())
     }
 }
 

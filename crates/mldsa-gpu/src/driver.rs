@@ -1,6 +1,7 @@
 //! What the host needs of a driver. Implementations are used by one thread.
 #![allow(unsafe_code, reason = "memory that a device reads and writes")]
 
+use core::fmt;
 use core::ptr::NonNull;
 
 use crate::error::GpuError;
@@ -10,15 +11,26 @@ pub(crate) type Memory = u64;
 
 /// Names and sizes of a device, for logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
+pub(crate) struct Device {
     /// `CUDA` or `OpenCL`.
-    pub interface: &'static str,
+    pub(crate) interface: &'static str,
     /// The device's name.
-    pub name: String,
+    pub(crate) name: String,
     /// The driver's version.
-    pub driver: String,
+    pub(crate) driver: String,
     /// Bytes of the device's memory.
-    pub memory: u64,
+    pub(crate) memory: u64,
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mebibytes = self.memory >> 20;
+        write!(
+            f,
+            "{} {}, driver {}, {mebibytes} MiB",
+            self.interface, self.name, self.driver
+        )
+    }
 }
 
 /// Result of a call of the driver.

@@ -63,8 +63,7 @@ impl core::error::Error for GpuError {}
 
 /// Reason why an item was not added to a batch, which is as before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PushError {
+pub(crate) enum PushError {
     /// The batch has no room for the item: submit it and go on with another.
     Full,
     /// The key was evicted, is of another `Gpu`, or the batch is older than the key's eviction.

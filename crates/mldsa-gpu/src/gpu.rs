@@ -13,6 +13,7 @@ use mldsa_core::{Context, ParameterSet, VerifyingKey};
 
 use crate::batch::{Batch, Signed};
 use crate::cuda::Cuda;
+#[cfg(test)]
 use crate::driver::Device;
 use crate::error::GpuError;
 use crate::job::Again;
@@ -21,7 +22,9 @@ use crate::lock::lock;
 use crate::opencl::{Kind, OpenCl};
 use crate::options::{Choice, GpuOptions};
 use crate::probe::{CONTEXT, Probe};
-use crate::registry::{KeyId, KeyMemory, Registry, Table};
+#[cfg(test)]
+use crate::registry::KeyMemory;
+use crate::registry::{KeyId, Registry, Table};
 use crate::state::{Counts, Shared, check_name};
 use crate::watch::Watch;
 use crate::worker::{self, Command, KEYS, Opener};
@@ -29,27 +32,27 @@ use crate::worker::{self, Command, KEYS, Opener};
 /// Bytes of stack of both threads.
 const STACK: usize = 2 << 20;
 
-/// A device that verifies signatures of one parameter set. Clones are handles of the same device.
+/// A device that verifies signatures of one parameter set, for the `accelerator` of a verifier of
+/// [`batch-verify`](batch_verify). Clones are handles of the same device; `Debug` prints its name and
+/// counters.
 ///
 /// ```no_run
+/// use batch_verify::{BatchVerifier, Item};
 /// use mldsa_core::{Context, MlDsa65, VerifyingKey};
-/// use mldsa_gpu::{Gpu, GpuOptions, Signed, Table};
+/// use mldsa_gpu::{Gpu, GpuOptions};
 ///
 /// fn audit(
-///     keys: &[VerifyingKey<MlDsa65>],
-///     signatures: &[(usize, Vec<u8>, Vec<u8>)],
+///     signed: &[(VerifyingKey<MlDsa65>, Vec<u8>, Vec<u8>)],
 /// ) -> Result<(), Box<dyn std::error::Error>> {
 ///     let gpu = Gpu::<MlDsa65>::open(GpuOptions::default())?;
-///     let ids = gpu.register(Table::Prepared, keys)?;
-///     let mut batch = gpu.batch(Table::Prepared)?;
-///     for (key, message, signature) in signatures {
-///         batch.push(ids[*key], Signed::Message(Context::EMPTY, message), signature)?;
+///     let verifier = BatchVerifier::builder().accelerator(gpu.clone()).build()?;
+///     let items = signed.iter().map(|(key, message, signature)| {
+///         Item::new(key, message, Context::EMPTY, signature)
+///     });
+///     for (index, reason) in verifier.verify_batch(items).rejected() {
+///         println!("{index}: {reason}");
 ///     }
-///     let pending = batch.submit();
-///     // Other batches are filled here.
-///     for verdict in pending.wait() {
-///         println!("{verdict:?}");
-///     }
+///     println!("{gpu:?}");
 ///     Ok(())
 /// }
 /// ```
@@ -158,8 +161,9 @@ impl<P: ParameterSet> Gpu<P> {
     }
 
     /// Returns the names of the device and of its driver.
+    #[cfg(test)]
     #[must_use]
-    pub fn device(&self) -> &Device {
+    pub(crate) fn device(&self) -> &Device {
         &self.shared.device
     }
 
@@ -171,7 +175,7 @@ impl<P: ParameterSet> Gpu<P> {
 
     /// Returns the counters since the device was opened, with those of its self-test.
     #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         *lock(&self.shared.counts)
     }
 
@@ -186,7 +190,11 @@ impl<P: ParameterSet> Gpu<P> {
     ///
     /// # Errors
     /// [`GpuError::TableFull`], or the device fails.
-    pub fn register(&self, table: Table, keys: &[VerifyingKey<P>]) -> Result<Vec<KeyId>, GpuError> {
+    pub(crate) fn register(
+        &self,
+        table: Table,
+        keys: &[VerifyingKey<P>],
+    ) -> Result<Vec<KeyId>, GpuError> {
         let shared = &self.shared;
         if let Some(error) = shared.fault() {
             return Err(error.clone());
@@ -221,7 +229,7 @@ impl<P: ParameterSet> Gpu<P> {
 
     /// Evicts keys and returns how many of the ids named one. Batches that exist are verified
     /// under their keys; items under an evicted id cannot be added any more.
-    pub fn evict(&self, ids: &[KeyId]) -> usize {
+    pub(crate) fn evict(&self, ids: &[KeyId]) -> usize {
         let mut registry = lock(&self.shared.registry);
         let is_probe = |id: &KeyId| {
             let own = self.shared.probe_keys.get();
@@ -233,8 +241,9 @@ impl<P: ParameterSet> Gpu<P> {
     }
 
     /// Returns the memory of the keys on the device.
+    #[cfg(test)]
     #[must_use]
-    pub fn key_memory(&self) -> KeyMemory {
+    pub(crate) fn key_memory(&self) -> KeyMemory {
         let [prepared, encoded] = lock(&self.shared.registry).used();
         let (options, layout) = (&self.shared.options, self.shared.layout);
         let bytes = |prepared: usize, encoded: usize| {
@@ -252,7 +261,8 @@ impl<P: ParameterSet> Gpu<P> {
     ///
     /// # Errors
     /// [`GpuError::Busy`], [`GpuError::Forked`].
-    pub fn batch(&self, table: Table) -> Result<Batch<P>, GpuError> {
+    #[cfg(test)]
+    pub(crate) fn batch(&self, table: Table) -> Result<Batch<P>, GpuError> {
         Batch::new(&self.shared, Some(table))
     }
 
@@ -260,7 +270,8 @@ impl<P: ParameterSet> Gpu<P> {
     ///
     /// # Errors
     /// [`GpuError::Busy`], [`GpuError::Forked`].
-    pub fn batch_with_keys(&self) -> Result<Batch<P>, GpuError> {
+    #[cfg(test)]
+    pub(crate) fn batch_with_keys(&self) -> Result<Batch<P>, GpuError> {
         Batch::new(&self.shared, None)
     }
 
@@ -358,10 +369,15 @@ impl<P: ParameterSet> Gpu<P> {
 
 impl<P: ParameterSet> fmt::Debug for Gpu<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = self.counts();
         f.debug_struct("Gpu")
             .field("set", &P::NAME)
-            .field("device", &self.shared.device)
+            .field("device", &format_args!("{}", self.shared.device))
             .field("fault", &self.shared.fault())
+            .field("batches", &counts.batches)
+            .field("items", &counts.items)
+            .field("batches_without_device", &counts.batches_without_device)
+            .field("verified_again", &counts.verified_again)
             .finish_non_exhaustive()
     }
 }

@@ -17,7 +17,6 @@ use mldsa_core::{Context, Mu, ParameterSet, VerifyingKey};
 use crate::error::GpuError;
 use crate::layout::{Answer, MU_GIVEN};
 use crate::lock::lock;
-use crate::options::CrossCheck;
 use crate::probe::Random;
 use crate::state::{Counts, Loan, Shared};
 use crate::watch::Watched;
@@ -38,7 +37,10 @@ pub(crate) enum Owner {
 /// What the CPU verifies again besides the share that is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Again {
+    /// Rejections; the share of acceptances too.
     Rejections,
+    /// The share of acceptances: the caller verifies rejections, and tells which are wrong.
+    Acceptances,
     All,
 }
 
@@ -104,7 +106,7 @@ impl<P: ParameterSet> Job<P> {
         let job = Arc::new(Self {
             deadline: Instant::now() + shared.options.deadline,
             drawn: if is_for_device {
-                draw(&shared.options.cross_check, &order)
+                draw(shared.options.cross_check, &order)
             } else {
                 Vec::new()
             },
@@ -224,6 +226,12 @@ impl<P: ParameterSet> Job<P> {
             match (*owner, Answer::of(code).ok_or(WRONG)?) {
                 (Owner::Planted(probe), answer) => planted.push((probe, answer)),
                 (Owner::Item(_), Answer::Verdict(Ok(()))) => {}
+                (Owner::Item(item), answer) if self.order.again == Again::Acceptances => {
+                    verdicts[item as usize] = match answer {
+                        Answer::Verdict(verdict) => verdict,
+                        Answer::Cpu => Err(RejectReason::NotVerified),
+                    };
+                }
                 (Owner::Item(_), _) => rejected.push(slot),
             }
         }
@@ -316,12 +324,12 @@ impl<P: ParameterSet> Job<P> {
 }
 
 /// Chooses the slots that are verified again whatever the device says: one at random of each share.
-fn draw(cross_check: &CrossCheck, order: &Order) -> Vec<usize> {
+fn draw(cross_check: Option<u32>, order: &Order) -> Vec<usize> {
     let slots = order.owners.len();
     let share = match (order.again, cross_check) {
         (Again::All, _) => 1,
-        (_, CrossCheck::Off) => return Vec::new(),
-        (_, CrossCheck::OneIn(share)) => (*share).max(1) as usize,
+        (_, None) => return Vec::new(),
+        (_, Some(share)) => share.max(1) as usize,
     };
     let mut random = Random::new();
     let starts = (0..slots).step_by(share);
@@ -393,7 +401,7 @@ const SPIN: Duration = Duration::from_micros(300);
 
 /// A batch in flight. Dropping it loses its verdicts and nothing else.
 #[must_use = "a batch without its verdicts was verified for nothing"]
-pub struct Pending<P: ParameterSet>(Arc<Job<P>>);
+pub(crate) struct Pending<P: ParameterSet>(Arc<Job<P>>);
 
 impl<P: ParameterSet> Pending<P> {
     /// Waits for the verdicts, one for each item in the order of the batch.
@@ -401,7 +409,7 @@ impl<P: ParameterSet> Pending<P> {
     /// Comes to an end even if the driver never does: the CPU verifies after the deadline. In a
     /// child made by `fork` no item is verified.
     #[must_use]
-    pub fn wait(self) -> Vec<Result<(), RejectReason>> {
+    pub(crate) fn wait(self) -> Vec<Result<(), RejectReason>> {
         let (job, start) = (&self.0, Instant::now());
         if job.shared.is_forked() {
             // Threads that are not here may have held the locks.

@@ -47,11 +47,17 @@ impl<P: ParameterSet> Accelerator<P> for LazyGpu<P> {
     fn verify(
         &self,
         jobs: &[AcceleratorJob<'_>],
-        valid: &mut [bool],
+        answers: &mut [Option<bool>],
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
         match self.gpu.get_or_init(|| self.open()) {
-            Some(gpu) if jobs.len() >= gpu.threshold() => gpu.verify(jobs, valid),
+            Some(gpu) if jobs.len() >= gpu.threshold() => gpu.verify(jobs, answers),
             _ => Err("too few signatures, or no device".into()),
+        }
+    }
+
+    fn on_wrong_rejection(&self) {
+        if let Some(Some(gpu)) = self.gpu.get() {
+            gpu.on_wrong_rejection();
         }
     }
 }

@@ -38,24 +38,7 @@ impl FromStr for Choice {
     }
 }
 
-/// Share of accepted signatures that the CPU verifies again. Every rejection is verified again
-/// whatever this says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CrossCheck {
-    /// None.
-    Off,
-    /// One of so many, at random; 0 and 1 are all.
-    OneIn(u32),
-}
-
-impl Default for CrossCheck {
-    fn default() -> Self {
-        Self::OneIn(1024)
-    }
-}
-
-/// Options of [`Gpu::open`](crate::Gpu::open). Memory of the device: the tables of keys, and for each
+/// Options of [`Gpu::open`](crate::Gpu::open) and [`LazyGpu::new`](crate::LazyGpu::new). Memory of the device: the tables of keys, and for each
 /// batch its items, about 1 kB more for each item, and up to 227 MB for matrices of encoded keys.
 #[derive(Clone, Debug)]
 pub struct GpuOptions {
@@ -77,8 +60,9 @@ pub struct GpuOptions {
     pub deadline: Duration,
     /// Time for opening, with the driver's compilation of the kernels (120 s).
     pub open_deadline: Duration,
-    /// Acceptances that are verified again.
-    pub cross_check: CrossCheck,
+    /// The CPU verifies one acceptance of so many again, at random (1,024); 0 and 1 are all, and
+    /// `None` is none. Every rejection is verified again whatever this says.
+    pub cross_check: Option<u32>,
     /// Threads of the CPU for verification again and for batches without a device (one for each
     /// core). With [`Threads::Shared`] no thread of the pool may wait for a batch.
     pub threads: Threads,
@@ -101,7 +85,7 @@ impl Default for GpuOptions {
             encoded_keys: 65_536,
             deadline: Duration::from_secs(5),
             open_deadline: Duration::from_secs(120),
-            cross_check: CrossCheck::default(),
+            cross_check: Some(1024),
             threads: Threads::Dedicated(cores),
             threshold: None,
             on_fault: None,

@@ -47,6 +47,8 @@ pub(crate) struct Probe {
 pub(crate) struct Probes<P: ParameterSet> {
     pub(crate) key: VerifyingKey<P>,
     pub(crate) all: Vec<Probe>,
+    /// Indices of the valid ones of `all`, and of the others.
+    pub(crate) by_class: [Vec<usize>; 2],
     /// Different valid signatures, for measurements.
     pub(crate) valid: Vec<Probe>,
 }
@@ -148,6 +150,10 @@ impl<P: ParameterSet> Probes<P> {
         {
             true => Ok(Self {
                 key,
+                by_class: [true, false].map(|is_valid| {
+                    let is_of_class = |n: &usize| all[*n].verdict.is_ok() == is_valid;
+                    (0..all.len()).filter(is_of_class).collect()
+                }),
                 all,
                 valid: valid_ones,
             }),

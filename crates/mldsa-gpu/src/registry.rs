@@ -13,7 +13,7 @@ use crate::error::GpuError;
 
 /// Form of the keys of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Table {
+pub(crate) enum Table {
     /// Expanded once, when they are registered: for keys that verify often.
     Prepared,
     /// Encoded, and expanded for each signature: a fourteenth of the memory.
@@ -22,7 +22,7 @@ pub enum Table {
 
 /// A key on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct KeyId {
+pub(crate) struct KeyId {
     pub(crate) registry: u64,
     pub(crate) table: Table,
     pub(crate) index: u32,
@@ -30,16 +30,17 @@ pub struct KeyId {
 }
 
 /// Memory of the keys on the device.
+#[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeyMemory {
+pub(crate) struct KeyMemory {
     /// Expanded keys.
-    pub prepared: usize,
+    pub(crate) prepared: usize,
     /// Encoded keys.
-    pub encoded: usize,
+    pub(crate) encoded: usize,
     /// Bytes that they take.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
     /// Bytes of both tables when they are full.
-    pub capacity: usize,
+    pub(crate) capacity: usize,
 }
 
 /// What a batch needs to tell whether an id names a key, without a lock. The key of an id that
@@ -81,6 +82,7 @@ impl<P: ParameterSet> Keys<P> {
         }
     }
 
+    #[cfg(test)]
     fn used(&self) -> usize {
         self.places.len() - self.free.len() - self.retired.len()
     }
@@ -107,6 +109,7 @@ impl<P: ParameterSet> Registry<P> {
     }
 
     /// Returns the numbers of expanded and encoded keys.
+    #[cfg(test)]
     pub(crate) fn used(&self) -> [usize; 2] {
         self.tables.each_ref().map(Keys::used)
     }

@@ -39,15 +39,15 @@ pub(crate) fn check_name(device: &Device) -> Result<Arc<AtomicBool>, GpuError> {
 
 /// Counters since the device was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Batches with verdicts.
-    pub batches: u64,
+    pub(crate) batches: u64,
     /// Items of these batches.
-    pub items: u64,
+    pub(crate) items: u64,
     /// Batches that the CPU verified alone.
-    pub batches_without_device: u64,
+    pub(crate) batches_without_device: u64,
     /// Items that the CPU verified besides the device: rejections and the share of acceptances.
-    pub verified_again: u64,
+    pub(crate) verified_again: u64,
 }
 
 pub(crate) struct Shared<P: ParameterSet> {

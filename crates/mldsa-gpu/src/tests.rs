@@ -6,6 +6,7 @@ mod callers;
 mod faults;
 mod mutations;
 mod published;
+mod rates;
 
 use std::sync::OnceLock;
 

@@ -7,7 +7,7 @@ use mldsa_core::{Context, MlDsa44, Mu, MuBuilder, Randomness, SigningKey};
 
 use super::faults::{Fault, faulty};
 use super::{options, usable};
-use crate::{CrossCheck, Gpu, GpuError, GpuOptions};
+use crate::{Gpu, GpuError, GpuOptions};
 
 const CONTEXT: &[u8] = b"chain";
 
@@ -157,7 +157,7 @@ fn so_are_those_of_a_device_that_fails() {
         ("accelerates and fails", Fault::Launch),
     ] {
         let options = GpuOptions {
-            cross_check: CrossCheck::Off,
+            cross_check: None,
             ..small()
         };
         let Some((gpu, switch)) = faulty(name, options) else {

@@ -6,8 +6,10 @@ use batch_verify::RejectReason;
 use mldsa_core::internals::mu_from_m_prime;
 use mldsa_core::{Context, Mu, ParameterSet, VerifyError, VerifyingKey};
 
+use crate::Gpu;
+use crate::batch::{Batch, Key, Signed};
 use crate::job::Again;
-use crate::{Batch, Gpu, Key, Signed, Table};
+use crate::registry::Table;
 
 /// What is signed.
 #[derive(Clone, Debug)]

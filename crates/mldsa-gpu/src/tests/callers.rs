@@ -12,7 +12,11 @@ use batch_verify::RejectReason;
 use mldsa_core::{Context, MlDsa44, Randomness, SigningKey, VerifyingKey};
 
 use super::{options, usable};
-use crate::{Batch, Choice, Gpu, GpuError, GpuOptions, Key, Pending, PushError, Signed, Table};
+use crate::batch::{Batch, Key, Signed};
+use crate::error::PushError;
+use crate::job::Pending;
+use crate::registry::Table;
+use crate::{Choice, Gpu, GpuError, GpuOptions};
 
 const MESSAGE: Signed<'_> = Signed::Message(Context::EMPTY, b"a message");
 
@@ -319,7 +323,7 @@ fn threads_tasks_and_handles_that_are_dropped() {
 fn a_thread_with_a_small_stack() {
     // The thread that waits verifies on the CPU.
     let options = GpuOptions {
-        cross_check: crate::CrossCheck::OneIn(1),
+        cross_check: Some(1),
         deadline: Duration::from_secs(1 << 32),
         open_deadline: Duration::MAX,
         threshold: Some(usize::MAX),

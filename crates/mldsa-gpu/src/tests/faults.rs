@@ -12,13 +12,14 @@ use batch_verify::RejectReason;
 use mldsa_core::{Context, MlDsa44};
 
 use super::{options, usable};
+use crate::batch::{Key, Signed};
 use crate::driver::{Argument, Device, Done, Driver, Kernel, Memory};
 use crate::gpu::opener;
 use crate::layout::{Layout, POISON};
 use crate::probe::{CONTEXT, Probe};
 use crate::state::Shared;
 use crate::worker::{Command, KEYS};
-use crate::{CrossCheck, Gpu, GpuError, GpuOptions, Key, Signed};
+use crate::{Gpu, GpuError, GpuOptions};
 
 /// What the device does wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -240,7 +241,7 @@ fn a_wrong_answer_switches_the_device_off_for_the_process() {
         cross_check,
         ..options()
     };
-    let rare = CrossCheck::Off;
+    let rare = None;
     for (name, fault, cross_check) in [
         ("accepts all", Fault::AllAre(VALID), rare),
         ("rejects all", Fault::AllAre(MISMATCH), rare),
@@ -249,11 +250,7 @@ fn a_wrong_answer_switches_the_device_off_for_the_process() {
         ("stops halfway", Fault::AllAre(0x78), rare),
         ("mixes up slots", Fault::Late, rare),
         ("rejects one", Fault::One(VALID, MISMATCH), rare),
-        (
-            "accepts one",
-            Fault::One(MISMATCH, VALID),
-            CrossCheck::OneIn(1),
-        ),
+        ("accepts one", Fault::One(MISMATCH, VALID), Some(1)),
         (
             "takes one reason for another",
             Fault::One(MISMATCH, 0x1e),
@@ -367,7 +364,7 @@ fn registration_of_many_keys_is_not_late() {
         parts
     };
     let parts = std::thread::spawn(in_parts);
-    let ids = gpu.register(crate::Table::Encoded, &keys);
+    let ids = gpu.register(crate::registry::Table::Encoded, &keys);
     only(&mut gpu).commands = of_worker;
     assert_eq!(parts.join().expect("parts"), [KEYS; 10]);
     assert_eq!(ids.map(|ids| ids.len()), Ok(2_560));
@@ -392,7 +389,7 @@ fn a_device_that_hangs_is_given_up_at_the_deadline() {
         assert_eq!(gpu.shared.replaced.lock().expect("blocks").len(), 1);
         right_verdicts(&gpu);
         assert_eq!(
-            gpu.register(crate::Table::Encoded, &[]).err(),
+            gpu.register(crate::registry::Table::Encoded, &[]).err(),
             Some(GpuError::Deadline)
         );
         *switch.lock().expect("a switch") = Fault::None;
@@ -447,7 +444,7 @@ fn a_wrong_answer_switches_off_every_handle_of_the_device() {
 #[test]
 fn a_fault_while_the_cpu_checks_takes_the_batch_from_the_device() {
     let options = GpuOptions {
-        cross_check: CrossCheck::Off,
+        cross_check: None,
         ..options()
     };
     let Some((gpu, _)) = faulty("is given up meanwhile", options) else {
@@ -457,8 +454,12 @@ fn a_fault_while_the_cpu_checks_takes_the_batch_from_the_device() {
     let context = Context::new(CONTEXT).expect("a context");
     let signed = Signed::Message(context, &probe.message);
     let key = core::slice::from_ref(&gpu.shared.probes.key);
-    let ids = gpu.register(crate::Table::Prepared, key).expect("room");
-    let mut batch = gpu.batch(crate::Table::Prepared).expect("a batch");
+    let ids = gpu
+        .register(crate::registry::Table::Prepared, key)
+        .expect("room");
+    let mut batch = gpu
+        .batch(crate::registry::Table::Prepared)
+        .expect("a batch");
     batch.push(ids[0], signed, &probe.signature).expect("room");
     batch.push(ids[0], signed, &[0; 2420]).expect("room");
     // The CPU needs the registry for the key of the rejection.

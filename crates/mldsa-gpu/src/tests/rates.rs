@@ -1,7 +1,7 @@
 //! Rates and latencies of a device beside the CPU of the same machine, for its `README.md`.
 //!
-//! `cargo run --release -p mldsa-gpu --example rates -- [cuda | opencl | cpu] [ITEMS] [BATCHES] [MS]`:
-//! ITEMS signatures in a batch (8,192), BATCHES at a time (32), MS milliseconds (500) for each
+//! `MLDSA_GPU_RATES="[cuda | opencl | cpu] [ITEMS] [BATCHES] [MS]" cargo test --release -p mldsa-gpu
+//! --lib rates -- --ignored --nocapture`: ITEMS signatures in a batch (8,192), BATCHES at a time (32), MS milliseconds (500) for each
 //! figure. Prints lines of fields separated by tabs: set, keys, who, items, p50 and p99 in
 //! microseconds, millions of signatures a second. Both copies and all checks are included.
 
@@ -14,7 +14,10 @@ use batch_verify::{BatchVerifier, Committee, CommitteeVerifier, Item, Report, Th
 use mldsa_core::{
     Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey, VerifyingKey,
 };
-use mldsa_gpu::{Batch, Choice, CrossCheck, Gpu, GpuError, GpuOptions, Key, KeyId, Signed, Table};
+
+use crate::batch::{Batch, Key, Signed};
+use crate::registry::{KeyId, Table};
+use crate::{Choice, Gpu, GpuError, GpuOptions};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -275,19 +278,22 @@ fn set<P: ParameterSet>(settings: &Settings) -> Outcome<()> {
     Run::new(settings, &gpu, 1000.min(settings.items), true)?.measure()?;
     Run::new(settings, &gpu, settings.items, false)?.measure()?;
     let unchecked = Gpu::<P>::open(GpuOptions {
-        cross_check: CrossCheck::Off,
+        cross_check: None,
         ..options
     })?;
     let items = 1024.min(settings.items);
-    Run::new(settings, &unchecked, items, true)?.one_batch("device, CrossCheck::Off", items);
-    println!("# {:?}, fault: {:?}", gpu.counts(), gpu.fault());
+    Run::new(settings, &unchecked, items, true)?.one_batch("device, without a cross-check", items);
+    println!("# {gpu:?}");
     Ok(())
 }
 
-fn main() -> Outcome<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+#[test]
+#[ignore = "a measurement"]
+fn rates() -> Outcome<()> {
+    let arguments = std::env::var("MLDSA_GPU_RATES").unwrap_or_default();
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
     let number = |n: usize, default| arguments.get(n).map_or(Ok(default), |text| text.parse());
-    let device = match arguments.first().map(String::as_str) {
+    let device = match arguments.first().copied() {
         None => Choice::Any,
         Some("cuda") => Choice::Cuda(0),
         Some("opencl") => Choice::OpenCl(0),
