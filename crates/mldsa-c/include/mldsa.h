@@ -191,6 +191,12 @@ enum mldsa_status
   MLDSA_STATUS_ZERO_RANDOMNESS = 26,
   // All bytes of K of a private key are equal: signatures would reveal the key.
   MLDSA_STATUS_CONSTANT_K = 27,
+  // PKCS#8 of version 0 with a public key, or of version 1 without one.
+  MLDSA_STATUS_VERSION = 28,
+  // The attributes of PKCS#8 are no set of attributes in DER.
+  MLDSA_STATUS_ATTRIBUTES = 29,
+  // PKCS#8 with a private key in none of the three forms of RFC 9881.
+  MLDSA_STATUS_FORM = 30,
   // A failure inside the library. The handles of the call may only be freed. Memory that runs
   // out ends the process instead.
   MLDSA_STATUS_INTERNAL = 18,

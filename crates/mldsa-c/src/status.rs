@@ -63,6 +63,12 @@ pub enum Status {
     ZeroRandomness = 26,
     /// All bytes of K of a private key are equal: signatures would reveal the key.
     ConstantK = 27,
+    /// PKCS#8 of version 0 with a public key, or of version 1 without one.
+    Version = 28,
+    /// The attributes of PKCS#8 are no set of attributes in DER.
+    Attributes = 29,
+    /// PKCS#8 with a private key in none of the three forms of RFC 9881.
+    Form = 30,
     /// A failure inside the library. The handles of the call may only be freed. Memory that runs
     /// out ends the process instead.
     Internal = 18,
@@ -118,7 +124,7 @@ pub enum Status {
     PemPadding = 56,
 }
 
-const NAMES: [(Status, &CStr); 50] = [
+const NAMES: [(Status, &CStr); 53] = [
     (Status::Ok, c"ok"),
     (Status::NullPointer, c"null_pointer"),
     (Status::Argument, c"argument"),
@@ -143,6 +149,9 @@ const NAMES: [(Status, &CStr); 50] = [
     (Status::AlgorithmParameters, c"algorithm_parameters"),
     (Status::ZeroRandomness, c"zero_randomness"),
     (Status::ConstantK, c"constant_k"),
+    (Status::Version, c"version"),
+    (Status::Attributes, c"attributes"),
+    (Status::Form, c"form"),
     (Status::Internal, c"internal"),
     (Status::UnknownMember, c"unknown_member"),
     (Status::PublicKeyLength, c"public_key_length"),
@@ -244,9 +253,10 @@ impl From<KeyError> for Status {
             KeyError::Private => Self::Private,
             KeyError::UnknownSet => Self::UnknownSet,
             KeyError::OtherSet => Self::OtherSet,
-            KeyError::Structure | KeyError::Version | KeyError::Attributes | KeyError::Form => {
-                Self::Structure
-            }
+            KeyError::Structure => Self::Structure,
+            KeyError::Version => Self::Version,
+            KeyError::Attributes => Self::Attributes,
+            KeyError::Form => Self::Form,
             KeyError::AlgorithmParameters => Self::AlgorithmParameters,
             KeyError::Rng => Self::Random,
             KeyError::ZeroSeed => Self::ZeroRandomness,
