@@ -1,11 +1,17 @@
-//! Parses and verifies changed notes, keys, policies, proofs and requests. Every run with the same numbers tries the same
-//! inputs, and ends with status 101 if one of them panics or is wrongly accepted.
+//! Parses and verifies changed notes, keys, policies, proofs, requests, certificates and private keys. Every run with the same numbers makes the
+//! same changes, and ends with status 101 if one of them panics or is wrongly accepted.
 
-use mldsa_core::{Randomness, SigningKey};
+use mldsa_core::{MlDsa44, Randomness, SigningKey};
 use mldsa_tlog::{
     AddCheckpoint, Checkpoint, Cosigner, CosignerKey, Note, Policy, Proof, SignSubtree, leaf_hash,
     node_hash,
 };
+
+use rustls::pki_types::PrivateKeyDer;
+use x509_cert::Certificate;
+use x509_cert::der::{Decode, Encode};
+
+use crate::issue::{Chain, Plan};
 
 struct Random(u64);
 
@@ -106,19 +112,32 @@ pub fn run(count: u64, seed: u64) {
         request
             .to_string()
             .replacen("old 2\n", &format!("subtree 0 2\n{}", tree_line(&left)), 1);
+    let chain =
+        Chain::new::<SigningKey<MlDsa44>, SigningKey<MlDsa44>>(&Plan::default()).expect("a chain");
+    let [leaf, authority] =
+        [0, 1].map(|n| Certificate::from_der(&chain.chain[n]).expect("a certificate"));
+    let certificate = leaf.tbs_certificate().to_der().expect("a certificate");
+    let key = authority
+        .tbs_certificate()
+        .subject_public_key_info()
+        .subject_public_key
+        .raw_bytes();
+    let provider = mldsa_rustls::with_mldsa(rustls_graviola::default_provider());
     let inputs = [
-        note.clone(),
-        vkey,
-        policy_text,
-        proof.to_string(),
-        request.to_string(),
-        subtree,
+        note.clone().into_bytes(),
+        vkey.into_bytes(),
+        policy_text.into_bytes(),
+        proof.to_string().into_bytes(),
+        request.to_string().into_bytes(),
+        subtree.into_bytes(),
+        certificate.clone(),
+        chain.key.secret_pkcs8_der().to_vec(),
     ];
 
-    let mut accepted = [0_u64; 6];
+    let mut accepted = [0_u64; 8];
     for n in 0..count {
-        let kind = (n % 6) as usize;
-        let mut bytes = inputs[kind].clone().into_bytes();
+        let kind = (n % 8) as usize;
+        let mut bytes = inputs[kind].clone();
         random.mutate(&mut bytes);
         accepted[kind] += u64::from(match kind {
             0 => Note::parse(&bytes).is_ok_and(|note| {
@@ -150,13 +169,23 @@ pub fn run(count: u64, seed: u64) {
                         true
                     })
             }),
-            _ => {
+            5 => {
                 SignSubtree::parse(&bytes).is_ok_and(|request| request.check_consistency().is_ok())
             }
+            6 => {
+                let signature = leaf.signature().raw_bytes();
+                let verdict = mldsa_rustls::ML_DSA_44.verify_signature(key, &bytes, signature);
+                assert!(verdict.is_err() || bytes == certificate);
+                verdict.is_ok()
+            }
+            _ => provider
+                .key_provider
+                .load_private_key(PrivateKeyDer::Pkcs8(bytes.into()))
+                .is_ok(),
         });
     }
     println!(
-        "{count} inputs, seed {seed}; accepted: {accepted:?} notes, keys, policies, proofs, checkpoints, subtrees"
+        "{count} inputs, seed {seed}; accepted: {accepted:?} notes, keys, policies, proofs, checkpoints, subtrees, certificates, private keys"
     );
 }
 
