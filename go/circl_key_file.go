@@ -35,9 +35,6 @@ func parsePKCS8(data []byte) (*PrivateKey, error) {
 	return parsePrivateDER(der)
 }
 
-// publicKeyTag is the tag of the field PublicKey of a privateKeyInfo.
-const publicKeyTag = 1
-
 // setOf returns the parameter set of an identifier, which has no parameters.
 func setOf(algorithm pkix.AlgorithmIdentifier) (Set, error) {
 	// The Rust library has no arcs above 39 in second place.
@@ -58,54 +55,54 @@ func setOf(algorithm pkix.AlgorithmIdentifier) (Set, error) {
 // decode reads DER into value, parts of which may share memory with data. Any other encoding of the
 // value is an error.
 func decode[T any](data []byte, value *T) error {
-	if after, err := decodeFields(data, value); err != nil || len(after) != 0 {
+	rest, err := asn1.Unmarshal(data, value)
+	if err != nil || len(rest) != 0 {
+		return ErrStructure
+	}
+	again, err := asn1.Marshal(*value)
+	defer clear(again)
+	if err != nil || !bytes.Equal(again, data) {
 		return ErrStructure
 	}
 	return nil
 }
 
-// decodeFields reads as decode does, and returns the elements after the last field of a SEQUENCE, which
-// the package asn1 ignores.
-func decodeFields[T any](data []byte, value *T) ([]byte, error) {
-	rest, err := asn1.Unmarshal(data, value)
-	if err != nil || len(rest) != 0 {
-		return nil, ErrStructure
+// optional takes the element with a tag of the context from the front of data, if it is there.
+func optional(data []byte, tag int, compound bool) (content []byte, found bool, rest []byte) {
+	var element asn1.RawValue
+	rest, err := asn1.Unmarshal(data, &element)
+	if err != nil || element.Class != asn1.ClassContextSpecific || element.Tag != tag || element.IsCompound != compound {
+		return nil, false, data
 	}
-	again, err := asn1.Marshal(*value)
-	defer clear(again)
-	if err != nil {
-		return nil, ErrStructure
-	}
-	var found, known asn1.RawValue
-	_, foundErr := asn1.Unmarshal(data, &found)
-	_, knownErr := asn1.Unmarshal(again, &known)
-	after, same := bytes.CutPrefix(found.Bytes, known.Bytes)
-	if foundErr != nil || knownErr != nil || !same {
-		return nil, ErrStructure
-	}
-	return after, nil
+	return element.Bytes, true, rest
 }
 
-// decodeInfo reads OneAsymmetricKey. Extensions after the fields of RFC 5958 are explicitly tagged
-// elements, and are ignored.
-func decodeInfo(data []byte, info *privateKeyInfo) error {
-	after, err := decodeFields(data, info)
-	if err != nil || info.Attributes.FullBytes != nil && !info.Attributes.IsCompound {
-		return ErrStructure
-	}
-	for first := true; len(after) > 0; first = false {
-		var extension, content asn1.RawValue
-		if after, err = asn1.Unmarshal(after, &extension); err != nil {
-			return ErrStructure
+// checkAttributes checks the content of a SET OF Attribute: each is a type and a SET of values, and they
+// are in the order of DER.
+func checkAttributes(content []byte) error {
+	var previous []byte
+	for len(content) > 0 {
+		var attribute struct {
+			Type   asn1.ObjectIdentifier
+			Values asn1.RawValue
 		}
-		malformedKey := first && info.PublicKey.Bytes == nil && extension.Tag == publicKeyTag
-		if malformedKey || extension.Class != asn1.ClassContextSpecific || !extension.IsCompound {
-			return ErrStructure
+		rest, err := asn1.Unmarshal(content, &attribute)
+		if err != nil {
+			return ErrAttributes
 		}
-		rest, err := asn1.Unmarshal(extension.Bytes, &content)
-		if err != nil || len(rest) != 0 || content.Class == asn1.ClassUniversal && !isUniversal(content) {
-			return ErrStructure
+		whole := content[:len(content)-len(rest)]
+		values := attribute.Values
+		set := isUniversal(values) && values.Tag == asn1.TagSet
+		if decode(whole, &attribute) != nil || attribute.Type[1] > 39 || !set || bytes.Compare(whole, previous) <= 0 {
+			return ErrAttributes
 		}
+		for rest := values.Bytes; len(rest) > 0; {
+			var value asn1.RawValue
+			if rest, err = asn1.Unmarshal(rest, &value); err != nil || value.Class == asn1.ClassUniversal && !isUniversal(value) {
+				return ErrAttributes
+			}
+		}
+		content, previous = rest, whole
 	}
 	return nil
 }
@@ -113,8 +110,11 @@ func decodeInfo(data []byte, info *privateKeyInfo) error {
 // primitives are the tags of the universal primitive types that the Rust library knows.
 var primitives = []int{1, 2, 3, 4, 5, 6, 9, 10, 12, 13, 18, 19, 20, 21, 22, 23, 24, 26, 27, 30}
 
-// isUniversal reports whether an element of the universal class has a known type and its form.
+// isUniversal reports whether an element is of the universal class and has a known type and its form.
 func isUniversal(element asn1.RawValue) bool {
+	if element.Class != asn1.ClassUniversal {
+		return false
+	}
 	if element.IsCompound {
 		return element.Tag == asn1.TagSequence || element.Tag == asn1.TagSet
 	}
@@ -145,30 +145,62 @@ func explained(data []byte, der, pem error) error {
 	return pem
 }
 
+// parsePrivateDER reads OneAsymmetricKey of RFC 5958, all of it.
 func parsePrivateDER(data []byte) (*PrivateKey, error) {
 	der := bytes.Clone(data)
 	defer clear(der)
+	var sequence asn1.RawValue
+	if decode(der, &sequence) != nil || !isUniversal(sequence) || sequence.Tag != asn1.TagSequence {
+		return nil, ErrStructure
+	}
 	var info privateKeyInfo
 	defer func() { clear(info.PrivateKey) }()
-	if err := decodeInfo(der, &info); err != nil {
-		return nil, err
+	fields := sequence.Bytes
+	for _, read := range []func([]byte) ([]byte, error){field(&info.Version), field(&info.Algorithm), field(&info.PrivateKey)} {
+		var err error
+		if fields, err = read(fields); err != nil {
+			return nil, err
+		}
 	}
-	public := info.PublicKey.Bytes != nil
-	if info.Version != 0 && !public || info.Version != 1 && public {
+	attributes, _, fields := optional(fields, 0, true)
+	public, enclosed, fields := optional(fields, 1, false)
+	if len(fields) != 0 || info.Version != 0 && info.Version != 1 {
 		return nil, ErrStructure
+	}
+	if (info.Version == 1) != enclosed {
+		return nil, ErrVersion
+	}
+	if err := checkAttributes(attributes); err != nil {
+		return nil, err
 	}
 	set, err := setOf(info.Algorithm)
 	if err != nil {
 		return nil, err
 	}
+	// The first byte is the number of unused bits.
+	if enclosed && (len(public) == 0 || public[0] > 7 || len(public) == 1 && public[0] != 0) {
+		return nil, ErrStructure
+	}
 	key, err := parseChoice(set, info.PrivateKey)
 	if err != nil {
 		return nil, err
 	}
-	if public && (info.PublicKey.BitLength%8 != 0 || string(info.PublicKey.Bytes) != key.public.encoded) {
+	if enclosed && (public[0] != 0 || string(public[1:]) != key.public.encoded) {
 		return nil, ErrInconsistent
 	}
 	return key, nil
+}
+
+// field returns a function that reads the first element of a list into value.
+func field[T any](value *T) func([]byte) ([]byte, error) {
+	return func(data []byte) ([]byte, error) {
+		var element asn1.RawValue
+		rest, err := asn1.Unmarshal(data, &element)
+		if err != nil {
+			return nil, ErrStructure
+		}
+		return rest, decode(data[:len(data)-len(rest)], value)
+	}
 }
 
 // parseChoice reads one of the three forms.
@@ -186,8 +218,8 @@ func parseChoice(set Set, der []byte) (*PrivateKey, error) {
 	if decode(der, &expanded) == nil {
 		return ParsePrivateKey(set, expanded)
 	}
-	if err := decode(der, &both); err != nil {
-		return nil, err
+	if decode(der, &both) != nil {
+		return nil, ErrForm
 	}
 	key, err := NewPrivateKey(set, both.Seed)
 	if err != nil {

@@ -98,7 +98,7 @@ func (k *PublicKey) UnmarshalText(text []byte) error { return k.read(ParseSPKI(t
 
 // ParsePKCS8 makes a private key from PKCS#8 (RFC 9881: seed, expanded key or both), in DER or in PEM.
 // The parameter set is in it. Every part is checked, an enclosed public key too. Errors are those of
-// ParseSPKI and ParsePrivateKey.
+// ParseSPKI and ParsePrivateKey, ErrVersion, ErrAttributes and ErrForm.
 func ParsePKCS8(data []byte) (*PrivateKey, error) {
 	key, err := parsePKCS8(data)
 	return key, ofKeyFile(err)

@@ -143,8 +143,8 @@ func TestPartsOfPrivateKeys(t *testing.T) {
 		{privateKeyInfo{Algorithm: algorithm, PrivateKey: tagged, Attributes: attributes}, nil},
 		{privateKeyInfo{Version: 1, Algorithm: algorithm, PrivateKey: tagged, PublicKey: public(key)}, nil},
 		{privateKeyInfo{Version: 1, Algorithm: algorithm, PrivateKey: tagged, PublicKey: public(other)}, ErrInconsistent},
-		{privateKeyInfo{Version: 1, Algorithm: algorithm, PrivateKey: tagged}, ErrStructure},
-		{privateKeyInfo{Version: 0, Algorithm: algorithm, PrivateKey: tagged, PublicKey: public(key)}, ErrStructure},
+		{privateKeyInfo{Version: 1, Algorithm: algorithm, PrivateKey: tagged}, ErrVersion},
+		{privateKeyInfo{Version: 0, Algorithm: algorithm, PrivateKey: tagged, PublicKey: public(key)}, ErrVersion},
 		{privateKeyInfo{Version: 2, Algorithm: algorithm, PrivateKey: tagged, PublicKey: public(key)}, ErrStructure},
 		{privateKeyInfo{Algorithm: null, PrivateKey: tagged}, ErrAlgorithmParameters},
 		{privateKeyInfo{Algorithm: MLDSA65.algorithm(), PrivateKey: octets(expanded)}, ErrKeySize},
@@ -155,21 +155,27 @@ func TestPartsOfPrivateKeys(t *testing.T) {
 		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(bothKeys{seed, wrong})}, ErrInconsistent},
 		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(bothKeys{seed[1:], expanded})}, ErrKeySize},
 		{privateKeyInfo{Algorithm: algorithm, PrivateKey: octets(bothKeys{seed, nil})}, ErrKeySize},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: append(octets(bothKeys{seed, expanded}), 0)}, ErrStructure},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: seed}, ErrStructure},
-		{privateKeyInfo{Algorithm: algorithm, PrivateKey: tagged[:33]}, ErrStructure},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: append(octets(bothKeys{seed, expanded}), 0)}, ErrForm},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: seed}, ErrForm},
+		{privateKeyInfo{Algorithm: algorithm, PrivateKey: tagged[:33]}, ErrForm},
 	} {
 		parsed, err := ParsePKCS8(octets(test.info))
 		if !errors.Is(err, test.reason) || err == nil && !parsed.Equal(key) || err != nil && !errors.Is(err, ErrEncoding) {
 			t.Error(n, err)
 		}
 	}
-	// Bytes after the private key: attributes, public key, extensions.
+	// Bytes after the private key: attributes, public key, and what is neither.
 	sequence := func(version byte, fields ...[]byte) []byte {
 		content := [][]byte{{2, 1, version}, octets(algorithm), octets(tagged)}
 		return octets(asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true, Bytes: bytes.Join(append(content, fields...), nil)})
 	}
 	empty, extension := []byte{0xa0, 0}, []byte{0xa2, 3, 2, 1, 7}
+	attribute := []byte{0x30, 11, 6, 3, 0x55, 4, 3, 0x31, 4, 0x0c, 2, 'a', 'b'}
+	later := bytes.Replace(attribute, []byte{'b'}, []byte{'c'}, 1)
+	set := func(attributes ...[]byte) []byte {
+		content := bytes.Join(attributes, nil)
+		return append([]byte{0xa0, byte(len(content))}, content...)
+	}
 	enclosed, err := asn1.MarshalWithParams(public(key), "tag:1")
 	if err != nil {
 		t.Fatal(err)
@@ -181,22 +187,22 @@ func TestPartsOfPrivateKeys(t *testing.T) {
 		{sequence(0), nil},
 		{sequence(0, empty), nil},
 		{sequence(1, empty, enclosed), nil},
-		{sequence(0, extension), nil},
-		{sequence(0, empty, extension, extension), nil},
-		{sequence(1, enclosed, extension), nil},
-		{sequence(1, enclosed, []byte{0xa1, 2, 5, 0}, []byte{0xa0, 2, 5, 0}), nil},
-		{sequence(0, []byte{0xbf, 0x64, 2, 0x30, 0}), nil},
+		{sequence(0, extension), ErrStructure},
+		{sequence(0, empty, extension, extension), ErrStructure},
+		{sequence(1, enclosed, extension), ErrStructure},
+		{sequence(1, enclosed, []byte{0xa1, 2, 5, 0}, []byte{0xa0, 2, 5, 0}), ErrStructure},
+		{sequence(0, []byte{0xbf, 0x64, 2, 0x30, 0}), ErrStructure},
 		{sequence(1, extension), ErrStructure},
 		{sequence(0, extension, enclosed), ErrStructure},
 		{sequence(0, []byte{0x80, 0}), ErrStructure},
-		{sequence(0, []byte{0x81, 1, 0}), ErrStructure},
+		{sequence(0, []byte{0x81, 1, 0}), ErrVersion},
 		{sequence(1, []byte{0x81, 1, 0}), ErrInconsistent},
 		{sequence(0, []byte{0xa1, 2, 5, 0}), ErrStructure},
 		{sequence(0, []byte{0x82, 2, 5, 0}), ErrStructure},
 		{sequence(0, []byte{0xa2, 0}), ErrStructure},
 		{sequence(0, []byte{0xa2, 4, 5, 0, 5, 0}), ErrStructure},
 		{sequence(0, []byte{0xa2, 2, 5}), ErrStructure},
-		{sequence(0, []byte{0xa2, 2, 0x31, 0}), nil},
+		{sequence(0, []byte{0xa2, 2, 0x31, 0}), ErrStructure},
 		{sequence(0, []byte{0xa2, 2, 0x24, 0}), ErrStructure},
 		{sequence(0, []byte{0xa2, 2, 0x10, 0}), ErrStructure},
 		{sequence(0, []byte{0xa2, 2, 7, 0}), ErrStructure},
@@ -204,6 +210,18 @@ func TestPartsOfPrivateKeys(t *testing.T) {
 		{sequence(0, []byte{5, 0}), ErrStructure},
 		{sequence(0, []byte{0xe2, 2, 5, 0}), ErrStructure},
 		{append(sequence(0, extension), 0), ErrStructure},
+		{sequence(0, set(attribute)), nil},
+		{sequence(1, set(attribute), enclosed), nil},
+		{sequence(0, set(attribute, later)), nil},
+		{sequence(0, set(later, attribute)), ErrAttributes},
+		{sequence(0, set(attribute, attribute)), ErrAttributes},
+		{sequence(0, set(attribute, []byte{0})), ErrAttributes},
+		{sequence(0, set([]byte{5, 0})), ErrAttributes},
+		{sequence(0, set(bytes.Replace(attribute, []byte{0x31, 4}, []byte{0x30, 4}, 1))), ErrAttributes},
+		{sequence(0, set(bytes.Replace(attribute, []byte{0x0c, 2}, []byte{0x0c, 3}, 1))), ErrAttributes},
+		{sequence(1, set([]byte{5, 0})), ErrVersion},
+		{sequence(1, enclosed, set(attribute)), ErrStructure},
+		{sequence(0, set(attribute), set(attribute)), ErrStructure},
 	} {
 		parsed, err := ParsePKCS8(test.der)
 		if !errors.Is(err, test.reason) || err == nil && !parsed.Equal(key) || err != nil && !errors.Is(err, ErrEncoding) {

@@ -195,7 +195,7 @@ func keyReason(status int32, place *pemPlace) error {
 	}
 	reason, known := map[int32]error{
 		6: ErrKeySize, 19: ErrSecretRange, 20: ErrInconsistent, 21: ErrPrivate, 22: ErrSet, 24: ErrStructure,
-		25: ErrAlgorithmParameters, 27: ErrConstantK,
+		25: ErrAlgorithmParameters, 27: ErrConstantK, 28: ErrVersion, 29: ErrAttributes, 30: ErrForm,
 	}[status]
 	if !known {
 		return ErrInternal
