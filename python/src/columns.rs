@@ -13,7 +13,7 @@ use arrow_select::concat::concat_batches;
 use mldsa_arrow::batch_verify::{
     AnyBatchVerifier, AnyItem, Item, RejectReason, ThreadPool, Threads,
 };
-use mldsa_arrow::{ContextOf, Inputs, KeyOf, MessageOf, Options, SetOf, Verdicts};
+use mldsa_arrow::{ContextOf, Inputs, KeyOf, MessageOf, SetOf, Verdicts};
 use mldsa_core::Set;
 use pyo3::prelude::*;
 use pyo3::types::IntoPyDict;
@@ -124,17 +124,12 @@ impl Verifier {
             None => Threads::Shared,
             Some(threads) => Threads::Pool(ThreadPool::new(threads).map_err(bad)?),
         };
-        let arrow = Options::default().threads(threads.clone());
-        let lists = AnyBatchVerifier::builder().threads(threads);
+        let verifier = AnyBatchVerifier::builder().threads(threads);
+        let lists = verifier.key_cache_bytes(key_cache_bytes).build();
+        let lists = lists.map_err(bad)?;
         Ok(Self {
-            arrow: arrow
-                .key_cache_bytes(key_cache_bytes)
-                .build()
-                .map_err(bad)?,
-            lists: lists
-                .key_cache_bytes(key_cache_bytes)
-                .build()
-                .map_err(bad)?,
+            arrow: lists.clone().into(),
+            lists,
             piece: PIECE.saturating_mul(count),
         })
     }

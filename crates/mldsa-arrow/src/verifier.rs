@@ -45,6 +45,13 @@ impl Verdicts {
 #[derive(Clone, Debug)]
 pub struct Verifier(AnyBatchVerifier);
 
+/// A verifier of columns that shares threads and prepared keys with this one.
+impl From<AnyBatchVerifier> for Verifier {
+    fn from(verifier: AnyBatchVerifier) -> Self {
+        Self(verifier)
+    }
+}
+
 /// Options of a [`Verifier`].
 #[must_use]
 #[derive(Debug)]
