@@ -1,8 +1,6 @@
 //! Rules of layout that the compiler does not know.
 
 mod algorithms;
-mod bodies;
-mod modules;
 
 use std::{
     ffi::OsStr,
@@ -31,7 +29,7 @@ fn unsafe_stays_in_the_backends() {
     for entry in fs::read_dir(&crates).expect("the folder of the crates") {
         let folder = entry.expect("an entry").path();
         // The C interface reads pointers of its callers, the GPU host calls drivers.
-        if ["mldsa-core", "mldsa-c", "mldsa-gpu"]
+        if ["mldsa-core", "mldsa-c", "mldsa-lowmem-c", "mldsa-gpu"]
             .map(|name| Some(OsStr::new(name)))
             .contains(&folder.file_name())
         {
@@ -98,11 +96,4 @@ fn outside_tests(text: &str) -> &str {
         .map(|(at, _)| at)
         .find(opens_module);
     &text[..end.unwrap_or(text.len())]
-}
-
-/// The identifier that the text starts with.
-fn word(text: &str) -> String {
-    text.chars()
-        .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
-        .collect()
 }
