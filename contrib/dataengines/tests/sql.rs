@@ -149,6 +149,23 @@ async fn verdicts_do_not_depend_on_encodings() {
     assert_eq!(answer(&context, sql).await, ["0"]);
 }
 
+/// A literal is not copied for each row: 8,192 rows with 262,145 bytes each would exceed offsets of 32 bits.
+#[tokio::test]
+async fn a_long_literal_is_in_memory_once() {
+    let context = votes();
+    let message = vec![7; 262_145];
+    let signed = key(1).sign_with_context(&message, Context::EMPTY, Randomness::Deterministic);
+    let (signed, public) = (signed.unwrap(), key(1));
+    let columns = vec![
+        ("key", binary([Some(public.verifying_key().as_ref()); 8192])),
+        ("signature", binary([Some(signed.as_ref()); 8192])),
+    ];
+    add(&context, "many", columns);
+    let literal = "07".repeat(message.len());
+    let sql = format!("SELECT DISTINCT mldsa_verify(key, X'{literal}', signature) FROM many");
+    assert_eq!(answer(&context, &sql).await, ["true"]);
+}
+
 #[tokio::test]
 async fn nulls_and_other_sets_are_reasons_of_their_rows() {
     let context = votes();

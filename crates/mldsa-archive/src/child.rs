@@ -1,6 +1,7 @@
 //! The verification of one file, in a process of its own: what a hostile file does to a decoder costs that file.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{self, Command, Stdio};
@@ -21,20 +22,21 @@ use crate::summary::Summary;
 use crate::verify::Options;
 use crate::{Failure, named, names, say};
 
-/// The argument that makes a process verify the file that a line of its standard input names.
+/// The argument that makes a process verify a file, as a line of its standard input says.
 pub(crate) const COMMAND: &str = "verify-one-file";
 
 /// A file that is to be verified.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Job {
-    #[serde(with = "names::required")]
+    /// Paths are no text: they are arguments.
+    #[serde(skip)]
     pub(crate) path: PathBuf,
     pub(crate) identity: Identity,
     pub(crate) options: Options,
     /// SHA-256 of the table of keys.
     pub(crate) table: Option<String>,
     /// The output, of which verdicts are parts, and the number of the file.
-    #[serde(with = "names::optional")]
+    #[serde(skip)]
     pub(crate) out: Option<PathBuf>,
     pub(crate) number: usize,
     pub(crate) threads: usize,
@@ -80,9 +82,15 @@ pub(crate) fn run(job: &Job, events: &(dyn Fn(Event) + Sync)) -> Result<(), Fail
         true => PathBuf::from("/proc/self/exe"),
         false => std::env::current_exe()?,
     };
+    let optional = |path: &Option<PathBuf>| path.clone().unwrap_or_default();
     let mut command = Command::new(program);
     command
         .arg(COMMAND)
+        .args([
+            job.path.clone(),
+            optional(&job.options.columns.keys),
+            optional(&job.out),
+        ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     let Ok(mut child) = command.spawn() else {
@@ -117,11 +125,16 @@ pub(crate) fn run(job: &Job, events: &(dyn Fn(Event) + Sync)) -> Result<(), Fail
     }
 }
 
-/// Runs in the process of a file.
-pub(crate) fn main() -> Result<(), Failure> {
+/// Runs in the process of a file. The arguments are the file, the table of keys and the output, or empty.
+pub(crate) fn main(mut paths: impl Iterator<Item = OsString>) -> Result<(), Failure> {
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
-    let job: Job = serde_json::from_str(&line)?;
+    let mut job: Job = serde_json::from_str(&line)?;
+    let [path, keys, out] = [(); 3].map(|()| paths.next().map(PathBuf::from).unwrap_or_default());
+    let named = |path: PathBuf| Some(path).filter(|path| !path.as_os_str().is_empty());
+    job.path = path;
+    job.options.columns.keys = named(keys);
+    job.out = named(out);
     limit(job.options.memory_bytes());
     // A panic of a decoder is an error, which is reported.
     std::panic::set_hook(Box::new(|_| {}));
@@ -284,7 +297,8 @@ impl Run<'_> {
     }
 
     fn work(&self) {
-        while lock(&self.stopped).is_none() {
+        // A file that has changed is reported once, by the caller.
+        while lock(&self.stopped).is_none() && self.opened.check().is_ok() {
             let n = self.next.fetch_add(1, Relaxed);
             if n >= self.units.len() {
                 return;
@@ -292,10 +306,11 @@ impl Run<'_> {
             match self.unit(n) {
                 Ok(rows) => lock(&self.done).units[n] = Outcome::Verified(rows),
                 Err(Why::Stopped(error)) => drop(lock(&self.stopped).get_or_insert(error)),
-                Err(Why::Unreadable(error)) => {
+                Err(Why::Unreadable(error)) if self.opened.check().is_ok() => {
                     let name = self.job.path.display().to_string() + &self.source.unit_name(n);
                     (self.events)(Event::Failed(named(name, error).to_string()));
                 }
+                Err(Why::Unreadable(_)) => return,
             }
         }
     }

@@ -16,9 +16,8 @@ use crate::{Failure, named, names};
 #[derive(clap::Args, Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ColumnArgs {
     /// Parameter set of all rows [default: the one whose keys have the length of the key]
-    #[arg(long, value_name = "NAME", conflicts_with = "set_column")]
-    #[serde(with = "names::text")]
-    set: Option<Set>,
+    #[arg(long, value_name = "NAME", conflicts_with = "set_column", value_parser = names::checked::<Set>)]
+    set: Option<String>,
 
     /// Column of the names of parameter sets
     #[arg(long, value_name = "COLUMN")]
@@ -30,8 +29,8 @@ pub(crate) struct ColumnArgs {
 
     /// File with a table of keys; the rows have ids of keys
     #[arg(long, value_name = "FILE", requires = "id_column")]
-    #[serde(with = "names::optional")]
-    keys: Option<PathBuf>,
+    #[serde(skip)]
+    pub(crate) keys: Option<PathBuf>,
 
     /// Column of the ids, in the rows or the names of their folders, and in the table of keys
     #[arg(long, value_name = "COLUMN", requires = "keys")]
@@ -72,9 +71,9 @@ impl ColumnArgs {
             }
         };
         Ok(Inputs {
-            set: match (&self.set_column, self.set) {
+            set: match (&self.set_column, &self.set) {
                 (Some(column), _) => SetOf::Column(column.as_str()),
-                (None, Some(set)) => SetOf::All(set),
+                (None, Some(set)) => SetOf::All(set.parse()?),
                 (None, None) => SetOf::Key,
             },
             key: match table {

@@ -11,6 +11,7 @@ mod output;
 mod summary;
 mod columns;
 mod lines;
+mod delta;
 mod pages;
 mod source;
 mod state;
@@ -79,7 +80,7 @@ pub fn main() -> ExitCode {
         .next()
         .is_some_and(|first| first == child::COMMAND)
     {
-        return match child::main() {
+        return match child::main(arguments) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::from(2),
         };

@@ -1,14 +1,13 @@
 //! Names of files: patterns, folders, columns in them, and texts that are of one name each.
 
-use core::fmt::{Display, Write};
+use core::fmt::Write;
 use core::str::FromStr;
 use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use glob::Pattern;
-use serde::{Deserialize, Deserializer, Serializer};
 
 use crate::files::node;
 use crate::{Failure, named};
@@ -153,81 +152,10 @@ pub(crate) fn label(path: &Path) -> String {
     label
 }
 
-/// Values that are written as their texts.
-pub(crate) mod text {
-    use super::*;
-
-    pub(crate) fn serialize<T: Display, S: Serializer>(
-        value: &Option<T>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(value) => to.collect_str(value),
-            None => to.serialize_none(),
-        }
-    }
-
-    pub(crate) fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<T>, D::Error> {
-        let text = Option::<String>::deserialize(from)?;
-        let value = text.map(|text| text.parse()).transpose();
-        value.map_err(serde::de::Error::custom)
-    }
-}
-
-/// Names of files, which are not always text.
-pub(crate) mod optional {
-    use super::*;
-
-    pub(crate) fn serialize<S: Serializer>(
-        path: &Option<PathBuf>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        #[cfg(unix)]
-        let bytes = |path: &PathBuf| Some(path.as_os_str().as_encoded_bytes().to_vec());
-        #[cfg(not(unix))]
-        let bytes = |path: &PathBuf| Some(path.to_str()?.as_bytes().to_vec());
-        let error = || serde::ser::Error::custom("a name is no text");
-        match path {
-            Some(path) => to.collect_seq(bytes(path).ok_or_else(error)?),
-            None => to.serialize_none(),
-        }
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<PathBuf>, D::Error> {
-        let bytes = Option::<Vec<u8>>::deserialize(from)?;
-        #[cfg(unix)]
-        let path = |bytes| {
-            Ok(<OsString as std::os::unix::ffi::OsStringExt>::from_vec(
-                bytes,
-            ))
-        };
-        #[cfg(not(unix))]
-        let path = |bytes| {
-            String::from_utf8(bytes)
-                .map(Into::into)
-                .map_err(serde::de::Error::custom)
-        };
-        let name: Option<Result<OsString, D::Error>> = bytes.map(path);
-        Ok(name.transpose()?.map(PathBuf::from))
-    }
-}
-
-/// A name of a file, which is not always text.
-pub(crate) mod required {
-    use super::*;
-
-    pub(crate) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
-        optional::serialize(&Some(path.to_owned()), to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
-        let path = optional::deserialize(from)?;
-        path.ok_or_else(|| serde::de::Error::custom("a name is missing"))
-    }
+/// Checks that a text is of a value.
+pub(crate) fn checked<T: FromStr<Err: ToString>>(text: &str) -> Result<String, String> {
+    let value = text.parse::<T>();
+    value.map_or_else(|error| Err(error.to_string()), |_| Ok(text.to_owned()))
 }
 
 #[cfg(test)]

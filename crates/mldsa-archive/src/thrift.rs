@@ -47,7 +47,8 @@ enum Kind {
     List(&'static Self),
 }
 
-#[derive(Clone, Copy)]
+use Kind::{Binary, Bool, Double, List, Struct, Union};
+
 struct Field {
     id: i16,
     is_required: bool,
@@ -55,213 +56,87 @@ struct Field {
     note: Note,
 }
 
-impl Field {
-    const fn noted(self, note: Note) -> Self {
-        Self { note, ..self }
-    }
+/// Makes a table of fields: numbers, `!` for one that has to be there or `?`, types, and notes.
+macro_rules! fields {
+    ($($id:literal $required:tt $kind:expr $(=> $note:ident)?),*) => {
+        &[$(Field {
+            id: $id,
+            is_required: fields!(@ $required),
+            kind: $kind,
+            note: fields!(@ $($note)?),
+        }),*]
+    };
+    (@ !) => { true };
+    (@ ?) => { false };
+    (@) => { Note::Nothing };
+    (@ $note:ident) => { Note::$note };
 }
 
-const fn may(id: i16, kind: Kind) -> Field {
-    Field {
-        id,
-        is_required: false,
-        kind,
-        note: Note::Nothing,
-    }
-}
-
-const fn must(id: i16, kind: Kind) -> Field {
-    Field {
-        is_required: true,
-        ..may(id, kind)
-    }
-}
-
+const N8: Kind = Kind::Number(BYTE);
+const N16: Kind = Kind::Number(I16);
 const N32: Kind = Kind::Number(I32);
 const N64: Kind = Kind::Number(I64);
-const EMPTY: Kind = Kind::Struct(&[]);
+const EMPTY: Kind = Struct(&[]);
 
-static FILE: [Field; 9] = [
-    must(1, N32),
-    must(2, Kind::List(&Kind::Struct(&SCHEMA_ELEMENT))),
-    must(3, N64),
-    must(4, Kind::List(&Kind::Struct(&ROW_GROUP))),
-    may(5, Kind::List(&KEY_VALUE)),
-    may(6, Kind::Binary),
-    may(7, Kind::List(&Kind::Union(&[may(1, EMPTY), may(2, EMPTY)]))),
-    may(8, EMPTY).noted(Note::Encrypted),
-    may(9, Kind::Binary).noted(Note::Encrypted),
-];
+const FILE: &[Field] = fields! {
+    1 ! N32, 2 ! List(&Struct(SCHEMA_ELEMENT)), 3 ! N64, 4 ! List(&Struct(ROW_GROUP)), 5 ? List(&KEY_VALUE),
+    6 ? Binary, 7 ? List(&Union(fields! { 1 ? EMPTY, 2 ? EMPTY })), 8 ? EMPTY => Encrypted, 9 ? Binary => Encrypted
+};
 
-static SCHEMA_ELEMENT: [Field; 10] = [
-    may(1, N32),
-    may(2, N32),
-    may(3, N32),
-    must(4, Kind::Binary).noted(Note::Name),
-    may(5, N32).noted(Note::Children),
-    may(6, N32),
-    may(7, N32),
-    may(8, N32),
-    may(9, N32),
-    may(10, Kind::Union(&LOGICAL_TYPE)),
-];
+const SCHEMA_ELEMENT: &[Field] = fields! {
+    1 ? N32, 2 ? N32, 3 ? N32, 4 ! Binary => Name, 5 ? N32 => Children, 6 ? N32, 7 ? N32, 8 ? N32, 9 ? N32,
+    10 ? Union(LOGICAL_TYPE)
+};
 
-static LOGICAL_TYPE: [Field; 17] = [
-    may(1, EMPTY),
-    may(2, EMPTY),
-    may(3, EMPTY),
-    may(4, EMPTY),
-    may(5, Kind::Struct(&[must(1, N32), must(2, N32)])),
-    may(6, EMPTY),
-    may(7, TIME),
-    may(8, TIME),
-    may(
-        10,
-        Kind::Struct(&[must(1, Kind::Number(BYTE)), must(2, Kind::Bool)]),
-    ),
-    may(11, EMPTY),
-    may(12, EMPTY),
-    may(13, EMPTY),
-    may(14, EMPTY),
-    may(15, EMPTY),
-    may(16, Kind::Struct(&[may(1, Kind::Number(BYTE))])),
-    may(17, Kind::Struct(&[may(1, Kind::Binary)])),
-    may(18, Kind::Struct(&[may(1, Kind::Binary), may(2, N32)])),
-];
+const LOGICAL_TYPE: &[Field] = fields! {
+    1 ? EMPTY, 2 ? EMPTY, 3 ? EMPTY, 4 ? EMPTY, 5 ? Struct(fields! { 1 ! N32, 2 ! N32 }), 6 ? EMPTY, 7 ? TIME,
+    8 ? TIME, 10 ? Struct(fields! { 1 ! N8, 2 ! Bool }), 11 ? EMPTY, 12 ? EMPTY, 13 ? EMPTY, 14 ? EMPTY, 15 ? EMPTY,
+    16 ? Struct(fields! { 1 ? N8 }), 17 ? Struct(fields! { 1 ? Binary }),
+    18 ? Struct(fields! { 1 ? Binary, 2 ? N32 })
+};
 
-const TIME: Kind = Kind::Struct(&[
-    must(1, Kind::Bool),
-    must(
-        2,
-        Kind::Union(&[may(1, EMPTY), may(2, EMPTY), may(3, EMPTY)]),
-    ),
-]);
+const TIME: Kind =
+    Struct(fields! { 1 ! Bool, 2 ! Union(fields! { 1 ? EMPTY, 2 ? EMPTY, 3 ? EMPTY }) });
 
-static ROW_GROUP: [Field; 7] = [
-    must(1, Kind::List(&Kind::Struct(&COLUMN_CHUNK))),
-    must(2, N64),
-    must(3, N64),
-    may(
-        4,
-        Kind::List(&Kind::Struct(&[
-            must(1, N32),
-            must(2, Kind::Bool),
-            must(3, Kind::Bool),
-        ])),
-    ),
-    may(5, N64),
-    may(6, N64),
-    may(7, Kind::Number(I16)),
-];
+const ROW_GROUP: &[Field] = fields! {
+    1 ! List(&Struct(COLUMN_CHUNK)), 2 ! N64, 3 ! N64,
+    4 ? List(&Struct(fields! { 1 ! N32, 2 ! Bool, 3 ! Bool })), 5 ? N64, 6 ? N64, 7 ? N16
+};
 
-static COLUMN_CHUNK: [Field; 9] = [
-    may(1, Kind::Binary),
-    must(2, N64),
-    must(3, Kind::Struct(&COLUMN)),
-    may(4, N64),
-    may(5, N32),
-    may(6, N64),
-    may(7, N32),
-    may(8, EMPTY).noted(Note::Encrypted),
-    may(9, Kind::Binary).noted(Note::Encrypted),
-];
+const COLUMN_CHUNK: &[Field] = fields! {
+    1 ? Binary, 2 ! N64, 3 ! Struct(COLUMN), 4 ? N64, 5 ? N32, 6 ? N64, 7 ? N32, 8 ? EMPTY => Encrypted,
+    9 ? Binary => Encrypted
+};
 
-static COLUMN: [Field; 17] = [
-    must(1, N32),
-    must(2, Kind::List(&N32)),
-    must(3, Kind::List(&Kind::Binary)),
-    must(4, N32),
-    must(5, N64),
-    must(6, N64),
-    must(7, N64),
-    may(8, Kind::List(&KEY_VALUE)),
-    must(9, N64),
-    may(10, N64),
-    may(11, N64),
-    may(12, Kind::Struct(&STATISTICS)),
-    may(
-        13,
-        Kind::List(&Kind::Struct(&[must(1, N32), must(2, N32), must(3, N32)])),
-    ),
-    may(14, N64),
-    may(15, N32),
-    may(
-        16,
-        Kind::Struct(&[
-            may(1, N64),
-            may(2, Kind::List(&N64)),
-            may(3, Kind::List(&N64)),
-        ]),
-    ),
-    may(
-        17,
-        Kind::Struct(&[may(1, Kind::Struct(&BOX)), may(2, Kind::List(&N32))]),
-    ),
-];
+const COLUMN: &[Field] = fields! {
+    1 ! N32, 2 ! List(&N32), 3 ! List(&Binary), 4 ! N32, 5 ! N64, 6 ! N64, 7 ! N64, 8 ? List(&KEY_VALUE), 9 ! N64,
+    10 ? N64, 11 ? N64, 12 ? STATISTICS, 13 ? List(&Struct(fields! { 1 ! N32, 2 ! N32, 3 ! N32 })), 14 ? N64,
+    15 ? N32, 16 ? Struct(fields! { 1 ? N64, 2 ? List(&N64), 3 ? List(&N64) }),
+    17 ? Struct(fields! { 1 ? BOX, 2 ? List(&N32) })
+};
 
-static BOX: [Field; 8] = [
-    must(1, Kind::Double),
-    must(2, Kind::Double),
-    must(3, Kind::Double),
-    must(4, Kind::Double),
-    may(5, Kind::Double),
-    may(6, Kind::Double),
-    may(7, Kind::Double),
-    may(8, Kind::Double),
-];
+const BOX: Kind = Struct(fields! {
+    1 ! Double, 2 ! Double, 3 ! Double, 4 ! Double, 5 ? Double, 6 ? Double, 7 ? Double, 8 ? Double
+});
 
-static STATISTICS: [Field; 9] = [
-    may(1, Kind::Binary),
-    may(2, Kind::Binary),
-    may(3, N64),
-    may(4, N64),
-    may(5, Kind::Binary),
-    may(6, Kind::Binary),
-    may(7, Kind::Bool),
-    may(8, Kind::Bool),
-    may(9, N64),
-];
+const STATISTICS: Kind = Struct(fields! {
+    1 ? Binary, 2 ? Binary, 3 ? N64, 4 ? N64, 5 ? Binary, 6 ? Binary, 7 ? Bool, 8 ? Bool, 9 ? N64
+});
 
-static KEY_VALUE: Kind = Kind::Struct(&[must(1, Kind::Binary), may(2, Kind::Binary)]);
+const KEY_VALUE: Kind = Struct(fields! { 1 ! Binary, 2 ? Binary });
 
-static PAGE: [Field; 8] = [
-    must(1, N32).noted(Note::PageType),
-    must(2, N32).noted(Note::Size),
-    must(3, N32).noted(Note::Stored),
-    may(4, N32).noted(Note::Crc),
-    may(
-        5,
-        Kind::Struct(&[
-            must(1, N32).noted(Note::Values),
-            must(2, N32).noted(Note::Encoding),
-            must(3, N32).noted(Note::DefinitionLevels),
-            must(4, N32).noted(Note::RepetitionLevels),
-            may(5, Kind::Struct(&STATISTICS)),
-        ]),
-    ),
-    may(6, EMPTY),
-    may(
-        7,
-        Kind::Struct(&[
-            must(1, N32).noted(Note::Values),
-            must(2, N32).noted(Note::Encoding),
-            may(3, Kind::Bool),
-        ]),
-    ),
-    may(
-        8,
-        Kind::Struct(&[
-            must(1, N32).noted(Note::Values),
-            must(2, N32).noted(Note::Nulls),
-            must(3, N32).noted(Note::Rows),
-            must(4, N32).noted(Note::Encoding),
-            must(5, N32).noted(Note::DefinitionLevels),
-            must(6, N32).noted(Note::RepetitionLevels),
-            may(7, Kind::Bool).noted(Note::IsCompressed),
-            may(8, Kind::Struct(&STATISTICS)),
-        ]),
-    ),
-];
+const PAGE: &[Field] = fields! {
+    1 ! N32 => PageType, 2 ! N32 => Size, 3 ! N32 => Stored, 4 ? N32 => Crc,
+    5 ? Struct(fields! {
+        1 ! N32 => Values, 2 ! N32 => Encoding, 3 ! N32 => DefinitionLevels, 4 ! N32 => RepetitionLevels, 5 ? STATISTICS
+    }),
+    6 ? EMPTY,
+    7 ? Struct(fields! { 1 ! N32 => Values, 2 ! N32 => Encoding, 3 ? Bool }),
+    8 ? Struct(fields! {
+        1 ! N32 => Values, 2 ! N32 => Nulls, 3 ! N32 => Rows, 4 ! N32 => Encoding, 5 ! N32 => DefinitionLevels,
+        6 ! N32 => RepetitionLevels, 7 ? Bool => IsCompressed, 8 ? STATISTICS
+    })
+};
 
 /// Bytes that are left.
 #[derive(Clone)]
@@ -300,7 +175,7 @@ impl<'a> Rest<'a> {
 
     /// Walks the struct of the header of a page.
     pub(crate) fn page(&mut self, visit: &mut dyn FnMut(Note, i64)) -> Option<()> {
-        self.fields(&PAGE, visit).map(drop)
+        self.fields(PAGE, visit).map(drop)
     }
 
     /// Walks fields, and returns how many there are.
@@ -337,7 +212,7 @@ impl<'a> Rest<'a> {
     ) -> Option<()> {
         let number = match (kind, wire) {
             // The type of a field has its value if it is a bool.
-            (Kind::Bool, 1 | 2) => (wire == 1).into(),
+            (Bool, 1 | 2) => (wire == 1).into(),
             (Kind::Number(BYTE), BYTE) => self.byte()?.into(),
             (Kind::Number(of), I16 | I32 | I64) if of == wire => {
                 let number = self.signed()?;
@@ -345,19 +220,19 @@ impl<'a> Rest<'a> {
                 let is_short = number >> (bits - 1) == number >> 63;
                 is_short.then_some(number)?
             }
-            (Kind::Double, DOUBLE) => self.take(8).map(|_| 0)?,
-            (Kind::Binary, BINARY) => {
+            (Double, DOUBLE) => self.take(8).map(|_| 0)?,
+            (Binary, BINARY) => {
                 let len = self.number()?;
                 self.take(len).map(|_| 0)?
             }
-            (Kind::Struct(_) | Kind::Union(_), STRUCT) | (Kind::List(_), LIST) => 0,
+            (Struct(_) | Union(_), STRUCT) | (List(_), LIST) => 0,
             _ => return None,
         };
         visit(note, number);
         match kind {
-            Kind::Struct(fields) => self.fields(fields, visit).map(drop),
-            Kind::Union(fields) => (self.fields(fields, visit)? == 1).then_some(()),
-            Kind::List(of) => self.elements(*of, visit),
+            Struct(fields) => self.fields(fields, visit).map(drop),
+            Union(fields) => (self.fields(fields, visit)? == 1).then_some(()),
+            List(of) => self.elements(*of, visit),
             _ => Some(()),
         }
     }
@@ -387,7 +262,7 @@ pub(crate) fn check_footer(footer: &[u8]) -> Result<(), &'static str> {
     let mut is_encrypted = false;
     let mut children = Vec::new();
     let mut rest = Rest(footer);
-    let walked = rest.fields(&FILE, &mut |note, number| match note {
+    let walked = rest.fields(FILE, &mut |note, number| match note {
         Note::Name => children.push(0),
         Note::Children => {
             let _ = children.last_mut().map(|last| *last = number);

@@ -66,9 +66,8 @@ pub(crate) struct Options {
     /// depend on it, and the CPU takes over where there is none
     #[cfg(feature = "gpu")]
     #[arg(long, value_name = "DEVICE", num_args = 0..=1, require_equals = true,
-          default_missing_value = "any")]
-    #[serde(with = "names::text")]
-    gpu: Option<Choice>,
+          default_missing_value = "any", value_parser = names::checked::<Choice>)]
+    gpu: Option<String>,
 }
 
 impl Options {
@@ -80,12 +79,12 @@ impl Options {
         let bytes = self.key_cache.saturating_mul(1 << 20);
         let verifier = mldsa_arrow::Options::default().key_cache_bytes(bytes);
         #[cfg(feature = "gpu")]
-        let verifier = match self.gpu {
+        let verifier = match &self.gpu {
             Some(device) => verifier.gpu(&GpuOptions {
                 // The thread that waits for the device has a batch of its own.
                 threads: mldsa_arrow::batch_verify::Threads::Dedicated(1),
                 on_fault: Some(|error| say(format_args!("on the CPU: {error}"))),
-                ..GpuOptions::without_tables(device)
+                ..GpuOptions::without_tables(device.parse()?)
             }),
             None => verifier,
         };

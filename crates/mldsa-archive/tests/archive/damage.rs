@@ -1,19 +1,11 @@
 //! Damaged files.
 
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter};
 use std::fs::{self, File};
 use std::io::Write;
 use std::process::Command;
-use std::sync::Arc;
 
-use arrow_array::types::Int32Type;
-use arrow_array::{
-    Array, BinaryArray, DictionaryArray, FixedSizeBinaryArray, RecordBatch, StringArray,
-};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter};
-use parquet::file::properties::WriterProperties;
-
+use crate::hand::{group, same};
 use crate::tool::{Folder, VERIFY, count, errors};
 
 /// A truncated file is named, and the others are verified.
@@ -112,88 +104,17 @@ fn the_promised_rows_are_there() {
     }
 }
 
-/// Replaces bytes of a footer, which are there once, by others.
-fn with_footer(bytes: &[u8], found: &[u8], other: &[u8]) -> Vec<u8> {
-    let (rest, end) = bytes.split_at(bytes.len() - 8);
-    let len = u32::from_le_bytes(end[..4].try_into().unwrap()) as usize;
-    let (pages, footer) = rest.split_at(rest.len() - len);
-    let places: Vec<_> = (0..len)
-        .filter(|at| footer[*at..].starts_with(found))
-        .collect();
-    let [at] = places[..] else {
-        panic!("{places:?}")
-    };
-    let footer = [&footer[..at], other, &footer[at + found.len()..]].concat();
-    let len = (footer.len() as u32).to_le_bytes();
-    [pages, &footer, &len, &end[4..]].concat()
-}
-
-/// Writes columns key, message and signature without the schema of Arrow.
-fn write_plain(folder: &Folder, name: &str, [key, message, signature]: [Arc<dyn Array>; 3]) {
-    let columns = [("key", key), ("message", message), ("signature", signature)];
-    let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let properties = WriterProperties::builder().set_dictionary_page_size_limit(1 << 30);
-    let options = ArrowWriterOptions::new()
-        .with_skip_arrow_metadata(true)
-        .with_properties(properties.build());
-    let file = File::create(folder.path(name)).unwrap();
-    let mut writer = ArrowWriter::try_new_with_options(file, batch.schema(), options).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-}
-
-/// Sizes that a file states do not decide how much memory is asked for.
-#[test]
-fn stated_sizes_never_end_the_process() {
-    let folder = Folder::new(64, &["--bad", "0"]);
-    let whole = fs::read(folder.path("data.parquet")).unwrap();
-    // 64 rows, and one row group.
-    let group = [0x16, 0x80, 0x01, 0x19, 0x1c];
-    let groups = [0x16, 0x80, 0x01, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07];
-    let bytes = with_footer(&whole, &group, &groups);
-    fs::write(folder.path("groups.parquet"), bytes).unwrap();
-    // The number of rows has another type, in whose bytes a checker would find one row group.
-    let hidden = [0x18, 0x80, 0x01, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07];
-    let bytes = with_footer(&whole, &group, &hidden);
-    fs::write(folder.path("hidden.parquet"), bytes).unwrap();
-    let of = |value: &'static [u8]| Arc::new(BinaryArray::from_vec(vec![value; 4096]));
-    let fixed = FixedSizeBinaryArray::try_from_iter(core::iter::repeat_n(b"abcd", 4096)).unwrap();
-    write_plain(
-        &folder,
-        "fixed.parquet",
-        [Arc::new(fixed), of(b"m"), of(b"s")],
-    );
-    let bytes = fs::read(folder.path("fixed.parquet")).unwrap();
-    let (short, long) = (
-        [0x15, 0x0e, 0x15, 0x08],
-        [0x15, 0x0e, 0x15, 0xfe, 0xff, 0xff, 0xff, 0x0f],
-    );
-    fs::write(
-        folder.path("fixed.parquet"),
-        with_footer(&bytes, &short, &long),
-    )
-    .unwrap();
-    for name in ["groups.parquet", "hidden.parquet", "fixed.parquet"] {
-        let options = ["--context", "archive/v1", name, "data.parquet"];
-        let run = folder.run(&[&["verify"], &options[..]].concat());
-        assert_eq!(run.status.code(), Some(2), "{run:?}");
-        assert!(errors(&run).contains(name), "{run:?}");
-        assert_eq!(count(&run, "valid"), 64, "{run:?}");
-    }
-}
-
 /// A long text that many rows have is in memory once.
 #[cfg(unix)]
 #[test]
 fn a_value_is_in_memory_once() {
     let folder = Folder::new(1, &[]);
-    let of_rows = |array| {
-        let keys = vec![0; 3000].into();
-        Arc::new(DictionaryArray::<Int32Type>::new(keys, array)) as Arc<dyn Array>
-    };
-    let text = of_rows(Arc::new(StringArray::from(vec!["a".repeat(1 << 19)])));
-    let empty = of_rows(Arc::new(BinaryArray::from_vec(vec![b""])));
-    write_plain(&folder, "long.parquet", [empty.clone(), text, empty]);
+    let columns = [
+        same(b"", 3000),
+        same(&[b'a'; 1 << 19], 3000),
+        same(b"", 3000),
+    ];
+    fs::write(folder.path("long.parquet"), group(3000, 0, &columns)).unwrap();
     let mut limited = Command::new("sh");
     limited.args([
         "-c",

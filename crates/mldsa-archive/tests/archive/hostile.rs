@@ -103,6 +103,11 @@ fn footers_are_walked_to_the_end() {
     of(footer(0, &[]).field(4, 9, &many));
     of(footer(0, &[]).field(19, 9, &[vec![0xf1], number((1 << 31) - 1)].concat()));
     of(footer(0, &[]).field(5, 9, &many));
+    // The number of rows has another type, in whose bytes a walk could find one row group.
+    let two = Struct::default()
+        .i32(1, 1)
+        .list(2, 12, &[element("root", None, None)]);
+    of(two.field(3, 8, &[0x80, 1, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 7]));
     let schema = |elements: &[Vec<u8>]| {
         let root = element("root", None, Some(4));
         let columns = NAMES.map(|name| element(name, Some(0), None));
