@@ -154,8 +154,13 @@ impl MessageArgs {
 pub(crate) fn read_signature(path: &Path, len: usize) -> io::Result<Vec<u8>> {
     let bytes = read_small(path)?;
     let text = without_mark(&bytes);
+    let is_prefixed = text.starts_with(b"0x") || text.starts_with(b"0X");
     let decoded = match from_hex(text) {
         _ if bytes.len() == len => None,
+        None if is_prefixed && from_hex(&text[2..]).is_some() => {
+            let why = "hexadecimal digits after 0x: leave 0x out";
+            return Err(input::unusable(path, why));
+        }
         None => from_base64(text).filter(|decoded| decoded.len() == len),
         digits => digits,
     };

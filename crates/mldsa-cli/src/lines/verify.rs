@@ -2,9 +2,9 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use batch_verify::{BatchVerifier, Item, Message, Mode, RejectReason, ThreadPool, Threads};
+use batch_verify::{AnyBatchVerifier, Item, Message, Mode, RejectReason, ThreadPool, Threads};
 use clap::ValueEnum;
-use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Set};
+use mldsa_core::{Context, Set};
 use zeroize::Zeroizing;
 
 use crate::backends::chosen;
@@ -13,7 +13,7 @@ use crate::lines::fields::{Fields, LINE, LineError};
 #[cfg(feature = "gpu")]
 use crate::lines::gpu;
 use crate::lines::request::{LineRequest, Message as LineMessage, set_from_fields};
-use crate::lines::run::{BatchArgs, LineBatch, Style, print_error};
+use crate::lines::run::{BatchArgs, Style, print_error};
 use crate::terminal::standard_output;
 use crate::{Status, Task};
 
@@ -121,7 +121,7 @@ impl Task for Args {
 
     fn run(&self) -> io::Result<Status> {
         let mut batch = self.batch.open(self.max_lines(), standard_output())?;
-        let verifiers = Verifiers::new(self, &batch)?;
+        let verifier = LineVerifier::new(self, &batch.pool)?;
         let style = if io::stdout().is_terminal() && !self.json {
             Style::Text
         } else {
@@ -141,9 +141,8 @@ impl Task for Args {
                 if stopped {
                     return jobs.iter().map(|_| Verdict::Skipped).collect();
                 }
-                let verdicts = verifiers.verify(jobs);
-                stopped =
-                    self.mode != ModeArg::Full && Verifiers::lowest_invalid(&verdicts).is_some();
+                let verdicts = verifier.verify(jobs);
+                stopped = self.mode != ModeArg::Full && lowest_invalid(&verdicts).is_some();
                 verdicts
             },
             |output, verdict| {
@@ -269,42 +268,41 @@ impl From<Result<(), RejectReason>> for Verdict {
     }
 }
 
-/// One verifier per set, on the same workers.
-struct Verifiers {
+/// The verifier of the lines.
+struct LineVerifier {
     mode: ModeArg,
-    ml_dsa_44: BatchVerifier<MlDsa44>,
-    ml_dsa_65: BatchVerifier<MlDsa65>,
-    ml_dsa_87: BatchVerifier<MlDsa87>,
+    verifier: AnyBatchVerifier,
 }
 
-impl Verifiers {
-    fn new(args: &Args, batch: &LineBatch) -> io::Result<Self> {
-        fn build<P: ParameterSet>(args: &Args, pool: &ThreadPool) -> io::Result<BatchVerifier<P>> {
-            let builder = BatchVerifier::builder();
-            #[cfg(feature = "gpu")]
-            let builder = match args.gpu {
-                Some(device) => builder.accelerator(gpu::lazy(device, pool.threads())),
-                None => builder,
-            };
-            builder
-                .backend(chosen())
-                .mode(match args.mode {
-                    ModeArg::Full => Mode::Full,
-                    ModeArg::FirstInvalid => Mode::FirstInvalid,
-                    ModeArg::AnyInvalid => Mode::AnyInvalid,
-                })
-                .threads(Threads::Pool(pool.clone()))
-                .allow_weak_prehash(args.batch.allow_weak_prehash)
-                .build()
-                .map_err(io::Error::other)
-        }
-        let pool = &batch.pool;
-        Ok(Self {
-            mode: args.mode,
-            ml_dsa_44: build(args, pool)?,
-            ml_dsa_65: build(args, pool)?,
-            ml_dsa_87: build(args, pool)?,
-        })
+impl LineVerifier {
+    fn new(args: &Args, pool: &ThreadPool) -> io::Result<Self> {
+        let builder = AnyBatchVerifier::builder();
+        #[cfg(feature = "gpu")]
+        let builder = match args.gpu {
+            Some(device) => {
+                let threads = pool.threads();
+                let (a, b, c) = (
+                    gpu::lazy(device, threads),
+                    gpu::lazy(device, threads),
+                    gpu::lazy(device, threads),
+                );
+                builder.accelerators(a, b, c)
+            }
+            None => builder,
+        };
+        let verifier = builder
+            .backend(chosen())
+            .mode(match args.mode {
+                ModeArg::Full => Mode::Full,
+                ModeArg::FirstInvalid => Mode::FirstInvalid,
+                ModeArg::AnyInvalid => Mode::AnyInvalid,
+            })
+            .threads(Threads::Pool(pool.clone()))
+            .allow_weak_prehash(args.batch.allow_weak_prehash)
+            .build()
+            .map_err(io::Error::other)?;
+        let mode = args.mode;
+        Ok(Self { mode, verifier })
     }
 
     /// Verifies a chunk; verdicts are in the order of the lines.
@@ -317,11 +315,19 @@ impl Verifiers {
                 Ok(Err(verdict)) => (None, verdict),
             });
         let (items, mut verdicts): (Vec<_>, Vec<_>) = items.unzip();
-        self.verify_set(&self.ml_dsa_44, Set::MlDsa44, &items, &mut verdicts);
-        self.verify_set(&self.ml_dsa_65, Set::MlDsa65, &items, &mut verdicts);
-        self.verify_set(&self.ml_dsa_87, Set::MlDsa87, &items, &mut verdicts);
-        drop(items);
-        let lowest = Self::lowest_invalid(&verdicts).unwrap_or(verdicts.len());
+        // A context that is too long is known before anything is verified.
+        let end = match (self.mode, lowest_invalid(&verdicts)) {
+            (ModeArg::Full, _) | (_, None) => items.len(),
+            (ModeArg::FirstInvalid, Some(lowest)) => lowest,
+            (ModeArg::AnyInvalid, Some(_)) => 0,
+        };
+        let usable = (0..end).filter_map(|index| Some((index, items[index]?)));
+        let (indices, batch): (Vec<usize>, Vec<_>) = usable.unzip();
+        let outcomes = self.verifier.verify_batch(batch).into_verdicts();
+        for (index, outcome) in indices.into_iter().zip(outcomes) {
+            verdicts[index] = outcome.into();
+        }
+        let lowest = lowest_invalid(&verdicts).unwrap_or(verdicts.len());
         for (index, (verdict, job)) in verdicts.iter_mut().zip(jobs).enumerate() {
             if self.mode == ModeArg::FirstInvalid && index > lowest {
                 *verdict = Verdict::Skipped;
@@ -331,37 +337,10 @@ impl Verifiers {
         }
         verdicts
     }
+}
 
-    /// Verifies the items of one set up to the early exit of the sets before it.
-    fn verify_set<P: ParameterSet>(
-        &self,
-        verifier: &BatchVerifier<P>,
-        set: Set,
-        items: &[Option<(Set, Item<'_>)>],
-        verdicts: &mut [Verdict],
-    ) {
-        let end = match (self.mode, Self::lowest_invalid(verdicts)) {
-            (ModeArg::Full, _) | (_, None) => items.len(),
-            (ModeArg::FirstInvalid, Some(lowest)) => lowest,
-            (ModeArg::AnyInvalid, Some(_)) => 0,
-        };
-        let (indices, batch): (Vec<usize>, Vec<Item<'_>>) = items[..end]
-            .iter()
-            .enumerate()
-            .filter_map(|(index, item)| match item {
-                Some((of, item)) if *of == set => Some((index, *item)),
-                _ => None,
-            })
-            .unzip();
-        let outcomes = verifier.verify_batch(batch.iter().copied()).into_verdicts();
-        for (index, outcome) in indices.into_iter().zip(outcomes) {
-            verdicts[index] = outcome.into();
-        }
-    }
-
-    fn lowest_invalid(verdicts: &[Verdict]) -> Option<usize> {
-        verdicts
-            .iter()
-            .position(|verdict| matches!(verdict, Verdict::Invalid(_)))
-    }
+fn lowest_invalid(verdicts: &[Verdict]) -> Option<usize> {
+    verdicts
+        .iter()
+        .position(|verdict| matches!(verdict, Verdict::Invalid(_)))
 }

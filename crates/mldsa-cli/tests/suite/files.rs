@@ -198,6 +198,10 @@ fn verdicts_and_unusable_input() {
         assert!(run.stderr.contains(stderr), "{}", run.stderr);
         assert_eq!(run.stderr.is_empty(), stderr.is_empty(), "{}", run.stderr);
     }
+    for prefix in ["0x", "0X"] {
+        folder.put("sig", &[prefix.as_bytes(), &upper].concat());
+        folder.unusable("verify -k pk -s sig", b"m", "leave 0x out");
+    }
     folder.put("sig", &signature);
     let sign = "sign -k seed --set 44";
     for (args, why) in [
