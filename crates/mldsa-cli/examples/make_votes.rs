@@ -16,7 +16,9 @@ mod peer;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use peer::{Form, SETS, Set};
+use mldsa_core::Set;
+
+use peer::{Form, Peer as _};
 
 fn main() -> io::Result<()> {
     for (name, content) in files() {
@@ -38,9 +40,9 @@ const VALIDATORS_PER_SET: usize = 7;
 
 /// Makes the files in memory: names and contents. Every forged vote follows an honest one.
 fn files() -> [(&'static str, String); 3] {
-    let validators: Vec<Validator> = (0..VALIDATORS_PER_SET * SETS.len())
+    let validators: Vec<Validator> = (0..VALIDATORS_PER_SET * Set::ALL.len())
         .map(|index| {
-            let set = SETS[index % SETS.len()];
+            let set = Set::ALL[index % Set::ALL.len()];
             let seed = peer::seed(&format!("{LABEL} validator {index}"));
             Validator {
                 index,
@@ -65,7 +67,7 @@ fn files() -> [(&'static str, String); 3] {
                 continue;
             };
             // Another validator of the same set, and this one's next vote.
-            let other = &validators[(validator.index + SETS.len()) % validators.len()];
+            let other = &validators[(validator.index + Set::ALL.len()) % validators.len()];
             let next = Vote::of(validator, round + 1, line - 1);
             tamper(&mut vote, other, &next);
             assert!(!vote.holds(), "the peer rejects the tampered vote {line}");

@@ -3,6 +3,7 @@
 //! crates under test.
 
 use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
+use mldsa_core::Set;
 pub(crate) use mldsa_kat::hash::HASHES;
 use mldsa_kat::hash::{Hash, shake256};
 use mldsa_kat::scheme::Message;
@@ -16,19 +17,6 @@ pub(crate) enum Form {
     /// HashML-DSA: ACVP name of the hash, digest.
     PreHashed(&'static str, Vec<u8>),
 }
-
-/// A parameter set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Set {
-    /// ML-DSA-44
-    MlDsa44,
-    /// ML-DSA-65
-    MlDsa65,
-    /// ML-DSA-87
-    MlDsa87,
-}
-
-pub(crate) const SETS: [Set; 3] = [Set::MlDsa44, Set::MlDsa65, Set::MlDsa87];
 
 macro_rules! with_module {
     ($set:expr, $module:ident => $body:expr) => {
@@ -49,24 +37,31 @@ macro_rules! with_module {
     };
 }
 
-impl Set {
-    pub(crate) fn parameters(self) -> &'static set::Set {
+/// What the independent implementation does in a set.
+pub(crate) trait Peer {
+    fn parameters(self) -> &'static set::Set;
+    /// Public key and expanded private key of a seed.
+    fn keygen(self, seed: &[u8; 32]) -> (Vec<u8>, Vec<u8>);
+    fn sign(self, seed: &[u8; 32], rnd: &[u8; 32], form: &Form, ctx: &[u8]) -> Vec<u8>;
+    /// False also for wrong lengths.
+    fn verify(self, pk: &[u8], sig: &[u8], form: &Form, ctx: &[u8]) -> bool;
+    /// The hashes strong enough for the set.
+    fn hashes(self) -> Vec<&'static str>;
+}
+
+impl Peer for Set {
+    fn parameters(self) -> &'static set::Set {
         set::SETS[self as usize]
     }
 
-    pub(crate) fn name(self) -> &'static str {
-        self.parameters().name
-    }
-
-    /// Public key and expanded private key of a seed.
-    pub(crate) fn keygen(self, seed: &[u8; 32]) -> (Vec<u8>, Vec<u8>) {
+    fn keygen(self, seed: &[u8; 32]) -> (Vec<u8>, Vec<u8>) {
         with_module!(self, module => {
             let (pk, sk) = module::KG::keygen_from_seed(seed);
             (pk.into_bytes().to_vec(), sk.into_bytes().to_vec())
         })
     }
 
-    pub(crate) fn sign(self, seed: &[u8; 32], rnd: &[u8; 32], form: &Form, ctx: &[u8]) -> Vec<u8> {
+    fn sign(self, seed: &[u8; 32], rnd: &[u8; 32], form: &Form, ctx: &[u8]) -> Vec<u8> {
         with_module!(self, module => {
             let (_, sk) = module::KG::keygen_from_seed(seed);
             match form {
@@ -80,8 +75,7 @@ impl Set {
         })
     }
 
-    /// False also for wrong lengths.
-    pub(crate) fn verify(self, pk: &[u8], sig: &[u8], form: &Form, ctx: &[u8]) -> bool {
+    fn verify(self, pk: &[u8], sig: &[u8], form: &Form, ctx: &[u8]) -> bool {
         with_module!(self, module => {
             let (Ok(pk), Ok(sig)) = (pk.try_into(), sig.try_into()) else { return false };
             let Ok(pk) = module::PublicKey::try_from_bytes(pk) else { return false };
@@ -94,8 +88,7 @@ impl Set {
         })
     }
 
-    /// The hashes strong enough for the set.
-    pub(crate) fn hashes(self) -> Vec<&'static str> {
+    fn hashes(self) -> Vec<&'static str> {
         let least = self.parameters().c_tilde_len();
         let strong = HASHES.iter().filter(|hash| hash.len >= least);
         strong.map(|hash| hash.name).collect()

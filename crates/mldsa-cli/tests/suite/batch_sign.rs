@@ -1,6 +1,8 @@
 //! `mldsa batch-sign`: the same bytes as the peer, round trips, rejected lines.
 
-use crate::peer::{Form, HASHES, SETS, Set, bytes, message_fields, object, seed};
+use mldsa_core::Set;
+
+use crate::peer::{Form, HASHES, Peer as _, bytes, message_fields, object, seed};
 use crate::tool::{args, mldsa};
 
 /// One request and what the peer makes of it.
@@ -22,7 +24,7 @@ impl Case {
     fn new(number: usize) -> Self {
         let label = format!("sign {number}");
         let random = bytes(&label, 2);
-        let (set, kind) = (SETS[number % 3], number / 3);
+        let (set, kind) = (Set::ALL[number % 3], number / 3);
         let msg = bytes(&format!("{label} msg"), usize::from(random[0]) * 2);
         let ctx_len = usize::from(random[1]) * (kind >> 1 & 1);
         Self {
@@ -109,7 +111,7 @@ fn deterministic_signatures_equal_those_of_the_peer() {
 /// Without `rnd` and `--deterministic` every signature is another one, and valid.
 #[test]
 fn signing_is_hedged_by_default() {
-    for set in SETS {
+    for set in Set::ALL {
         let key = seed("hedged");
         let line = |rest: &str| {
             let (set, key) = (set.name(), hex::encode(key));
@@ -146,7 +148,7 @@ fn a_line_with_a_key_only_returns_the_public_key() {
     let key = seed("public");
     let mut input = String::new();
     let mut expected = Vec::new();
-    for set in SETS {
+    for set in Set::ALL {
         let (pk, sk) = set.keygen(&key);
         for field in [("seed", &key[..]), ("sk", &sk)] {
             let name = set.name();
@@ -272,7 +274,7 @@ fn ids_and_echoed_answers() {
         )
     };
     let mut input = String::new();
-    for set in SETS {
+    for set in Set::ALL {
         input += &request(set, "\"id\":\"tx-1 \u{e9}\",", "\"msg\":\"6d\"");
         input += &request(set, "", "\"msg\":\"\",\"ctx\":\"00ff\"");
         input += &request(set, "\"id\":\"\",", &format!("\"mu\":\"{digest}\""));
@@ -297,7 +299,7 @@ fn ids_and_echoed_answers() {
         assert_eq!(line, format!("{{\"line\":{},{id}\"valid\":true}}", n + 1));
     }
     // Answers to lines that are not usable have the id too, and one that was changed is invalid.
-    let errors = request(SETS[0], "\"id\":\"a\",", "\"mu\":\"00\"");
+    let errors = request(Set::ALL[0], "\"id\":\"a\",", "\"mu\":\"00\"");
     let run = mldsa(&args!["batch-sign -"], errors.as_bytes());
     assert!(
         run.stdout
@@ -319,7 +321,7 @@ fn ids_and_echoed_answers() {
         ("\"a\\u0041\"", "escape"),
         ("\"a\",\"id\":\"b\"", "twice"),
     ] {
-        let line = request(SETS[0], &format!("\"id\":{id},"), "\"msg\":\"00\"");
+        let line = request(Set::ALL[0], &format!("\"id\":{id},"), "\"msg\":\"00\"");
         let run = mldsa(&args!["batch-sign -"], line.as_bytes());
         assert!(run.code == 2 && run.stdout.contains(why), "{}", run.stdout);
     }

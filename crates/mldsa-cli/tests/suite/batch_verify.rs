@@ -4,7 +4,9 @@ mod hostile;
 
 use std::process::{Command, Stdio};
 
-use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, message_fields, object, seed};
+use mldsa_core::Set;
+
+use crate::peer::{Form, HASHES, Peer as _, bytes, digest, message_fields, object, seed};
 use crate::tool::{Folder, Run, args, mldsa};
 
 /// A valid signature and its parts.
@@ -85,7 +87,7 @@ fn skipped(line: usize) -> String {
 #[test]
 fn forms_and_exit_codes() {
     let mut good = Vec::new();
-    for set in SETS {
+    for set in Set::ALL {
         good.push(Signed::pure(set, "plain").line());
         let ctx = bytes("context", 255);
         let here = Signed::new(set, "ctx", Form::Pure(Vec::new()), &ctx);
@@ -134,7 +136,7 @@ fn forms_and_exit_codes() {
 fn weak_prehash() {
     let mut lines = Vec::new();
     let mut strict = Vec::new();
-    for set in SETS {
+    for set in Set::ALL {
         for hash in HASHES.iter().map(|hash| hash.name) {
             let form = Form::PreHashed(hash, digest(hash, b"message"));
             lines.push(Signed::new(set, "weak", form, b"").line());
@@ -198,8 +200,8 @@ fn nothing_to_verify_is_not_success() {
 /// most lines are unusable, which takes no time.
 #[test]
 fn early_exit_modes() {
-    let goods: Vec<String> = SETS.map(|set| Signed::pure(set, "a").line()).into();
-    let bads: Vec<String> = SETS
+    let goods: Vec<String> = Set::ALL.map(|set| Signed::pure(set, "a").line()).into();
+    let bads: Vec<String> = Set::ALL
         .map(|set| Signed::pure(set, "a").with("msg", Some("00")))
         .into();
     let long = Signed::pure(Set::MlDsa44, "a").with("ctx", Some(&"00".repeat(256)));

@@ -4,7 +4,9 @@ use std::fs;
 
 use mldsa_core::pkcs8::der::pem;
 
-use crate::peer::Set;
+use mldsa_core::Set;
+
+use crate::peer::Peer as _;
 use crate::tool::Folder;
 
 /// Certificates by OpenSSL 4.0.3, signed by an ECDSA key. The first is of the ML-DSA-44 key of the seed

@@ -10,7 +10,9 @@ use pkcs8::pkcs5::pbes2::{
     EncryptionScheme, Kdf, Parameters, Pbkdf2Params, Pbkdf2Prf, Salt, ScryptParams,
 };
 
-use crate::peer::Set;
+use mldsa_core::Set;
+
+use crate::peer::Peer as _;
 use crate::tool::Folder;
 
 const PASSWORD: &[u8] = b"secret";

@@ -7,7 +7,9 @@ mod older;
 
 use std::fs;
 
-use crate::peer::{Form, SETS, Set};
+use mldsa_core::Set;
+
+use crate::peer::{Form, Peer as _};
 use crate::tool::Folder;
 
 fn number(set: Set) -> &'static str {
@@ -69,7 +71,7 @@ fn secret_files_are_private_and_never_replaced() {
 #[test]
 fn signatures_agree_with_the_peer() {
     let folder = Folder::new("sign");
-    for set in SETS {
+    for set in Set::ALL {
         let seed = crate::peer::seed(set.name());
         let (pk, _) = set.keygen(&seed);
         folder.put("seed", &seed);
@@ -114,7 +116,7 @@ fn signatures_agree_with_the_peer() {
 #[test]
 fn external_mu() {
     let folder = Folder::new("mu");
-    for set in SETS {
+    for set in Set::ALL {
         let seed = crate::peer::seed(set.name());
         let (pk, _) = set.keygen(&seed);
         folder.put("seed", &seed);

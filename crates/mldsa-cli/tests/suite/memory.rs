@@ -5,7 +5,9 @@ use std::io::{BufRead, Write, pipe};
 use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, Stdio};
 
-use crate::peer::{Set, seed};
+use mldsa_core::Set;
+
+use crate::peer::{Peer as _, seed};
 use crate::tool::{Folder, args, good};
 use crate::waiting::PipedTool;
 

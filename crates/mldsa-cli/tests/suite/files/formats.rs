@@ -15,7 +15,7 @@ fn keygen_golden() {
         let hex = folder.good(&format!("keygen --set 44 --seed-file {seed} --format hex"));
         assert_eq!(hex.stdout, format!("{SEED_HEX}\n"));
     }
-    for set in SETS {
+    for set in Set::ALL {
         let (pk, sk) = set.keygen(&published_seed());
         let keygen = keygen(set, "--seed-file seed.raw --form expanded");
         let run = folder.good(&format!("{keygen} --format hex"));
@@ -123,7 +123,7 @@ const ENCODINGS: [(&str, &str); 13] = [
 #[test]
 fn every_format_of_every_key_is_read_and_written() {
     let folder = Folder::new("formats");
-    for set in SETS {
+    for set in Set::ALL {
         let seed = crate::peer::seed(set.name());
         folder.put("seed", &seed);
         let (pk, _) = set.keygen(&seed);

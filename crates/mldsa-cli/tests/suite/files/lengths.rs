@@ -57,7 +57,7 @@ fn spellings(bytes: &[u8]) -> [Vec<u8>; 6] {
 #[test]
 fn a_private_key_is_never_taken_for_a_public_one() {
     let folder = Folder::new("lengths");
-    for set in SETS {
+    for set in Set::ALL {
         let (pk, sk) = set.keygen(&published_seed());
         // Bytes of the seed, of K, and of s1.
         let secrets = [&published_seed()[..], &sk[32..48], &sk[128..144]];
@@ -118,7 +118,7 @@ fn a_private_key_is_never_taken_for_a_public_one() {
 #[test]
 fn joined_keys_are_converted() {
     let folder = Folder::new("joined");
-    for set in SETS {
+    for set in Set::ALL {
         let seed = published_seed();
         let (_, sk) = set.keygen(&seed);
         folder.put("joined", &[&seed[..], &sk].concat());
@@ -147,7 +147,7 @@ fn joined_keys_are_converted() {
 #[test]
 fn unusual_public_keys_are_read() {
     let folder = Folder::new("unusual");
-    for set in SETS {
+    for set in Set::ALL {
         let (pk, _) = set.keygen(&published_seed());
         for rest in [0, 1, 0x80, 0xff] {
             let mut key = pk.clone();
