@@ -21,6 +21,7 @@ const TEXTS = {
   memory: "there is no memory",
   internal: "the module failed",
   key_encoding: "the key is no PEM or DER of a key of ML-DSA",
+  constant_k: "all bytes of K are equal: signatures would reveal the key",
   type: "an argument has a wrong type",
   detached: "the memory of an argument was transferred away or has become too short",
   randomness: "the host's generator returned zeros",

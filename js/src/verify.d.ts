@@ -11,7 +11,7 @@ export interface NamedHash {
 export type Reason = "signature_length" | "hint_encoding" | "response_norm" | "challenge_mismatch";
 export type Code =
   | Reason | "type" | "length" | "detached" | "key_length" | "key_encoding" | "secret_range"
-  | "inconsistent_key" | "context_length" | "digest_length" | "weak_prehash" | "unknown_hash" | "signing_failed"
+  | "inconsistent_key" | "constant_k" | "context_length" | "digest_length" | "weak_prehash" | "unknown_hash" | "signing_failed"
   | "randomness" | "unknown_set" | "unknown_member" | "freed" | "order" | "memory" | "internal" | "no_webassembly";
 
 /** Thrown for arguments that no signature could be right with, and for faults. Never for a wrong signature. */

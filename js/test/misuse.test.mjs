@@ -145,7 +145,7 @@ test("codes have texts, which do not repeat them", () => {
   const { code, message: text, cause } = new MldsaError("unknown_member");
   assert.deepEqual([code, text, cause], ["unknown_member", "the committee has no such member", undefined]);
   const names = readFileSync(new URL("../src/verify.d.ts", import.meta.url), "utf8").match(/export type Reason[^;]*;|export type Code[^;]*;/g).join().match(/"\w+"/g);
-  assert.equal(new Set(names).size, 24);
+  assert.equal(new Set(names).size, 25);
   for (const name of names) assert.match(new MldsaError(JSON.parse(name)).message, /^[a-zA-Z][^_]* /, name);
 });
 
@@ -310,7 +310,7 @@ test("100,000 calls that fail leave nothing in the module", async () => {
   const weak = set.prehash(Object.assign(() => new Uint8Array(28), { oid: Uint8Array.of(6, 9, 96, 134, 72, 1, 101, 3, 4, 2, 4) }));
   const cheap = [
     [() => set.keygen(new Uint8Array(31)), "length"],
-    [() => set.sign(message, new Uint8Array(2560)), "inconsistent_key"],
+    [() => set.sign(message, new Uint8Array(2560)), "constant_k"],
     [() => set.prepareSigning(new Uint8Array(2560).fill(255)), "secret_range"],
     [() => weak.verify(message, signature, key.publicKey), "weak_prehash"],
     [() => set.externalMu().verify(new Uint8Array(64), signature, key.publicKey, { context: message }), "context_length"],
@@ -342,7 +342,7 @@ test("seeds and randomness that the library draws are wiped", () => {
     prepared.sign(message);
     prepared.free();
     fails(() => prepared.sign(message), "freed");
-    fails(() => ml_dsa44.sign(message, new Uint8Array(made.secretKey.length)), "inconsistent_key");
+    fails(() => ml_dsa44.sign(message, new Uint8Array(made.secretKey.length)), "constant_k");
   } finally {
     delete crypto.getRandomValues;
   }
@@ -360,6 +360,16 @@ test("hostile bytes", () => {
     assert(!ml_dsa44.verify(message, bytes.subarray(0, 2420), bytes.subarray(0, 1312)));
     assert.throws(() => ml_dsa44.sign(message, bytes), (error) => ["secret_range", "inconsistent_key"].includes(error.code));
   }
+  // The secret from which masks are derived: no such key signs, and no other key is lost by it.
+  const held = ml_dsa44.prepareVerifying(key.publicKey);
+  for (const byte of [0, 255]) {
+    const constant = Uint8Array.from(key.secretKey).fill(byte, 32, 64);
+    for (const step of [ml_dsa44.sign.bind(ml_dsa44, message), ml_dsa44.prepareSigning.bind(ml_dsa44), ml_dsa44.getPublicKey.bind(ml_dsa44)]) {
+      fails(() => step(constant), "constant_k");
+    }
+  }
+  assert(held.verify(message, signature));
+  held.free();
   const inconsistent = Uint8Array.from(key.secretKey);
   inconsistent[2559] ^= 1;
   fails(() => ml_dsa44.sign(message, inconsistent), "inconsistent_key");

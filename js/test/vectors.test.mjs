@@ -120,6 +120,12 @@ for (const [kind, sets] of Object.entries(modules)) {
       };
       for (const file of ["sign_noseed", "sign_seed", "verify"]) {
         for (const group of groups(`wycheproof/mldsa_${name}_${file}_test.json.gz`)) {
+          // The suite signs with keys whose K has equal bytes, which this library refuses.
+          const k = new Set(group.privateKey?.slice(64, 128).match(/../g));
+          if (k.size === 1) {
+            assert.throws(() => set.prepareSigning(hex(group.privateKey)), { code: "constant_k" });
+            continue;
+          }
           for (const item of group.tests) {
             // Cases of an external mu alone have no message.
             if (item.msg === undefined) continue;

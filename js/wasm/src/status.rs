@@ -34,6 +34,8 @@ pub(crate) enum Status {
     Internal = 19,
     #[cfg(feature = "files")]
     KeyEncoding = 20,
+    #[cfg(any(feature = "full", feature = "files"))]
+    ConstantK = 21,
 }
 
 /// Returns a number that is not negative, or the reason.
@@ -64,6 +66,8 @@ impl From<KeyError> for Status {
             KeyError::SecretRange => Self::SecretRange,
             #[cfg(any(feature = "full", feature = "files"))]
             KeyError::Inconsistent => Self::Inconsistent,
+            #[cfg(any(feature = "full", feature = "files"))]
+            KeyError::ConstantK => Self::ConstantK,
             _ => Self::Internal,
         }
     }
