@@ -17,32 +17,32 @@
 #endif
 
 /* KiB of stack that each function takes in ML-DSA-44, 65 and 87, the largest of
- * portable and AVX2 code (docs/c.md):
+ * portable, AVX2 and AVX-512 code (docs/c.md):
  *
- * mldsa_private_key_generate          41  41  41
- * mldsa_private_key_from_seed         41  41  41
- * mldsa_private_key_from_expanded     41  41  41
- * mldsa_private_key_from_pkcs8        41  41  41
+ * mldsa_private_key_generate          51  51  51
+ * mldsa_private_key_from_seed         51  51  51
+ * mldsa_private_key_from_expanded     51  51  51
+ * mldsa_private_key_from_pkcs8        51  51  51
  * mldsa_private_key_pkcs8              2   2   2
- * mldsa_private_key_public_key         2   3   3
- * mldsa_private_key_prepare           42  43  43
- * mldsa_public_key_new                 9   9   9
- * mldsa_public_key_from_spki          17  18  19
- * mldsa_public_key_prepare            20  20  20
- * mldsa_verify                        28  30  34
- * mldsa_verify, prepared              21  22  24
+ * mldsa_private_key_public_key         6   6   6
+ * mldsa_private_key_prepare           52  52  52
+ * mldsa_public_key_new                11  11  12
+ * mldsa_public_key_from_spki          19  19  20
+ * mldsa_public_key_prepare            24  24  24
+ * mldsa_verify                        36  31  33
+ * mldsa_verify, prepared              23  25  28
  * mldsa_mu_*                           1   1   1
- * mldsa_batch_new                      2   2   2
- * mldsa_batch_verify                  34  36  40
- * mldsa_committee_new                 25  26  27
- * mldsa_committee_successor           10  14  18
- * mldsa_committee_verify_batch        28  29  31
- * mldsa_committee_verify_quorum       29  30  32
- * mldsa_eip8355                       33  35  39
- * mldsa_self_test                     61  61  61
- * mldsa_sign                          44  45  46
- * mldsa_sign_prehashed                44  45  46
- * mldsa_sign_mu                       44  45  46
+ * mldsa_batch_new                      3   3   3
+ * mldsa_batch_verify                  43  38  40
+ * mldsa_committee_new                 28  30  31
+ * mldsa_committee_successor           11  15  18
+ * mldsa_committee_verify_batch        30  32  36
+ * mldsa_committee_verify_quorum       30  32  36
+ * mldsa_eip8355                       41  36  38
+ * mldsa_self_test                     59  59  59
+ * mldsa_sign                          54  54  54
+ * mldsa_sign_prehashed                54  54  54
+ * mldsa_sign_mu                       54  54  54
  */
 
 // Verification on the threads of a pool that all handles of the process share.

@@ -11,7 +11,7 @@ fn the_header_describes_the_library() {
     let texts = config.after_includes.get_or_insert_default();
     texts.push_str(
         "\n\n/* KiB of stack that each function takes in ML-DSA-44, 65 and 87, the largest of\n \
-         * portable and AVX2 code (docs/c.md):\n *\n",
+         * portable, AVX2 and AVX-512 code (docs/c.md):\n *\n",
     );
     texts.push_str(&crate::stack::comment());
     texts.push_str(" */");
