@@ -1,5 +1,7 @@
 //! The program `mldsa`.
 
+#![forbid(unsafe_code)]
+
 fn main() -> std::process::ExitCode {
     mldsa_cli::main()
 }
