@@ -15,7 +15,7 @@ pub use crate::formats::joined::is_joined_private_key;
 #[cfg(feature = "pem")]
 pub use crate::formats::pem::decode_pem;
 #[cfg(feature = "pkcs8")]
-pub use crate::formats::pkcs8::{PrivateKeyChoice, PrivateParts, import_pkcs8_in};
+pub use crate::formats::pkcs8::{PrivateKeyChoice, PrivateParts};
 pub use crate::hash::keccak::Permutation;
 pub use crate::hash::transcript::{
     CommitmentHash, ExpandedSeed, expand_seed, mu_from_m_prime, rho_pp, tr,

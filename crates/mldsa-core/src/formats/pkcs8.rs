@@ -15,8 +15,6 @@ use ::pkcs8::{Error, PrivateKeyInfoRef, Result, Version};
 use crate::error::KeyError;
 use crate::formats::spki::{check_set, set_of, spki_error};
 use crate::keys::SigningKey;
-#[cfg(feature = "unstable-internals")]
-use crate::keys::no_alloc::SigningKeyStorage;
 use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::declassify;
 use crate::params::{ParameterSet, SEED_LEN, Set};
@@ -72,18 +70,6 @@ impl<'a> PrivateKeyChoice<'a> {
         let mut key = SigningKey::empty();
         self.fill(&mut key)?;
         Ok(key)
-    }
-
-    /// Imports as [`Self::signing_key`] does, into caller memory: the key is not moved.
-    ///
-    /// # Errors
-    /// As [`SigningKey::from_expanded_bytes`].
-    #[cfg(feature = "unstable-internals")]
-    pub fn signing_key_in<'m, P: ParameterSet>(
-        &self,
-        memory: &'m mut SigningKeyStorage<P>,
-    ) -> core::result::Result<&'m mut SigningKey<P>, KeyError> {
-        memory.fill(|key| self.fill(key))
     }
 
     /// Imports as [`Self::signing_key`] does, into an empty key.
@@ -223,19 +209,6 @@ fn pkcs8_error(error: KeyError, info: &PrivateKeyInfoRef<'_>) -> Error {
 }
 
 const MALFORMED: Error = Error::KeyMalformed(::pkcs8::KeyError::Invalid);
-
-/// Imports a private key from PKCS#8 into memory of the caller, so that the key is not moved.
-///
-/// # Errors
-/// As `try_from`.
-#[cfg(feature = "unstable-internals")]
-pub fn import_pkcs8_in<'m, P: ParameterSet>(
-    info: &PrivateKeyInfoRef<'_>,
-    memory: &'m mut SigningKeyStorage<P>,
-) -> Result<&'m mut SigningKey<P>> {
-    let filled = memory.fill(|key| PrivateParts::of(info)?.fill(key));
-    filled.map_err(|error| pkcs8_error(error, info))
-}
 
 /// What a PKCS#8 structure contains, not checked.
 pub struct PrivateParts<'a> {

@@ -496,7 +496,7 @@ impl<P: ParameterSet> SigningKeyStorage<P> {
     }
 
     /// Puts the key that `fill` makes of an empty one in place. After an error the memory is wiped.
-    pub(crate) fn fill<E>(
+    fn fill<E>(
         &mut self,
         fill: impl FnOnce(&mut SigningKey<P>) -> Result<(), E>,
     ) -> Result<&mut SigningKey<P>, E> {
