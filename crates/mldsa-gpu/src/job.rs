@@ -1,10 +1,7 @@
 //! A batch on its way: planted items, verification again, the CPU alone, and the caller's handle.
 
 use core::fmt;
-use core::future::Future;
-use core::pin::Pin;
 use core::sync::atomic::Ordering;
-use core::task::{Context as TaskContext, Poll, Waker};
 use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
@@ -76,7 +73,6 @@ enum Outcome {
 
 struct Progress {
     state: State,
-    waker: Option<Waker>,
     /// Whether a thread waits, which then settles the job itself.
     is_awaited: bool,
 }
@@ -115,7 +111,6 @@ impl<P: ParameterSet> Job<P> {
             loan: Mutex::new(Some(loan)),
             progress: Mutex::new(Progress {
                 state,
-                waker: None,
                 is_awaited: false,
             }),
             changed: Condvar::new(),
@@ -159,12 +154,8 @@ impl<P: ParameterSet> Job<P> {
         }
         let mut progress = lock(&self.progress);
         progress.state = State::Done(Some(verdicts));
-        let waker = progress.waker.take();
         drop(progress);
         self.changed.notify_all();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
     }
 
     /// Returns one verdict for each item.
@@ -451,25 +442,6 @@ impl<P: ParameterSet> Pending<P> {
     #[cfg(test)]
     pub(crate) fn is_being_checked(&self) -> bool {
         self.0.drawn_verdicts.get().is_some()
-    }
-}
-
-impl<P: ParameterSet> Future for Pending<P> {
-    type Output = Vec<Result<(), RejectReason>>;
-
-    /// Returns the verdicts, one for each item, or an empty list after they were taken.
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        if self.0.shared.is_forked() {
-            return Poll::Ready(self.0.verdicts(Outcome::NoDevice));
-        }
-        let mut progress = lock(&self.0.progress);
-        match &mut progress.state {
-            State::Done(verdicts) => Poll::Ready(verdicts.take().unwrap_or_default()),
-            _ => {
-                progress.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
-        }
     }
 }
 

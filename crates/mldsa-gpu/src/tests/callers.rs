@@ -1,12 +1,8 @@
 //! What callers may do wrong, and what they may do at the same time.
 
-use core::future::Future;
-use core::pin::pin;
-use core::task::{Context as TaskContext, Poll};
 use core::time::Duration;
 use std::sync::Arc;
-use std::task::Wake;
-use std::thread::{self, Thread};
+use std::thread;
 
 use batch_verify::RejectReason;
 use mldsa_core::{Context, MlDsa44, Randomness, SigningKey, VerifyingKey};
@@ -257,27 +253,8 @@ fn keys_that_are_unknown_evicted_or_too_many() {
     assert_eq!((gpu.fault(), other.fault()), (None, None));
 }
 
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let waker = Arc::new(Unpark(thread::current())).into();
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut TaskContext::from_waker(&waker)) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => thread::park(),
-        }
-    }
-}
-
 #[test]
-fn threads_tasks_and_handles_that_are_dropped() {
+fn threads_and_handles_that_are_dropped() {
     let Some(gpu) = usable(Gpu::<MlDsa44>::open(small())) else {
         return;
     };
@@ -300,13 +277,8 @@ fn threads_tasks_and_handles_that_are_dropped() {
         for items in 1..4 {
             let (fill, gpu) = (&fill, gpu.clone());
             scope.spawn(move || {
-                for n in 0..4 {
-                    let pending = fill(&gpu, items).submit();
-                    let verdicts = if n % 2 == 0 {
-                        pending.wait()
-                    } else {
-                        block_on(pending)
-                    };
+                for _ in 0..4 {
+                    let verdicts = fill(&gpu, items).submit().wait();
                     assert_eq!(verdicts, vec![Ok(()); items]);
                 }
             });
@@ -317,6 +289,32 @@ fn threads_tasks_and_handles_that_are_dropped() {
     let batch = fill(&gpu, 2);
     drop(gpu);
     assert_eq!(batch.submit().wait(), [Ok(()); 2]);
+}
+
+/// A launch whose answers nobody could check does not happen.
+#[test]
+fn without_planted_items_the_cpu_verifies() {
+    let Some(mut gpu) = usable(Gpu::<MlDsa44>::open(small())) else {
+        return;
+    };
+    // The thread that settles batches lets go of those of the self-test.
+    let shared = loop {
+        if Arc::get_mut(&mut gpu.shared).is_some() {
+            break Arc::get_mut(&mut gpu.shared).expect("the only handle");
+        }
+        thread::yield_now();
+    };
+    shared.probes.by_class[1].clear();
+    let before = gpu.counts().batches_without_device;
+    let (key, good) = (key(1), signature(1));
+    let mut batch = gpu.batch_with_keys().expect("a batch");
+    for signature in [&good[..], &[0; 2420]] {
+        batch.push(&key, MESSAGE, signature).expect("room");
+    }
+    let verdicts = batch.submit().wait();
+    assert_eq!(verdicts, [Ok(()), Err(RejectReason::ResponseNorm)]);
+    assert_eq!(gpu.fault(), Some(&GpuError::Unsuitable("planted items")));
+    assert_eq!(gpu.counts().batches_without_device, before + 1);
 }
 
 #[test]
