@@ -7,15 +7,15 @@ use mldsa_core::pkcs8::{
 };
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey};
 
-use crate::{damage, split, with_set};
+use crate::{damage, set, split};
 
 /// Raw encodings: public key, signature, expanded key.
 /// The first byte chooses the set, the second what; the rest is the encoding, or
 /// (second byte 4 and above) damage to a good one.
 pub fn decode(data: &[u8]) {
-    let (set, data) = split(data);
+    let (choice, data) = split(data);
     let (what, data) = split(data);
-    with_set!(set, P => match what % 8 {
+    mldsa_core::with_set!(set(choice), P => match what % 8 {
         1 => signature::<P>(data),
         2 => private_key::<P>(data),
         4 => {

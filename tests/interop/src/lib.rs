@@ -11,26 +11,10 @@ pub mod encodings;
 pub mod lines;
 pub mod verify;
 
-/// Evaluates `$body` with `$P` standing for the set that the byte chooses.
-macro_rules! with_set {
-    ($choice:expr, $P:ident => $body:expr) => {
-        match $choice % 3 {
-            0 => {
-                type $P = mldsa_core::MlDsa44;
-                $body
-            }
-            1 => {
-                type $P = mldsa_core::MlDsa65;
-                $body
-            }
-            _ => {
-                type $P = mldsa_core::MlDsa87;
-                $body
-            }
-        }
-    };
+/// The set that a byte chooses.
+pub(crate) fn set(choice: u8) -> mldsa_core::Set {
+    mldsa_core::Set::ALL[usize::from(choice % 3)]
 }
-pub(crate) use with_set;
 
 /// The input after its first byte.
 pub(crate) fn split(data: &[u8]) -> (u8, &[u8]) {

@@ -6,14 +6,14 @@ use mldsa_core::{
     no_alloc::PreparedVerifyingKeyStorage,
 };
 
-use crate::{damage, split, with_set};
+use crate::{damage, set, split};
 
 /// The first byte chooses the set, the second the length of the message, the
 /// rest damages signature, message and context.
 pub fn verify(data: &[u8]) {
-    let (set, data) = split(data);
+    let (choice, data) = split(data);
     let (len, data) = split(data);
-    with_set!(set, P => run::<P>(usize::from(len), data));
+    mldsa_core::with_set!(set(choice), P => run::<P>(usize::from(len), data));
 }
 
 fn run<P: ParameterSet>(len: usize, data: &[u8]) {
