@@ -1,7 +1,7 @@
 //! Rates and latencies of a device beside the CPU of the same machine, for its `README.md`.
 //!
 //! `MLDSA_GPU_RATES="[cuda | opencl | cpu] [ITEMS] [BATCHES] [MS]" cargo test --release -p mldsa-gpu
-//! --lib rates -- --ignored --nocapture`: ITEMS signatures in a batch (8,192), BATCHES at a time (32), MS milliseconds (500) for each
+//! --lib rates -- --nocapture`: ITEMS signatures in a batch (8,192), BATCHES at a time (32), MS milliseconds (500) for each
 //! figure. Prints lines of fields separated by tabs: set, keys, who, items, p50 and p99 in
 //! microseconds, millions of signatures a second. Both copies and all checks are included.
 
@@ -288,9 +288,11 @@ fn set<P: ParameterSet>(settings: &Settings) -> Outcome<()> {
 }
 
 #[test]
-#[ignore = "a measurement"]
 fn rates() -> Outcome<()> {
-    let arguments = std::env::var("MLDSA_GPU_RATES").unwrap_or_default();
+    let Ok(arguments) = std::env::var("MLDSA_GPU_RATES") else {
+        println!("not run: MLDSA_GPU_RATES is unset");
+        return Ok(());
+    };
     let arguments: Vec<&str> = arguments.split_whitespace().collect();
     let number = |n: usize, default| arguments.get(n).map_or(Ok(default), |text| text.parse());
     let device = match arguments.first().copied() {
