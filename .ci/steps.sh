@@ -47,6 +47,8 @@ step_clippy() {
     run cargo clippy --locked --workspace --all-targets --all-features -- -D warnings
     # The core's tests with one parameter set, without the others. `features` has the other sets.
     one_set ml-dsa-65
+    # The commands over lines alone, as the README builds them.
+    run cargo clippy --locked -p mldsa-cli --no-default-features --lib --bins -- -D warnings
     # Tests may unwrap, published code may not.
     run cargo clippy --locked --workspace --lib --bins --all-features -- -D warnings -D clippy::unwrap_used
 }
@@ -514,7 +516,7 @@ step_js() {
 step_readme() {
     local command
     for status in 0 1; do
-        command=$(grep -o 'cargo run --release --bin mldsa -- batch-verify [^ `]*' README.md | sed -n "$((status + 1))p")
+        command=$(grep -o 'cargo run --release -p mldsa-cli --no-default-features -- batch-verify [^ `]*' README.md | sed -n "$((status + 1))p")
         [ -n "$command" ] || { echo "README.md lacks a command"; exit 1; }
         local found=0
         run $command >target/readme.txt || found=$?

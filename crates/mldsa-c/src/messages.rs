@@ -1,10 +1,10 @@
 //! Message representatives, and the input of EIP-8355.
 
 use mldsa_core::{Context, Mu, MuBuilder, PreHash};
-use mldsa_evm_precompile::Set;
+use mldsa_evm_precompile::Precompile as _;
 
 use crate::boundary::{free, guard, handle, items, output, store, write};
-use crate::{PublicKey, SET_44, SET_65, SET_87, Status};
+use crate::{PublicKey, Status};
 
 /// Bytes of a message representative.
 pub const MU_LEN: usize = 64;
@@ -109,12 +109,7 @@ pub unsafe extern "C" fn mldsa_eip8355(
         write(gas_used, 0)?;
         write(valid, 0)?;
         let input = items(input, input_len)?;
-        let set = match set {
-            SET_44 => Set::MlDsa44,
-            SET_65 => Set::MlDsa65,
-            SET_87 => Set::MlDsa87,
-            _ => return Err(Status::UnknownSet),
-        };
+        let set = crate::public_key::set(set)?;
         let output = set.execute(input, gas_limit).ok_or(Status::OutOfGas)?;
         write(gas_used, output.gas_used)?;
         write(valid, output.valid.into())

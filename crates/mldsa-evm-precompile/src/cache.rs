@@ -10,13 +10,13 @@ use mldsa_core::{
     Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedVerifyingKey, Signature, VerifyingKey,
 };
 
-use crate::{PrecompileOutput, Set, charged, split};
+use crate::{Precompile, PrecompileOutput, Set, charged, split};
 
 #[cfg(test)]
 mod tests;
 
 /// A bounded cache of prepared keys. Verdicts and gas are those of
-/// [`Set::execute`]: the look-up compares all bytes of a key, and a prepared
+/// [`Precompile::execute`]: the look-up compares all bytes of a key, and a prepared
 /// key gives the verdicts of the encoded key. The cache saves time only. Prices must not
 /// depend on it: with ever new keys that sign, each call adds one insertion and the checks of
 /// hint and z to the verification.
@@ -60,10 +60,10 @@ impl KeyCache {
         self.len() == 0
     }
 
-    /// Executes the precompile of `set` as [`Set::execute`] does, with the keys of this cache.
+    /// Executes the precompile of `set` as [`Precompile::execute`] does, with the keys of this cache.
     ///
     /// # Errors
-    /// As [`Set::execute`].
+    /// As [`Precompile::execute`].
     pub fn execute(&mut self, set: Set, input: &[u8], gas_limit: u64) -> Option<PrecompileOutput> {
         if self.keys == 0 {
             return set.execute(input, gas_limit);

@@ -2,7 +2,7 @@
 //!
 //! # Calls
 //!
-//! [`Set::execute`] is EIP-8355: the input is encoded public key, signature and message,
+//! [`Precompile::execute`] of a [`Set`] is EIP-8355: the input is encoded public key, signature and message,
 //! concatenated; the context is empty; the output is one or zero in 32 bytes. A call
 //! out of gas returns `None`. The feature `eip-8051` adds the two precompiles of that proposal,
 //! the feature `std` a bounded cache of prepared keys.
@@ -23,49 +23,35 @@ use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyingKey}
 
 #[cfg(feature = "std")]
 pub use crate::cache::KeyCache;
+pub use mldsa_core::Set;
 
 /// Gas per 32 bytes of message, rounded up.
 const GAS_PER_WORD: u64 = 6;
 
-/// A parameter set of FIPS 204; each has a precompile of its own in EIP-8355.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Set {
-    /// ML-DSA-44.
-    MlDsa44,
-    /// ML-DSA-65.
-    MlDsa65,
-    /// ML-DSA-87.
-    MlDsa87,
-}
-
-impl Set {
-    /// All three sets.
-    pub const ALL: [Self; 3] = [Self::MlDsa44, Self::MlDsa65, Self::MlDsa87];
-
-    /// Returns the name in FIPS 204.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::MlDsa44 => MlDsa44::NAME,
-            Self::MlDsa65 => MlDsa65::NAME,
-            Self::MlDsa87 => MlDsa87::NAME,
-        }
-    }
-
+/// The precompile of EIP-8355 for a parameter set; each set has one of its own.
+pub trait Precompile: Copy {
     /// Returns the gas of an input of `len` bytes. An input too short for key and signature is
     /// priced without a message.
-    pub const fn gas(self, len: usize) -> u64 {
-        let (base, before_message) = match self {
-            Self::MlDsa44 => (6_500, MlDsa44::PK_LEN + MlDsa44::SIG_LEN),
-            Self::MlDsa65 => (9_000, MlDsa65::PK_LEN + MlDsa65::SIG_LEN),
-            Self::MlDsa87 => (13_500, MlDsa87::PK_LEN + MlDsa87::SIG_LEN),
+    fn gas(self, len: usize) -> u64;
+
+    /// Executes the precompile: verifies a signature with an empty context. `None` means out of
+    /// gas: `gas_limit` is below [`Self::gas`] of the input, nothing was computed, and the call
+    /// consumes all its gas.
+    fn execute(self, input: &[u8], gas_limit: u64) -> Option<PrecompileOutput>;
+}
+
+impl Precompile for Set {
+    fn gas(self, len: usize) -> u64 {
+        let base = match self {
+            Self::MlDsa44 => 6_500,
+            Self::MlDsa65 => 9_000,
+            Self::MlDsa87 => 13_500,
         };
+        let before_message = self.public_key_len() + self.signature_len();
         base + GAS_PER_WORD * (len.saturating_sub(before_message) as u64).div_ceil(32)
     }
 
-    /// Executes the precompile of this set: verifies a signature with an empty context. `None`
-    /// means out of gas: `gas_limit` is below [`Self::gas`] of the input, nothing was computed, and
-    /// the call consumes all its gas.
-    pub fn execute(self, input: &[u8], gas_limit: u64) -> Option<PrecompileOutput> {
+    fn execute(self, input: &[u8], gas_limit: u64) -> Option<PrecompileOutput> {
         charged(self.gas(input.len()), gas_limit, || match self {
             Self::MlDsa44 => verify::<MlDsa44>(input),
             Self::MlDsa65 => verify::<MlDsa65>(input),

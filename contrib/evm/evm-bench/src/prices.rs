@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use evm_bench::cases::Key;
-use mldsa_evm_precompile::Set;
+use mldsa_evm_precompile::{Precompile as _, Set};
 
 /// Prints the time of a precompile call per unit of its gas, for a valid signature and
 /// for the invalid one that takes longest.

@@ -6,7 +6,7 @@ use evm_bench::chain::SENDER;
 use evm_bench::contracts::{Deployed, artifact, number, word};
 use mldsa_evm_gen::key::ExpandedKey;
 use mldsa_evm_gen::lanes::Layout;
-use mldsa_evm_precompile::Set;
+use mldsa_evm_precompile::{Precompile as _, Set};
 use mldsa_evm_revm::{DRAFT_ADDRESSES, function};
 use revm::primitives::{Address, U256};
 

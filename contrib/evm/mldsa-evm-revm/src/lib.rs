@@ -31,7 +31,7 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
-use mldsa_evm_precompile::Set;
+use mldsa_evm_precompile::{Precompile as _, Set};
 use revm::context::{Cfg, ContextTr};
 use revm::handler::{EthPrecompiles, PrecompileProvider, precompile_output_to_interpreter_result};
 use revm::interpreter::{CallInputs, InterpreterResult};
