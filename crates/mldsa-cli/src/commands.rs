@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use crate::key::{inspect, keygen, pubkey};
 use crate::message::{mu, sign, verify};
-use crate::{Task, man};
+use crate::{Task, man, note};
 
 #[derive(Subcommand)]
 #[allow(clippy::large_enum_variant, reason = "there is one of them")]
@@ -16,6 +16,7 @@ pub(crate) enum FileCommand {
     Sign(sign::Args),
     Verify(verify::Args),
     Mu(mu::Args),
+    Note(note::Args),
     #[command(display_order = 100)]
     Completions(man::CompletionsArgs),
     #[command(display_order = 100)]
@@ -32,6 +33,7 @@ impl FileCommand {
             Self::Sign(args) => args,
             Self::Verify(args) => args,
             Self::Mu(args) => args,
+            Self::Note(args) => args,
             Self::Completions(args) => args,
             Self::Man(args) => args,
         }

@@ -4,8 +4,8 @@
 mod bare;
 pub(crate) mod certificate;
 mod cose;
-mod encode;
-mod encrypted;
+pub(crate) mod encode;
+pub(crate) mod encrypted;
 pub(crate) mod format;
 pub(crate) mod inspect;
 mod jwk;

@@ -2,7 +2,8 @@
 //! program and no interface for others.
 //!
 //! `lines` has the commands over JSON lines. With the feature `files`, `key` has those over key files,
-//! and `message` those that hash, sign and verify a message. `file` reads and writes files.
+//! `message` those that hash, sign and verify a message, and `note` those over checkpoints of logs. `file` reads
+//! and writes files.
 
 #![forbid(unsafe_code)]
 
@@ -21,6 +22,8 @@ mod lines;
 mod man;
 #[cfg(feature = "files")]
 mod message;
+#[cfg(feature = "files")]
+mod note;
 mod random;
 mod terminal;
 

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 /// Greatest length of a key, signature, seed, password or `mu`: far above any of them in any
 /// format.
-const MAX_SMALL: u64 = 1 << 16;
+const MAX_SMALL: usize = 1 << 16;
 
 pub(crate) fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
@@ -53,14 +53,19 @@ pub(crate) fn standard_input() -> io::Result<File> {
 }
 
 pub(crate) fn read_small(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
+    read_at_most(path, MAX_SMALL, "too long for a key or signature")
+}
+
+/// Reads an input of at most `max` bytes. A longer one is an error with the reason `why`.
+pub(crate) fn read_at_most(path: &Path, max: usize, why: &str) -> io::Result<Zeroizing<Vec<u8>>> {
     // Allocated at once: a vector that grows leaves unwiped copies.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_SMALL as usize + 1));
+    let mut bytes = Zeroizing::new(Vec::with_capacity(max + 1));
     open(path)?
-        .take(MAX_SMALL + 1)
+        .take(max as u64 + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| named(path, &error))?;
-    if bytes.len() as u64 > MAX_SMALL {
-        return Err(unusable(path, "too long for a key or signature"));
+    if bytes.len() > max {
+        return Err(unusable(path, why));
     }
     Ok(bytes)
 }

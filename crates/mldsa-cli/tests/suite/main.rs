@@ -13,6 +13,7 @@ mod files;
 mod gpu;
 #[cfg(target_os = "linux")]
 mod memory;
+mod notes;
 #[cfg(unix)]
 mod outputs;
 #[allow(dead_code, reason = "shared with an example")]

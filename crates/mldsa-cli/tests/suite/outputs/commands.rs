@@ -11,6 +11,9 @@ inspect | @/key | @/key |
 sign | -k @/key --hex --force @/payload | @/key @/payload | --out
 verify | -k @/key -s @/sig @/payload | @/key @/sig @/payload |
 mu | -k @/key --force @/payload | @/key @/payload | --out
+note keygen | name --encrypt --new-password-file @/seed --force | @/seed | --out
+note cosign | name -k @/key --force @/payload | @/key @/payload | --out
+note verify | --policy @/key --entry @/sig @/payload | @/key @/sig @/payload |
 batch-verify | @/payload | @/payload |
 batch-sign | @/payload | @/payload |
 backends | | |
