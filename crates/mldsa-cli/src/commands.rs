@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use crate::key::{inspect, keygen, pubkey};
+use crate::key::{inspect, issue, keygen, pubkey};
 use crate::message::{mu, sign, verify};
 use crate::{Task, man, note};
 
@@ -17,6 +17,7 @@ pub(crate) enum FileCommand {
     Verify(verify::Args),
     Mu(mu::Args),
     Note(note::Args),
+    Certificate(issue::Args),
     #[command(display_order = 100)]
     Completions(man::CompletionsArgs),
     #[command(display_order = 100)]
@@ -34,6 +35,7 @@ impl FileCommand {
             Self::Verify(args) => args,
             Self::Mu(args) => args,
             Self::Note(args) => args,
+            Self::Certificate(args) => args,
             Self::Completions(args) => args,
             Self::Man(args) => args,
         }

@@ -8,6 +8,7 @@ pub(crate) mod encode;
 pub(crate) mod encrypted;
 pub(crate) mod format;
 pub(crate) mod inspect;
+pub(crate) mod issue;
 mod jwk;
 pub(crate) mod keygen;
 mod parts;

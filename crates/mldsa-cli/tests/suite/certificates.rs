@@ -1,10 +1,14 @@
 //! Public keys from certificates; damaged and other certificates are rejected.
 
+use core::time::Duration;
 use std::fs;
+use std::time::SystemTime;
 
 use mldsa_core::pkcs8::der::pem;
-
-use mldsa_core::Set;
+use mldsa_core::{AnyVerifyingKey, Context, Set};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use x509_cert::der::{Decode, Encode, referenced::OwnedToRef};
+use x509_cert::request::CertReq;
 
 use crate::peer::Peer as _;
 use crate::tool::Folder;
@@ -170,4 +174,80 @@ fn other_certificates_are_rejected() {
     folder.put("file", &first);
     let run = folder.good("inspect file");
     assert!(run.stdout.contains("kind:        certificate"));
+}
+
+/// Verifies an issued certificate with webpki: chain, name, dates and usages.
+fn check_issued(folder: &Folder, name: &str, seconds: u64) -> Result<(), webpki::Error> {
+    let read = |file| pem::decode_vec(&folder.get(file)).unwrap().1.into();
+    let (root, leaf): (CertificateDer<'_>, CertificateDer<'_>) = (read("root"), read("leaf"));
+    let anchor = webpki::anchor_from_trusted_cert(&root)?;
+    let leaf = webpki::EndEntityCert::try_from(&leaf)?;
+    let algorithms = [
+        mldsa_rustls::ML_DSA_44,
+        mldsa_rustls::ML_DSA_65,
+        mldsa_rustls::ML_DSA_87,
+    ];
+    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let time = UnixTime::since_unix_epoch(time.unwrap() + Duration::from_secs(seconds));
+    for usage in [
+        webpki::KeyUsage::server_auth(),
+        webpki::KeyUsage::client_auth(),
+    ] {
+        let anchors = core::slice::from_ref(&anchor);
+        leaf.verify_for_usage(&algorithms, anchors, &[], time, usage, None, None)?;
+    }
+    leaf.verify_is_valid_for_subject_name(&ServerName::try_from(name).unwrap())
+}
+
+#[test]
+fn issued_certificates_and_requests() {
+    let folder = Folder::new("certificate-issue");
+    for (set, number) in [(Set::MlDsa44, 44), (Set::MlDsa65, 65), (Set::MlDsa87, 87)] {
+        folder.good(&format!("keygen --set {number} --out key --force"));
+        let issue = "certificate issue key --name localhost --days 2 --root root --out leaf";
+        folder.good(&format!("{issue} --force"));
+        check_issued(&folder, "localhost", 0).unwrap();
+        let day = 86_400;
+        check_issued(&folder, "localhost", day).unwrap();
+        assert!(check_issued(&folder, "localhost", 3 * day).is_err());
+        assert!(check_issued(&folder, "other", 0).is_err());
+        let root = folder.get("root");
+        folder.good(&format!("{issue} --force"));
+        folder.put("root", &root);
+        assert!(
+            check_issued(&folder, "localhost", 0).is_err(),
+            "another root"
+        );
+        let public = |file| folder.good(&format!("pubkey {file}")).stdout;
+        assert_eq!(public("leaf"), public("key"));
+        folder.unusable(issue, b"", "exists");
+
+        let request = folder
+            .good("certificate request key --name localhost")
+            .stdout;
+        let request = CertReq::from_der(&pem::decode_vec(request.as_bytes()).unwrap().1).unwrap();
+        let key = AnyVerifyingKey::try_from(request.info.public_key.owned_to_ref()).unwrap();
+        let signed = request.info.to_der().unwrap();
+        let signature = request.signature.raw_bytes();
+        assert_eq!(key.set(), set);
+        assert_eq!(
+            key.verify_with_context(&signed, Context::EMPTY, signature),
+            Ok(())
+        );
+        assert_eq!(request.info.subject.to_string(), "CN=localhost");
+        assert_eq!(request.algorithm, request.info.public_key.algorithm);
+    }
+    folder.good("pubkey key --out public");
+    folder.unusable(
+        "certificate request public --name localhost",
+        b"",
+        "a public key",
+    );
+    folder.unusable(
+        "certificate request key --name a,O=b",
+        b"",
+        "not a DNS name",
+    );
+    let nobody = format!("certificate request key --name {}", "a".repeat(65));
+    folder.unusable(&nobody, b"", "not a DNS name");
 }

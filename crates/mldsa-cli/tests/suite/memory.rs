@@ -95,6 +95,8 @@ fn no_command_leaves_a_private_key_in_memory() {
     let seed = seed("memory");
     let seed_file = folder.put("seed", &seed);
     let message = folder.put("message", b"m");
+    let checkpoint = format!("log\n1\n{}=\n", "A".repeat(43));
+    let checkpoint = folder.put("checkpoint", checkpoint.as_bytes());
     let (_, sk) = Set::MlDsa44.keygen(&seed);
     let mut needles: Vec<Vec<u8>> = pieces(&seed).collect();
     // K, s1, s2 and t0; rho and tr are public.
@@ -151,6 +153,11 @@ fn no_command_leaves_a_private_key_in_memory() {
         command(&args!["pubkey --set 44", &name]);
         command(&args!["convert --set 44 --form expanded", &name]);
         command(&args!["inspect --set 44", &name]);
+        command(&args!["note cosign name --set 44 -k", &name, &checkpoint]);
+        command(&args![
+            "certificate request --set 44 --name localhost",
+            &name
+        ]);
     }
     let line = |field: &str, key: &[u8]| {
         let key = hex::encode(key);

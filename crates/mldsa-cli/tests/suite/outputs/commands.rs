@@ -14,6 +14,8 @@ mu | -k @/key --force @/payload | @/key @/payload | --out
 note keygen | name --encrypt --new-password-file @/seed --force | @/seed | --out
 note cosign | name -k @/key --force @/payload | @/key @/payload | --out
 note verify | --policy @/key --entry @/sig @/payload | @/key @/sig @/payload |
+certificate issue | @/key --name localhost --root @/root --force | @/key | --out
+certificate request | @/key --name localhost --force | @/key | --out
 batch-verify | @/payload | @/payload |
 batch-sign | @/payload | @/payload |
 backends | | |
