@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Certificates and logs beside others: TLS with Go, OpenSSL, Node and aws-lc-rs, logs with two Go modules, JWS and
-# COSE, and a million changed inputs.
+# Certificates and logs beside others: TLS with Go, OpenSSL, Node and aws-lc-rs, logs with two Go modules, JWS,
+# COSE and CMS, and a million changed inputs.
 # Reads: crates/mldsa-rustls crates/mldsa-tlog crates/mldsa-core/src crates/mldsa-core/Cargo.toml
 source .ci/lib.sh
 need cc=gcc python3=python3
