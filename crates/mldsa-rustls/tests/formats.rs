@@ -1,4 +1,4 @@
-//! Keys, requests and signatures outside of a handshake.
+//! Keys and signatures outside of a handshake.
 
 #[path = "../examples/tls/issue.rs"]
 #[allow(dead_code, reason = "the tests share it")]
@@ -6,16 +6,13 @@ mod issue;
 
 use issue::{Chain, Plan};
 use mldsa_core::pkcs8::LineEnding;
-use mldsa_core::{
-    Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, SigningKey, VerifyingKey,
-};
+use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, SigningKey};
 use mldsa_rustls::with_mldsa;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
 
 type Key44 = SigningKey<MlDsa44>;
-type Key87 = SigningKey<MlDsa87>;
 
 fn base() -> CryptoProvider {
     rustls_graviola::default_provider()
@@ -46,23 +43,6 @@ fn code_points_and_identifiers() {
         assert_eq!(algorithm.public_key_alg_id().as_ref(), id);
         assert!(!algorithm.fips());
     }
-}
-
-#[test]
-fn requests_are_signed_by_their_key() {
-    use x509_cert::der::{DecodePem, Encode};
-    let request = Chain::new::<Key44, Key87>(&Plan::default())
-        .unwrap()
-        .request;
-    let request = x509_cert::request::CertReq::from_pem(request).unwrap();
-    let key = request.info.public_key.subject_public_key.raw_bytes();
-    let key = VerifyingKey::<MlDsa87>::from_bytes(key).unwrap();
-    let (content, signature) = (
-        request.info.to_der().unwrap(),
-        request.signature.raw_bytes(),
-    );
-    key.verify_with_context(&content, Context::EMPTY, signature)
-        .unwrap();
 }
 
 fn forms<P: ParameterSet>() {

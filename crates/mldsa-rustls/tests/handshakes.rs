@@ -217,7 +217,6 @@ fn clients_have_certificates() {
         key: stranger.key,
         root: server.root.clone(),
         chain: server.chain.clone(),
-        request: String::new(),
     };
     let key = Key65::from_pkcs8_der(thief.key.secret_pkcs8_der()).unwrap();
     let key = HandshakeKey::new(key.into(), provider.secure_random);

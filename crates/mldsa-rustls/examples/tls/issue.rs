@@ -13,10 +13,10 @@ use mldsa_core::spki::{
 use mldsa_core::{ParameterSet, Signature, SigningKey, SysRng};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use x509_cert::builder::profile::BuilderProfile;
-use x509_cert::builder::{Builder, CertificateBuilder, RequestBuilder, Result};
+use x509_cert::builder::{Builder, CertificateBuilder, Result};
 use x509_cert::certificate::TbsCertificate;
+use x509_cert::der::Encode;
 use x509_cert::der::asn1::Ia5String;
-use x509_cert::der::{Encode, EncodePem, pem::LineEnding};
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::ext::pkix::{BasicConstraints, KeyUsage, KeyUsages, SubjectAltName};
 use x509_cert::ext::{Extension, ToExtension};
@@ -76,8 +76,6 @@ pub(crate) struct Chain {
     pub(crate) chain: Vec<CertificateDer<'static>>,
     /// The key of the leaf.
     pub(crate) key: PrivatePkcs8KeyDer<'static>,
-    /// A request for the leaf's certificate (PKCS#10), in PEM.
-    pub(crate) request: String,
 }
 
 impl Chain {
@@ -100,8 +98,6 @@ impl Chain {
         };
         let root_usage = Plan::default().authority;
         let middle_usage = plan.authority;
-        let request = RequestBuilder::new("CN=localhost".parse()?)?
-            .build_with_rng::<_, L::Signature, _>(&leaf, &mut UnwrapErr(SysRng))?;
         Ok(Self {
             root: profile("CN=Root", "CN=Root", root_usage)?.issue(&root, &root)?,
             chain: vec![
@@ -114,7 +110,6 @@ impl Chain {
                 .as_bytes()
                 .to_vec()
                 .into(),
-            request: request.to_pem(LineEnding::LF)?,
         })
     }
 }

@@ -6,7 +6,7 @@
 //! cargo run --release -p mldsa-rustls --example tls -- connect certificates 4433
 //! ```
 //!
-//! `issue DIR SET` writes root.pem, chain.pem, key.pem and request.pem. `serve DIR PORT COUNT [mutual]` ends after COUNT
+//! `issue DIR SET` writes root.pem, chain.pem and key.pem. `serve DIR PORT COUNT [mutual]` ends after COUNT
 //! connections; with `mutual` clients need a certificate. `connect DIR PORT [mutual]` sends a request.
 
 mod issue;
@@ -67,7 +67,6 @@ fn issue(folder: &Path, set: &str) -> Outcome {
         folder.join("key.pem"),
         pem("PRIVATE KEY", made.key.secret_pkcs8_der())?,
     )?;
-    std::fs::write(folder.join("request.pem"), made.request)?;
     println!("issued {set} in {}", folder.display());
     Ok(())
 }
