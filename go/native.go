@@ -92,6 +92,8 @@ func (e *expandedKey) drop() {
 	if e.references.Add(-1) == 0 {
 		e.cleanup.Stop()
 		freeExpanded(e.handle)
+		// Until the cleanup is stopped, the collector must not call it.
+		runtime.KeepAlive(e)
 	}
 }
 

@@ -21,8 +21,9 @@ export function unpack({ size, text }) {
 
 /** Compiles a module. A policy of the page may forbid it. */
 export async function compile(packed) {
+  const bytes = unpack(packed);
   try {
-    return await WebAssembly.compile(unpack(packed));
+    return await WebAssembly.compile(bytes);
   } catch (error) {
     throw new MldsaError("no_webassembly", undefined, error);
   }

@@ -18,6 +18,7 @@ use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::SchedulerConfig;
 use ballista_scheduler::scheduler_process::start_server;
+use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::session_state::SessionState;
@@ -50,7 +51,11 @@ fn session(config: SessionConfig) -> datafusion::error::Result<SessionState> {
 /// Reads byte strings without views: those of DELTA_BYTE_ARRAY have offsets of 32 bits that wrap at 4 GiB in the crate
 /// `parquet` 59, so that a row could be verified with the bytes of another.
 fn without_views(mut config: SessionConfig) -> SessionConfig {
-    config.options_mut().execution.parquet.schema_force_view_types = false;
+    config
+        .options_mut()
+        .execution
+        .parquet
+        .schema_force_view_types = false;
     config
 }
 
@@ -78,6 +83,13 @@ async fn query(mut context: SessionContext, file: &str, sql: &str) -> Result<(),
     context
         .register_parquet("rows", file, ParquetReadOptions::default())
         .await?;
+    // A file can ask for views in its own metadata, against the configuration.
+    let rows = context.table("rows").await?;
+    let is_view =
+        |field: &FieldRef| matches!(field.data_type(), DataType::BinaryView | DataType::Utf8View);
+    if rows.schema().fields().iter().any(is_view) {
+        return Err("the file asks for views (ARROW:schema), whose offsets wrap at 4 GiB".into());
+    }
     for batch in context.sql(sql).await?.collect().await? {
         for row in 0..batch.num_rows() {
             let values = batch.columns().iter();
@@ -129,7 +141,8 @@ async fn run(args: &[&str]) -> Result<(), Failure> {
             Ok(start_server(cluster, address, Arc::new(config)).await?)
         }
         ["executor", scheduler, port, grpc_port, work, mark @ ..] if mark.len() < 2 => {
-            let registry = BallistaFunctionRegistry::from(&session(without_views(SessionConfig::new()))?);
+            let registry =
+                BallistaFunctionRegistry::from(&session(without_views(SessionConfig::new()))?);
             let config = ExecutorProcessConfig {
                 scheduler_port: scheduler.parse()?,
                 scheduler_connect_timeout_seconds: 60,

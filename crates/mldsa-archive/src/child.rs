@@ -10,7 +10,7 @@ use std::thread;
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
-use mldsa_arrow::{Column, ContextOf, Inputs, KeyOf, MessageOf, Verifier};
+use mldsa_arrow::{Column, ContextOf, Id, Inputs, KeyOf, MessageOf, SetOf, Verifier};
 use serde::{Deserialize, Serialize};
 
 use crate::columns::Wanted;
@@ -93,9 +93,16 @@ pub(crate) fn run(job: &Job, events: &(dyn Fn(Event) + Sync)) -> Result<(), Fail
         ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
-    let Ok(mut child) = command.spawn() else {
-        verify(job, events);
-        return Ok(());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let file = job.path.display();
+            eprintln!(
+                "mldsa-archive: {file} is verified in this process, without --memory: {error}"
+            );
+            verify(job, events);
+            return Ok(());
+        }
     };
     let mut is_done = false;
     let mut talk = || {
@@ -378,16 +385,30 @@ impl Run<'_> {
         output::rows(&file, first, &verdicts, &read.malformed, &signers)
     }
 
-    /// Counts the messages that are hashed. What is hashed once for rows that share it counts once where they follow
-    /// each other.
+    /// Counts the ids and texts of rows, which are compared, and the messages that are hashed. What is hashed once
+    /// for rows that share it counts once where they follow each other.
     fn charge(&self, batch: &RecordBatch) -> Result<(), Failure> {
+        let (KeyOf::Column(key) | KeyOf::Table(key, _)) = self.inputs.key;
+        let column = |name| batch.column_by_name(name).ok_or("a column is missing");
+        let mut compared = vec![key, self.job.options.columns.signer_column()];
+        if let SetOf::Column(set) = self.inputs.set {
+            compared.push(set);
+        }
+        compared.sort_unstable();
+        compared.dedup();
+        for name in compared {
+            let ids = Column::new(name, column(name)?).ids()?.into_iter();
+            let lens = ids.map(|id| match id {
+                Some(Id::Bytes(id)) => id.len() as u64,
+                _ => 0,
+            });
+            self.source.work.charge(lens.sum())?;
+        }
         let MessageOf::Message(name, ContextOf::All(_) | ContextOf::Column(_)) =
             self.inputs.message
         else {
             return Ok(());
         };
-        let (KeyOf::Column(key) | KeyOf::Table(key, _)) = self.inputs.key;
-        let column = |name| batch.column_by_name(name).ok_or("a column is missing");
         let messages = Column::new(name, column(name)?).bytes()?;
         let signers = Column::new(key, column(key)?).ids()?;
         let mut last = None;

@@ -126,7 +126,7 @@ impl ColumnArgs {
     }
 
     /// Returns the column that identifies the signer.
-    fn signer_column(&self) -> &str {
+    pub(crate) fn signer_column(&self) -> &str {
         self.id_column.as_ref().unwrap_or(&self.key_column)
     }
 

@@ -49,7 +49,7 @@ pub(crate) fn lengths(rest: &mut Rest<'_>, most: usize) -> Option<Vec<u32>> {
     let count = usize::try_from(rest.number()?)
         .ok()
         .filter(|count| *count <= most)?;
-    let mut last = rest.signed()? as i32;
+    let mut last = i32::try_from(rest.signed()?).ok()?;
     let of_group = block.checked_div(groups).filter(|values| *values > 0)?;
     let of_group = usize::try_from(of_group)
         .ok()
@@ -59,7 +59,7 @@ pub(crate) fn lengths(rest: &mut Rest<'_>, most: usize) -> Option<Vec<u32>> {
         lengths.push(u32::try_from(last).ok()?);
     }
     while lengths.len() < count {
-        let least = rest.signed()? as i32;
+        let least = i32::try_from(rest.signed()?).ok()?;
         let widths = rest.take(groups)?;
         for width in widths.iter().map(|width| usize::from(*width)) {
             let left = of_group.min(count - lengths.len());
@@ -92,7 +92,6 @@ fn bits(packed: &[u8], n: usize, width: usize) -> Option<i32> {
     Some((u64::from_le_bytes(word) >> shift & mask) as i32)
 }
 
-#[cfg(test)]
 #[cfg(test)]
 mod tests {
     use super::*;

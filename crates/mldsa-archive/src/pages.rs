@@ -58,6 +58,7 @@ pub(crate) struct Pages {
     next: usize,
     codec: Compression,
     is_nullable: bool,
+    type_: Type,
     /// Length of each value where all have one.
     width: Option<usize>,
     /// Bytes of pages since the batch began.
@@ -98,6 +99,8 @@ impl Pages {
             }
             let (header, behind) = header(input, at, end, column.compression())
                 .ok_or_else(|| fail("the header of a page is damaged"))?;
+            // What is read at a time for a header.
+            work.charge((behind - at).max(1 << 10))?;
             at = behind;
             let Some(header) = header else { continue };
             work.charge(header.size as u64)?;
@@ -118,6 +121,7 @@ impl Pages {
             next: 0,
             codec: column.compression(),
             is_nullable: of.max_def_level() > 0,
+            type_: of.physical_type(),
             width: is_fixed.then(|| usize::try_from(of.type_length()).unwrap_or(0)),
             read: Arc::default(),
         })
@@ -187,10 +191,14 @@ impl Pages {
         }
         let before = bytes.len() - rest.0.len();
         let most = header.values as usize;
-        let shared = match header.encoding {
-            Encoding::DELTA_BYTE_ARRAY => Some(lengths(&mut rest, most)?),
-            Encoding::DELTA_LENGTH_BYTE_ARRAY => None,
-            encoding => return Some(data(header, bytes, encoding)),
+        let shared = match (header.encoding, self.type_) {
+            (Encoding::DELTA_BYTE_ARRAY, Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY) => {
+                Some(lengths(&mut rest, most)?)
+            }
+            (Encoding::DELTA_LENGTH_BYTE_ARRAY, Type::BYTE_ARRAY) => None,
+            // Of numbers there are no such pages.
+            (Encoding::DELTA_BYTE_ARRAY | Encoding::DELTA_LENGTH_BYTE_ARRAY, _) => return None,
+            (encoding, _) => return Some(data(header, bytes, encoding)),
         };
         let own = lengths(&mut rest, most)?;
         let shared = shared.unwrap_or_else(|| vec![0; own.len()]);
@@ -303,7 +311,7 @@ fn header(input: &Input, at: u64, end: u64, codec: Compression) -> Option<(Optio
         if most < window || window >= MAX_HEADER {
             return None;
         }
-        window <<= 4;
+        window = (window << 4).min(MAX_HEADER);
     };
     let number = |note: Note| numbers[note as usize];
     let natural = |note| u32::try_from(number(note)?).ok();
