@@ -1,40 +1,12 @@
 //! Random, distinct keys, messages and signatures, made by `fips204`.
 
+use mldsa_core::Set;
 use sha3::{
     Shake256, Shake256Reader,
     digest::{ExtendableOutput, Update, XofReader},
 };
 
 use crate::competitors::{Competitor, Verify, fips204};
-
-/// A parameter set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Set {
-    /// ML-DSA-44.
-    #[value(name = "44")]
-    MlDsa44,
-    /// ML-DSA-65.
-    #[value(name = "65")]
-    MlDsa65,
-    /// ML-DSA-87.
-    #[value(name = "87")]
-    MlDsa87,
-}
-
-impl Set {
-    /// All three.
-    pub const ALL: [Self; 3] = [Self::MlDsa44, Self::MlDsa65, Self::MlDsa87];
-
-    /// Name in FIPS 204.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::MlDsa44 => "ML-DSA-44",
-            Self::MlDsa65 => "ML-DSA-65",
-            Self::MlDsa87 => "ML-DSA-87",
-        }
-    }
-}
 
 /// A reproducible stream of pseudorandom bytes.
 pub struct Stream(Shake256Reader);
@@ -108,25 +80,23 @@ struct KeyFactory {
     verify: Verify,
 }
 
-impl Set {
-    const fn key_factory(self) -> KeyFactory {
-        macro_rules! of {
-            ($set:ident) => {
-                KeyFactory {
-                    keys: fips204::$set::encoded_keys,
-                    sign: |key, message| {
-                        let key = fips204::$set::signing_key(key);
-                        fips204::$set::sign(&key, message).to_vec()
-                    },
-                    verify: fips204::$set::verify,
-                }
-            };
-        }
-        match self {
-            Self::MlDsa44 => of!(MlDsa44),
-            Self::MlDsa65 => of!(MlDsa65),
-            Self::MlDsa87 => of!(MlDsa87),
-        }
+const fn key_factory(set: Set) -> KeyFactory {
+    macro_rules! of {
+        ($set:ident) => {
+            KeyFactory {
+                keys: fips204::$set::encoded_keys,
+                sign: |key, message| {
+                    let key = fips204::$set::signing_key(key);
+                    fips204::$set::sign(&key, message).to_vec()
+                },
+                verify: fips204::$set::verify,
+            }
+        };
+    }
+    match set {
+        Set::MlDsa44 => of!(MlDsa44),
+        Set::MlDsa65 => of!(MlDsa65),
+        Set::MlDsa87 => of!(MlDsa87),
     }
 }
 
@@ -135,7 +105,7 @@ impl Inputs {
     /// `fips204`, so every verifier is also checked against another signer.
     #[must_use]
     pub fn random(set: Set, keys: usize, cases: usize, stream: &mut Stream) -> Self {
-        let factory = set.key_factory();
+        let factory = key_factory(set);
         let keys: Vec<_> = (0..keys).map(|_| (factory.keys)(stream.bytes())).collect();
         let cases = (0..cases)
             .map(|i| {
@@ -188,7 +158,7 @@ impl Inputs {
     /// Panics unless `fips204` accepts the signature for case 0.
     pub(crate) fn assert_signs(&self, signer: &str, signature: &[u8]) {
         let (key, case) = self.case(0);
-        let verify = self.set.key_factory().verify;
+        let verify = key_factory(self.set).verify;
         assert!(
             verify(&key.public, &case.message, signature),
             "{signer} signing"

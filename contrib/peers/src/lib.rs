@@ -26,10 +26,11 @@ pub use cpu::{cpu_name, pin};
 pub use external::missing_peers;
 pub use footprint::{Footprint, in_rust};
 pub use heap::heap;
-pub use inputs::{Inputs, Set, Stream};
+pub use inputs::{Inputs, Stream};
 pub use lowmem::lowmem_contenders;
 pub use measure::{Budget, Samples, measure};
 pub use mldsa::mean_attempts;
+pub use mldsa_core::Set;
 pub use score::{Plan, Score, score};
 
 use std::rc::Rc;

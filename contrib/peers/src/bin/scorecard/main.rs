@@ -25,7 +25,7 @@ struct Options {
     /// Run this part only; can be repeated.
     #[arg(long)]
     only: Vec<Part>,
-    /// One parameter set only: 44, 65 or 87.
+    /// One parameter set only, for example ML-DSA-65.
     #[arg(long)]
     set: Option<Set>,
     /// Distinct keys; prepared keys of all of them are in use at once.
@@ -168,7 +168,7 @@ fn instructions(options: &Options, seed: u64) -> Result<(), Box<dyn Error>> {
     let mut process = std::process::Command::new(std::env::current_exe()?);
     process.args(["--traced", "--seed", &seed.to_string()]);
     if let Some(set) = options.set {
-        process.args(["--set", &set.name()[7..]]);
+        process.args(["--set", set.name()]);
     }
     let counts = count(&mut process)?;
     let all = options
