@@ -1,4 +1,4 @@
-//! `bft-simplex --net sim --validators 16 --views 50 --set 65`; `--help` lists the options.
+//! `bft-simplex --net sim --validators 16 --views 50 --set ML-DSA-65`; `--help` lists the options.
 
 use std::process::ExitCode;
 

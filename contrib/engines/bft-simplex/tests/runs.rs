@@ -9,7 +9,8 @@ use harness::{Row, hang_limit};
 /// A committee of four with ML-DSA-44 and one strategy unless `words` say otherwise.
 fn parse(words: &str) -> Result<Options, clap::Error> {
     let limit = hang_limit().as_secs();
-    let mut small = format!("bft-simplex --set 44 --validators 4 --views 6 --seconds {limit}");
+    let mut small =
+        format!("bft-simplex --set ML-DSA-44 --validators 4 --views 6 --seconds {limit}");
     if !words.contains("--strategy") {
         small += " --strategy batched";
     }
@@ -26,7 +27,7 @@ fn rows(words: &str) -> Vec<Row> {
 
 #[test]
 fn strategies_verify_the_same_votes() {
-    let rows = rows("--set 65 --strategy batched,per-vote,cold-keys,aws-lc");
+    let rows = rows("--set ML-DSA-65 --strategy batched,per-vote,cold-keys,aws-lc");
     let strategies: Vec<&str> = rows.iter().map(|row| row.strategy.as_str()).collect();
     assert_eq!(strategies, ["batched", "per-vote", "cold-keys", "aws-lc"]);
     for row in &rows {
@@ -46,11 +47,8 @@ fn strategies_verify_the_same_votes() {
 
 #[test]
 fn every_parameter_set_finalises() {
-    for set in ["44", "65", "87"] {
-        assert_eq!(
-            rows(&format!("--set {set}"))[0].set,
-            format!("ML-DSA-{set}")
-        );
+    for set in harness::Set::ALL {
+        assert_eq!(rows(&format!("--set {set}"))[0].set, set.name());
     }
 }
 

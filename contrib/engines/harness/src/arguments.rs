@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use anyhow::ensure;
+use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use clap::{Args, ValueEnum};
+use mldsa_core::Set;
 
 use crate::Strategy;
 
@@ -15,7 +16,7 @@ pub struct Arguments {
     #[arg(long, value_enum, value_delimiter = ',')]
     pub strategy: Vec<Strategy>,
     /// ML-DSA parameter set
-    #[arg(long, value_enum, default_value = "65")]
+    #[arg(long, default_value = "ML-DSA-65")]
     pub set: Set,
     /// Number of validators
     #[arg(long, default_value_t = 16,
@@ -38,54 +39,6 @@ impl Arguments {
             named => named.to_vec(),
         }
     }
-}
-
-/// ML-DSA parameter set of the votes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Set {
-    /// ML-DSA-44.
-    #[value(name = "44")]
-    MlDsa44,
-    /// ML-DSA-65.
-    #[value(name = "65")]
-    MlDsa65,
-    /// ML-DSA-87.
-    #[value(name = "87")]
-    MlDsa87,
-}
-
-impl Set {
-    /// Name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MlDsa44 => "44",
-            Self::MlDsa65 => "65",
-            Self::MlDsa87 => "87",
-        }
-    }
-}
-
-/// Evaluates an expression with a type alias for the parameter set:
-/// `with_set!(set, P => run::<P>(plan))`.
-#[macro_export]
-macro_rules! with_set {
-    ($set:expr, $P:ident => $body:expr) => {
-        match $set {
-            $crate::Set::MlDsa44 => {
-                type $P = ::mldsa_core::MlDsa44;
-                $body
-            }
-            $crate::Set::MlDsa65 => {
-                type $P = ::mldsa_core::MlDsa65;
-                $body
-            }
-            $crate::Set::MlDsa87 => {
-                type $P = ::mldsa_core::MlDsa87;
-                $body
-            }
-        }
-    };
 }
 
 /// Checks that fewer than one third of the validators are faulty.

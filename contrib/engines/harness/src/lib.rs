@@ -11,9 +11,10 @@ mod row;
 mod signer;
 mod strategy;
 
-pub use arguments::{Arguments, Set, check_faulty, hang_limit};
+pub use arguments::{Arguments, check_faulty, hang_limit};
 pub use cpu_time::{ProcessTime, ThreadTime};
 pub use meter::{Counters, Kind, KindCounters, Meter};
+pub use mldsa_core::{Set, with_set};
 pub use row::{Finality, Row, Run, Stopwatch, finish};
 pub use signer::{Signer, flip_bit, signing_key};
 pub use strategy::Strategy;
