@@ -118,8 +118,8 @@ fn forge(group: &mut Group, n: usize, others: &[usize]) -> Forgery {
     ]
     .concat();
     let (mut pk, mut sk) = ([0; MlDsa87::PK_LEN], [0; MlDsa87::SK_LEN]);
-    let backend = Backend::detect();
-    keygen_from_rho_p::<MlDsa87>(backend, &rho, &[9; 64], &[8; 32], &mut pk, &mut sk);
+    let (backend, k_seed) = (Backend::detect(), bytes32("K", 0));
+    keygen_from_rho_p::<MlDsa87>(backend, &rho, &[9; 64], &k_seed, &mut pk, &mut sk);
     Forgery {
         registration: Registration::from_bytes(&bytes).unwrap(),
         opening: [&rogue[..], &[0; 4], siblings.as_flattened()].concat(),

@@ -44,5 +44,5 @@ fn tests_named_in_the_documentation_exist() {
         );
         named += 1;
     }
-    assert!(named > 8, "{named}");
+    assert!(named > 4, "{named}");
 }
