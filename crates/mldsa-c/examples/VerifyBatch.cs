@@ -9,7 +9,7 @@ using System.Text;
 static class VerifyBatch
 {
     const string Library = "mldsa_c";
-    const uint Set = 65, AbiVersion = 1, ThreadsCalling = 1;
+    const uint Set = 65, AbiVersion = 2, ThreadsCalling = 1;
     const int Count = 21, KeySize = 1952, SignatureSize = 3309, Rejected = 40, ChallengeMismatch = 39;
 
     // mldsa_packed_item: offsets into one buffer and sizes.
