@@ -24,6 +24,17 @@ const NOWHERE: PemPlace = PemPlace {
     label: [0; 72],
 };
 
+/// Writes that there is no place, before anything can fail.
+///
+/// # Safety
+/// `place` is null or valid for a write.
+pub(crate) unsafe fn clear(place: *mut PemPlace) {
+    if !place.is_null() {
+        // SAFETY: the contract of this function.
+        let _ = unsafe { crate::boundary::write(place, NOWHERE) };
+    }
+}
+
 /// Reads a key in DER or in PEM. The reason of a text with `-----BEGIN`, or of one that cannot be DER,
 /// is that of PEM.
 ///

@@ -9,7 +9,7 @@ use mldsa_core::{
 };
 
 use crate::boundary::{copy_out, fill_out, free, guard, handle, items, store};
-use crate::key_file::{PemPlace, read};
+use crate::key_file::{PemPlace, clear, read};
 use crate::messages::{context, hash, mu};
 use crate::public_key::{Signed, number, set};
 use crate::{PublicKey, Status};
@@ -152,6 +152,7 @@ pub unsafe extern "C" fn mldsa_private_key_from_pkcs8(
     let (der, pem) = (AnySigningKey::from_pkcs8_der, AnySigningKey::from_pkcs8_pem);
     // SAFETY: the contract of the crate.
     unsafe {
+        clear(place);
         store(key, || {
             let pkcs8 = items(pkcs8, pkcs8_len)?;
             PrivateKey::new(|| read(pkcs8, der, pem, place))

@@ -7,7 +7,7 @@ use mldsa_core::{AnyPreparedVerifyingKey, AnyVerifyingKey, Context, Mu, Set};
 
 use crate::Status;
 use crate::boundary::{copy_out, free, guard, handle, items, store};
-use crate::key_file::{PemPlace, read};
+use crate::key_file::{PemPlace, clear, read};
 use crate::messages::{context, hash, mu};
 
 /// ML-DSA-44.
@@ -125,6 +125,7 @@ pub unsafe extern "C" fn mldsa_public_key_from_spki(
     );
     // SAFETY: the contract of the crate.
     unsafe {
+        clear(place);
         store(key, || {
             read(items(spki, spki_len)?, der, pem, place).map(PublicKey::new)
         })

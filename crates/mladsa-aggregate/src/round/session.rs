@@ -157,6 +157,8 @@ struct Peers {
     // members and attempts of which a fault was proved, and those of which the proof was sent
     disputed: BTreeSet<(MemberName, u8)>,
     proofs_sent: BTreeSet<(MemberName, u8)>,
+    // leaders and attempts of which an announcement of no quorum was sent on
+    announcements_rejected: BTreeSet<(MemberName, u8)>,
 }
 
 /// Times and amounts of requests and answers.

@@ -43,6 +43,8 @@ faults! {
     /// Announces no quorum to the first member, in a signed message; shows no hash of a commitment
     /// under other leaders.
     BadAnnouncement,
+    /// Announces no quorum to all, and then other signers to half of the members.
+    ThreeAnnouncements,
     /// Every message takes more than an attempt.
     Slow,
     /// Does not commit, so that it could see the commitments of the others before.

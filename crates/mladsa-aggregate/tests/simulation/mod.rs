@@ -156,7 +156,9 @@ impl Simulation {
             TwoHashes if to % 2 == 1 && kind == Some(MessageKind::CommitmentHash) && is_own => {
                 Some(hostile::changed(message?, &committee).to_bytes().into())
             }
-            TwoAnnouncements if to % 2 == 1 && kind == Some(MessageKind::Signers) && is_own => {
+            TwoAnnouncements | ThreeAnnouncements
+                if to % 2 == 1 && kind == Some(MessageKind::Signers) && is_own =>
+            {
                 let message = message?;
                 let mut signers = message.body().to_vec();
                 signers[0] ^= if from == 0 { 2 } else { 1 };
@@ -190,6 +192,16 @@ impl Simulation {
             };
             self.handle(n, vec![event]);
         }
+    }
+
+    /// A signed announcement without signers for the present attempt of a member.
+    fn announce_no_quorum(&mut self, n: usize) {
+        let committee = Arc::clone(&self.group.committee);
+        let attempt = self.sessions[n].as_ref().map_or(0, Session::attempt);
+        let at = at(self.task.slot(), attempt);
+        let kind = MessageKind::Signers;
+        let message = hostile::bytes(&id(n), kind, at, &[0; 64], &[1], &committee);
+        self.handle(n, vec![SessionEvent::Send { to: None, message }]);
     }
 
     /// Two hashes of commitments for the present attempt of a member.
@@ -254,7 +266,12 @@ impl Simulation {
             self.missed.insert(attempt);
         }
         let leader = self.leader(attempt).map(|leader| self.faults[leader]);
-        if self.loss == 0 && matches!(leader, Some(BadAnnouncement | TwoAnnouncements)) {
+        if self.loss == 0
+            && matches!(
+                leader,
+                Some(BadAnnouncement | TwoAnnouncements | ThreeAnnouncements)
+            )
+        {
             let honest = (0..self.n()).filter(|n| self.faults[*n].is_honest());
             let honest: Vec<_> = honest.map(id).filter(|id| named.contains(id)).collect();
             assert!(
@@ -341,6 +358,9 @@ impl Simulation {
                 *started = Some(self.now);
             }
             self.handle_of(n, before, events.unwrap());
+            if self.faults[n] == ThreeAnnouncements && is_next {
+                self.announce_no_quorum(n);
+            }
             if self.faults[n] == AlwaysTwoHashes && is_next {
                 self.sign_two_hashes(n);
             }

@@ -27,7 +27,7 @@ pub(crate) enum Secrets<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Seal<'a> {
     pub(crate) checksum: &'a Checksum,
-    /// Of the public key with which `mu` was computed.
+    /// The one of the public key with which `mu` was computed.
     pub(crate) tr: &'a [u8; CRH_LEN],
     pub(crate) secrets: Secrets<'a>,
 }
@@ -55,8 +55,9 @@ pub fn variation(k_seed: &[u8; SEED_LEN]) -> u8 {
 /// Computes the checksum of secrets. Constant time.
 ///
 /// It is made for faults, not for forgers. Every step is a permutation of the state, so that a
-/// change of one word is always seen, and any other change with a probability of 1 - 2^-64.
-/// Without multiplications, whose time depends on their operands on some CPUs.
+/// change of one word is always seen. Changes of several words can cancel each other, unrelated
+/// ones with a probability of about 2^-64. It has no multiplications, whose time depends on their
+/// operands on some CPUs.
 #[inline(never)]
 pub(crate) fn checksum(
     k_seed: &[u8; SEED_LEN],

@@ -113,6 +113,10 @@ impl Session {
         {
             return;
         }
+        let is_rejected = self.peers.announcements_rejected.contains(&(id, number));
+        if kind == MessageKind::Signers && is_rejected && self.decode_signers(content).is_none() {
+            return;
+        }
         let Ok(message) = message.verify(&self.committee) else {
             return;
         };
@@ -165,7 +169,9 @@ impl Session {
     /// have the announcement of a quorum show it.
     fn reject_announcement(&mut self, message: &Message, call: &mut Call<'_>) {
         let (id, number) = (*message.id(), message.attempt_id().number);
-        if self.leader_of(number) != Some(id) || !self.peers.proofs_sent.insert((id, number)) {
+        if self.leader_of(number) != Some(id)
+            || !self.peers.announcements_rejected.insert((id, number))
+        {
             return;
         }
         call.events.push(SessionEvent::Send {
