@@ -230,7 +230,7 @@ macro_rules! of {
 }
 
 impl AnyCommittee {
-    /// Returns the options of a committee, as [`Committee::builder`]. Its threads verify, too.
+    /// Returns the options of a committee, as [`Committee::builder`](crate::Committee::builder). Its threads verify, too.
     pub fn builder(set: Set, context: impl AsRef<[u8]>) -> CommitteeBuilder<Self> {
         CommitteeBuilder::new(set, context.as_ref())
     }
@@ -250,7 +250,7 @@ impl AnyCommittee {
         of!(self, committee => committee.len())
     }
 
-    /// Returns the member at `index`, as [`Committee::member`].
+    /// Returns the member at `index`, as [`Committee::member`](crate::Committee::member).
     pub fn member(&self, index: u32) -> Option<MemberId> {
         of!(self, committee => committee.member(index))
     }
@@ -295,15 +295,15 @@ impl AnyCommittee {
         of!(self, committee => committee.required_weight())
     }
 
-    /// Returns the hash of everything that defines the committee, as [`Committee::digest`].
+    /// Returns the hash of everything that defines the committee, as [`Committee::digest`](crate::Committee::digest).
     pub fn digest(&self) -> [u8; 32] {
         of!(self, committee => committee.digest())
     }
 
-    /// Returns the committee of the next epoch from changes, as [`Committee::successor`].
+    /// Returns the committee of the next epoch from changes, as [`Committee::successor`](crate::Committee::successor).
     ///
     /// # Errors
-    /// Those of [`Committee::successor`].
+    /// Those of [`Committee::successor`](crate::Committee::successor).
     pub fn successor<K: AsRef<[u8]>>(
         &self,
         epoch: u64,

@@ -1,4 +1,4 @@
-//! Keccak-f[1600] for ARMv7-M, bit-interleaved: a lane is a word of its even bits and one of its odd
+//! Keccak-f\[1600\] for ARMv7-M, bit-interleaved: a lane is a word of its even bits and one of its odd
 //! bits.
 //!
 //! A word is stored rotated by a constant of its own. A rotation is folded into the second operand
