@@ -127,11 +127,12 @@ impl<P: Named> SignatureVerificationAlgorithm for Algorithm<P> {
         message: &[u8],
         signature: &[u8],
     ) -> Result<(), InvalidSignature> {
-        if usage::is_certificate(message) {
-            if !usage::permits(message).unwrap_or(false) {
-                return Err(InvalidSignature);
-            }
-            #[cfg(feature = "std")]
+        let is_certificate = usage::is_certificate(message);
+        if is_certificate && !usage::permits(message).unwrap_or(false) {
+            return Err(InvalidSignature);
+        }
+        #[cfg(feature = "std")]
+        if is_certificate {
             return self.verify_issued(key, message, signature);
         }
         let key = VerifyingKey::<P>::from_bytes(key).map_err(|_| InvalidSignature)?;
