@@ -133,7 +133,7 @@ impl<T> FairQueue<T> {
 
     /// Ends an item that [`take`](Self::take) has returned.
     pub(super) fn end(&mut self, peer: Peer, bytes: usize) {
-        // None if everything was taken meanwhile.
+        // The peer is gone if everything was taken meanwhile.
         if let Some(queue) = self.peers.get(&peer) {
             let (queued, taken) = (queue.queued, queue.taken - bytes);
             self.resize(peer, queued, taken);

@@ -148,16 +148,17 @@ impl Attempt {
 /// What is known of the other members.
 #[derive(Default)]
 struct Peers {
-    // last attempt of which each member has sent a message
+    /// The last attempt of which each member has sent a message.
     heard: BTreeMap<MemberName, u8>,
-    // number of attempts in which each member was silent or late
+    /// The number of attempts in which each member was silent or late.
     silent: BTreeMap<MemberName, u32>,
-    // members that are provably faulty
+    /// The members that are provably faulty.
     faulty: BTreeSet<MemberName>,
-    // members and attempts of which a fault was proved, and those of which the proof was sent
+    /// The members and attempts of which a fault was proved.
     disputed: BTreeSet<(MemberName, u8)>,
+    /// The members and attempts of which two conflicting messages were sent on.
     proofs_sent: BTreeSet<(MemberName, u8)>,
-    // leaders and attempts of which an announcement of no quorum was sent on
+    /// The leaders and attempts of which an announcement of no quorum was sent on.
     announcements_rejected: BTreeSet<(MemberName, u8)>,
 }
 

@@ -173,7 +173,7 @@ impl<P: ParameterSet> SigningKey<P> {
         key.k_seed.expose_mut().copy_from_slice(k_seed);
         let (s_hat, t0_hat) = key.secrets.expose_mut().split_at_mut(P::L + P::K);
         self.transform(&mut key.a_hat, s_hat, t0_hat);
-        // Of K as it was before the copy, and never that of a key that a fault has changed.
+        // The checksum is of K before the copy. A key that a fault has changed gets none that fits.
         let secrets = Secrets::Transformed([&s_hat[..P::L], &s_hat[P::L..]]);
         checksum(
             k_seed,

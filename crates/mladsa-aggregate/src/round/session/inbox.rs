@@ -113,14 +113,14 @@ impl Session {
         {
             return;
         }
-        let is_rejected = self.peers.announcements_rejected.contains(&(id, number));
-        if kind == MessageKind::Signers && is_rejected && self.decode_signers(content).is_none() {
+        let is_faulty = kind == MessageKind::Signers && self.decode_signers(content).is_none();
+        if is_faulty && self.peers.announcements_rejected.contains(&(id, number)) {
             return;
         }
         let Ok(message) = message.verify(&self.committee) else {
             return;
         };
-        if kind == MessageKind::Signers && self.decode_signers(&message).is_none() {
+        if is_faulty {
             return self.reject_announcement(&message, call);
         }
         let is_authentic = self.is_authentic(&message);
