@@ -58,8 +58,19 @@ pub fn variation(k_seed: &[u8; SEED_LEN]) -> u8 {
 /// change of one word is always seen. Changes of several words can cancel each other, unrelated
 /// ones with a probability of about 2^-64. It has no multiplications, whose time depends on their
 /// operands on some CPUs.
-#[inline(never)]
 pub(crate) fn checksum(
+    k_seed: &[u8; SEED_LEN],
+    tr: &[u8; CRH_LEN],
+    secrets: Secrets<'_>,
+    out: &mut Checksum,
+) {
+    absorb_all(k_seed, tr, secrets, out);
+    // Unoptimised code copies the words of the secrets to the frames below.
+    zeroize::zeroize_stack::<2048>();
+}
+
+#[inline(never)]
+fn absorb_all(
     k_seed: &[u8; SEED_LEN],
     tr: &[u8; CRH_LEN],
     secrets: Secrets<'_>,
