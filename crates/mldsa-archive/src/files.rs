@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use sha2::{Digest, Sha256};
 
+use crate::input::times;
 use crate::output::{parts_of, temporary_of};
 use crate::{Failure, named};
 
@@ -124,7 +124,7 @@ pub(crate) fn check_outputs<'a>(
     Ok(())
 }
 
-/// Describes a file by its length, its time of change and the hash of its ends, which has the footer
+/// Describes a file by its length, its times of change and the hash of its ends, which has the footer
 /// of Parquet. A file that cannot be read has the kind of the error.
 pub(crate) fn fingerprint(path: &Path) -> String {
     let read = || {
@@ -138,10 +138,9 @@ pub(crate) fn fingerprint(path: &Path) -> String {
         update(&mut hash, (&mut file).take(ENDS))?;
         file.seek(SeekFrom::Start(found.len().saturating_sub(ENDS)))?;
         update(&mut hash, file.take(ENDS))?;
-        let modified = found.modified()?;
-        let modified = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
         let hash = base16ct::lower::encode_string(&hash.finalize());
-        Ok(format!("{} {} {hash}", found.len(), modified.as_nanos()))
+        let [written, changed] = times(&found)?;
+        Ok(format!("{} {written} {changed} {hash}", found.len()))
     };
     read().unwrap_or_else(|error: io::Error| format!("unreadable: {:?}", error.kind()))
 }

@@ -84,7 +84,8 @@ impl Read for From {
     }
 }
 
-/// A file, whatever its names and the links to it, and what changes when it is written.
+/// A file, whatever its names and the links to it, and what changes when it is written. Windows has no number of a
+/// file for programs in Rust: there it is the length and the times alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Identity {
     node: (u64, u64),
@@ -102,26 +103,39 @@ impl Identity {
             return Err("it is no regular file".into());
         }
         #[cfg(unix)]
-        let (node, times) = {
+        let node = {
             use std::os::unix::fs::MetadataExt;
-            let time = |s: i64, ns: i64| i128::from(s) * 1_000_000_000 + i128::from(ns);
-            let times = [
-                time(found.mtime(), found.mtime_nsec()),
-                // Nobody can set this one back. A new link changes it, so that a run may end for nothing.
-                time(found.ctime(), found.ctime_nsec()),
-            ];
-            ((found.dev(), found.ino()), times)
+            (found.dev(), found.ino())
         };
         #[cfg(not(unix))]
-        let (node, times) = {
-            let modified = found.modified()?.duration_since(std::time::UNIX_EPOCH)?;
-            ((0, 0), [modified.as_nanos() as i128, 0])
-        };
+        let node = (0, 0);
         Ok(Self {
             node,
             len: found.len(),
-            times,
+            times: times(found)?,
         })
+    }
+}
+
+/// Returns the time of the last write, and that of the last change, which nobody can set back. A new name, link or
+/// mode changes it, so that a run may end for nothing. Where there is none, it is the time of creation.
+pub(crate) fn times(found: &Metadata) -> io::Result<[i128; 2]> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let time = |s: i64, ns: i64| i128::from(s) * 1_000_000_000 + i128::from(ns);
+        Ok([
+            time(found.mtime(), found.mtime_nsec()),
+            time(found.ctime(), found.ctime_nsec()),
+        ])
+    }
+    #[cfg(not(unix))]
+    {
+        let time = |time: std::time::SystemTime| {
+            let since = time.duration_since(std::time::UNIX_EPOCH);
+            since.map_or(0, |since| since.as_nanos() as i128)
+        };
+        Ok([found.modified()?, found.created()?].map(time))
     }
 }
 

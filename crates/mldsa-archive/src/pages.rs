@@ -35,14 +35,37 @@ struct Header {
     size: usize,
     crc: Option<u32>,
     values: u32,
-    encoding: Encoding,
+    /// `None` if it is not known.
+    encoding: Option<Encoding>,
     kind: Kind,
+}
+
+impl Header {
+    /// Checks that this program has what decodes the values and levels of a type.
+    fn supported(&self, of: Type, is_nullable: bool) -> core::result::Result<(), &'static str> {
+        match (&self.kind, self.encoding) {
+            (Kind::V1 { has_runs: false }, _) if is_nullable => {
+                Err("levels in another encoding than RLE are not supported")
+            }
+            (_, Some(Encoding::DELTA_BYTE_ARRAY))
+                if matches!(of, Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY) =>
+            {
+                Ok(())
+            }
+            (_, Some(Encoding::DELTA_LENGTH_BYTE_ARRAY)) if of == Type::BYTE_ARRAY => Ok(()),
+            (_, None | Some(Encoding::DELTA_BYTE_ARRAY | Encoding::DELTA_LENGTH_BYTE_ARRAY)) => {
+                Err("the encoding of a page is not supported")
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 enum Kind {
     Dictionary,
     V1 {
-        levels: [Encoding; 2],
+        /// Whether the definition levels are in RLE.
+        has_runs: bool,
     },
     V2 {
         levels: [u32; 2],
@@ -58,7 +81,6 @@ pub(crate) struct Pages {
     next: usize,
     codec: Compression,
     is_nullable: bool,
-    type_: Type,
     /// Length of each value where all have one.
     width: Option<usize>,
     /// Bytes of pages since the batch began.
@@ -80,6 +102,10 @@ impl Pages {
         let fail = |why: &str| named(of.name(), why);
         if of.max_rep_level() > 0 || of.max_def_level() > 1 {
             return Err(fail("it is in a list or in a group"));
+        }
+        let is_nullable = of.max_def_level() > 0;
+        if column.compression() == Compression::LZO {
+            return Err(fail("compression with LZO is not supported"));
         }
         let begin = match column.dictionary_page_offset() {
             Some(at) if at > 0 => at.min(column.data_page_offset()),
@@ -103,6 +129,9 @@ impl Pages {
             work.charge((behind - at).max(1 << 10))?;
             at = behind;
             let Some(header) = header else { continue };
+            header
+                .supported(of.physical_type(), is_nullable)
+                .map_err(fail)?;
             work.charge(header.size as u64)?;
             match header.kind {
                 Kind::Dictionary if headers.is_empty() => {}
@@ -120,8 +149,7 @@ impl Pages {
             headers: headers.into(),
             next: 0,
             codec: column.compression(),
-            is_nullable: of.max_def_level() > 0,
-            type_: of.physical_type(),
+            is_nullable,
             width: is_fixed.then(|| usize::try_from(of.type_length()).unwrap_or(0)),
             read: Arc::default(),
         })
@@ -146,6 +174,7 @@ impl Pages {
     }
 
     fn page(&self, header: &Header) -> Option<Page> {
+        let encoding = header.encoding?;
         let stored = self.input.bytes(header.at, header.stored).ok()?;
         if header
             .crc
@@ -180,7 +209,7 @@ impl Pages {
             // A value has a byte at least.
             Kind::Dictionary => {
                 let is_sound = header.values as usize <= bytes.len();
-                return is_sound.then(|| data(header, bytes, header.encoding));
+                return is_sound.then(|| data(header, bytes, encoding));
             }
             Kind::V1 { .. } if self.is_nullable => {
                 let len = rest.take(4)?.first_chunk().copied()?;
@@ -191,14 +220,10 @@ impl Pages {
         }
         let before = bytes.len() - rest.0.len();
         let most = header.values as usize;
-        let shared = match (header.encoding, self.type_) {
-            (Encoding::DELTA_BYTE_ARRAY, Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY) => {
-                Some(lengths(&mut rest, most)?)
-            }
-            (Encoding::DELTA_LENGTH_BYTE_ARRAY, Type::BYTE_ARRAY) => None,
-            // Of numbers there are no such pages.
-            (Encoding::DELTA_BYTE_ARRAY | Encoding::DELTA_LENGTH_BYTE_ARRAY, _) => return None,
-            (encoding, _) => return Some(data(header, bytes, encoding)),
+        let shared = match encoding {
+            Encoding::DELTA_BYTE_ARRAY => Some(lengths(&mut rest, most)?),
+            Encoding::DELTA_LENGTH_BYTE_ARRAY => None,
+            _ => return Some(data(header, bytes, encoding)),
         };
         let own = lengths(&mut rest, most)?;
         let shared = shared.unwrap_or_else(|| vec![0; own.len()]);
@@ -231,14 +256,13 @@ fn data(header: &Header, buf: Bytes, encoding: Encoding) -> Page {
             encoding,
             is_sorted: false,
         },
-        Kind::V1 {
-            levels: [definition, repetition],
-        } => Page::DataPage {
+        // Others are refused where there are levels.
+        Kind::V1 { .. } => Page::DataPage {
             buf,
             num_values: header.values,
             encoding,
-            def_level_encoding: definition,
-            rep_level_encoding: repetition,
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
             statistics: None,
         },
     }
@@ -325,8 +349,8 @@ fn header(input: &Input, at: u64, end: u64, codec: Compression) -> Option<(Optio
         natural(Note::RepetitionLevels),
     ];
     let kind = match (number(Note::PageType)?, levels) {
-        (0, [Some(definition), Some(repetition)]) if number(Note::Rows).is_none() => Kind::V1 {
-            levels: [encoding(definition)?, encoding(repetition)?],
+        (0, [Some(definition), Some(_)]) if number(Note::Rows).is_none() => Kind::V1 {
+            has_runs: encoding(definition) == Some(Encoding::RLE),
         },
         (2, [None, None]) => Kind::Dictionary,
         (3, [Some(definition), Some(repetition)]) => {
@@ -354,7 +378,7 @@ fn header(input: &Input, at: u64, end: u64, codec: Compression) -> Option<(Optio
         size,
         crc: number(Note::Crc).map(|crc| crc as u32),
         values: natural(Note::Values)?,
-        encoding: encoding(natural(Note::Encoding)?)?,
+        encoding: encoding(natural(Note::Encoding)?),
         kind,
     };
     Some((Some(header), behind))
@@ -365,8 +389,6 @@ fn encoding(number: u32) -> Option<Encoding> {
         0 => Encoding::PLAIN,
         2 => Encoding::PLAIN_DICTIONARY,
         3 => Encoding::RLE,
-        #[expect(deprecated, reason = "old files have it as the encoding of levels")]
-        4 => Encoding::BIT_PACKED,
         5 => Encoding::DELTA_BINARY_PACKED,
         6 => Encoding::DELTA_LENGTH_BYTE_ARRAY,
         7 => Encoding::DELTA_BYTE_ARRAY,

@@ -103,6 +103,37 @@ fn complete_units_are_not_verified_again() {
     );
 }
 
+/// Verdicts depend neither on the rows that are read at once nor on how much a continued run finds done.
+#[test]
+fn a_continued_run_has_the_verdicts_of_each_size_of_batch() {
+    let folder = Folder::new(1500, &["--bad", "200"]);
+    let run = folder.run(&arguments("whole", &[]));
+    let columns = ["file", "key", "reason"];
+    let verdicts = |out: &str| columns.map(|name| texts(&folder.read(out), name));
+    for (n, batch_rows) in ["1", "64", "4096"].iter().enumerate() {
+        let out = format!("out{n}");
+        let options = ["--batch-rows", batch_rows];
+        // The output cannot be written: the parts stay.
+        let temporary = folder.path(&format!("{out}.tmp"));
+        fs::create_dir(&temporary).unwrap();
+        folder.run(&arguments(&out, &options));
+        fs::remove_dir(temporary).unwrap();
+        let found = parts(&folder, &out);
+        assert_eq!(found.len(), 3);
+        found
+            .iter()
+            .skip(n)
+            .step_by(2)
+            .for_each(|part| fs::remove_file(part).unwrap());
+        let continued = folder.run(&arguments(&out, &options));
+        assert_eq!(continued.stdout, run.stdout, "{batch_rows}");
+        assert!(
+            verdicts(&out) == verdicts("whole"),
+            "{batch_rows}: the verdicts differ"
+        );
+    }
+}
+
 /// The state of other files, of other options or of a process that runs is refused.
 #[test]
 fn a_state_belongs_to_one_run() {
