@@ -6,8 +6,8 @@ use std::rc::Rc;
 use mldsa_core::internals::{Secret, Zeroed};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness};
 use mldsa_lowmem::{
-    Balanced, CacheMatrix, CacheW0, ExpandedSigningKey, Minimal, MlDsaSigner, Tier, VerifyingKey,
-    Workspace,
+    Balanced, CacheMatrix, CacheW0, ExpandedSigningKey, Minimal, MlDsaSigner, NoChecks, Tier,
+    VerifyingKey, Workspace,
 };
 
 use crate::inputs::{Case, Key};
@@ -69,7 +69,7 @@ fn sign<P: ParameterSet, T: Tier<P>>(inputs: &Rc<Inputs>, tier: &'static str) ->
         let mut workspace = Workspace::<P, T>::new();
         let out: &mut [u8] = out.as_mut().as_mut();
         let signed = MlDsaSigner::new(&key, &mut workspace)
-            .set_self_verification(false)
+            .with_checks::<NoChecks>()
             .sign_into(
                 &case.message,
                 Context::EMPTY,

@@ -1,7 +1,9 @@
 //! Signing: attempts as passes over rows, with y in the z slots of the signature buffer.
 
+use core::marker::PhantomData;
 use core::ops::ControlFlow;
 
+use mldsa_core::Mu;
 use mldsa_core::internals::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
 use mldsa_core::internals::pack::{low_part_bits, pack_low, unpack_low, unpack_z_part};
 use mldsa_core::internals::row_steps::{
@@ -17,13 +19,13 @@ use mldsa_core::internals::{
     CRH_LEN, CommitmentHash, MAX_SIGN_ATTEMPTS, N, Params, SEED_LEN, declassify,
     declassify_in_place, signature_parts_mut,
 };
-use mldsa_core::{Mu, ParameterSet};
 
+use crate::checks::Checks;
 use crate::error::SignError;
 use crate::matrix::{Matrix, mask_row};
 use crate::packed::{KECCAK, packed_row_mut, wiped};
 use crate::signing_secrets::SigningSecrets;
-use crate::tier::{Keeps, Tier, Workspace};
+use crate::tier::Keeps;
 
 #[cfg(all(
     test,
@@ -65,24 +67,34 @@ impl From<SignError> for AttemptError {
 pub(crate) struct SignInputs<'a> {
     pub(crate) mu: &'a Mu,
     pub(crate) rnd: &'a [u8; SEED_LEN],
-    /// Whether w1 is hashed again in the second pass, and y derived again for z.
-    pub(crate) self_verification: bool,
 }
 
-/// State that the passes over the rows of one attempt share.
-struct Pass<'a, 'w, P: ParameterSet, S, T: Tier<P>> {
+/// Memory of one signature, in the frame of the caller, which knows its size.
+pub(crate) struct Memory<'a> {
+    pub(crate) workspace: &'a mut [u8],
+    /// One polynomial: a row of w, then what signing makes of it.
+    pub(crate) acc: &'a mut [i32; N],
+    /// Bits of the hint, a row of w each.
+    pub(crate) hints: &'a mut [[u8; HINT_ROW_LEN]],
+}
+
+/// State that the passes over the rows of one attempt share. Sets are data, so that the code is
+/// compiled once for all.
+struct Pass<'a, 'w, S, T: Keeps, C: Checks> {
+    p: &'a Params,
     key: &'a S,
     request: &'a SignInputs<'a>,
     attempt: u16,
-    workspace: &'a mut Workspace<P, T>,
-    /// One polynomial: a row of w, then what signing makes of it.
+    workspace: &'a mut [u8],
     acc: &'a mut [i32; N],
+    hints: &'a mut [[u8; HINT_ROW_LEN]],
     watch: &'a mut Watch<'w>,
     // The parts of the signature.
     c_tilde: &'a mut [u8],
     /// The packed rows of y until [`Self::write_z`] adds c s1.
     z: &'a mut [u8],
     hint: &'a mut [u8],
+    types: PhantomData<(T, C)>,
 }
 
 /// Algorithm 7 from `mu` on, in `out`, `SIG_LEN` bytes: secret until it returns
@@ -91,28 +103,30 @@ struct Pass<'a, 'w, P: ParameterSet, S, T: Tier<P>> {
 /// The checks run in the order z, r0, c t0, weight, row by row. An attempt is
 /// accepted if all pass, so the order changes no signature.
 #[inline(never)]
-pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
+pub(crate) fn sign_internal<S: SigningSecrets, T: Keeps, C: Checks>(
+    p: &Params,
     key: &S,
     request: &SignInputs<'_>,
-    workspace: &mut Workspace<P, T>,
-    acc: &mut [i32; N],
+    memory: Memory<'_>,
     watch: &mut Watch<'_>,
     out: &mut [u8],
 ) -> Result<(), SignError> {
-    let p = &P::PARAMS;
     let (c_tilde, z, hint) = signature_parts_mut(p, out).ok_or(SignError::BufferLength)?;
-    let mut pass = Pass {
+    let mut pass = Pass::<S, T, C> {
+        p,
         key,
         request,
         attempt: 0,
-        workspace,
-        acc,
+        workspace: memory.workspace,
+        acc: memory.acc,
+        hints: memory.hints,
         watch,
         c_tilde,
         z,
         hint,
+        types: PhantomData,
     };
-    if T::KEEPS == Keeps::Matrix {
+    if T::MATRIX {
         pass.expand_matrix()?;
     }
     let mut rho_pp = wiped::<[u8; CRH_LEN]>();
@@ -136,30 +150,19 @@ fn mask_seed<S: SigningSecrets>(key: &S, request: &SignInputs<'_>, rho_pp: &mut 
     mldsa_core::internals::rho_pp(KECCAK, key.k_seed(), request.rnd, request.mu, rho_pp);
 }
 
-fn matrix<'a, P: ParameterSet, T: Tier<P>>(
-    rho: &'a [u8; SEED_LEN],
-    workspace: &'a Workspace<P, T>,
-) -> Matrix<'a> {
-    if T::KEEPS == Keeps::Matrix {
-        Matrix::Compact(workspace.bytes.as_ref())
-    } else {
-        Matrix::Sampled(rho)
-    }
-}
-
 /// Slot of the low part of row `i` of w, in the tiers that store it.
-fn low_slot<P: ParameterSet, T: Tier<P>>(
-    workspace: &mut Workspace<P, T>,
+fn low_slot<'a, T: Keeps>(
+    p: &Params,
+    workspace: &'a mut [u8],
     attempt: u16,
     i: usize,
-) -> &mut [u8] {
-    let len = 32 * low_part_bits(P::PARAMS.gamma2);
-    let bytes = workspace.bytes.as_mut();
-    if T::KEEPS == Keeps::Pair {
-        let row = w_slot(bytes, attempt, i);
+) -> &'a mut [u8] {
+    let len = 32 * low_part_bits(p.gamma2);
+    if T::PAIR {
+        let row = w_slot(workspace, attempt, i);
         row.get_mut(..len).unwrap_or(&mut [])
     } else {
-        packed_row_mut(bytes, i, len)
+        packed_row_mut(workspace, i, len)
     }
 }
 
@@ -168,11 +171,11 @@ fn w_slot(bytes: &mut [u8], attempt: u16, i: usize) -> &mut [u8] {
     packed_row_mut(bytes, 2 * i + usize::from(attempt % 2), COMPACT_LEN)
 }
 
-impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
+impl<S: SigningSecrets, T: Keeps, C: Checks> Pass<'_, '_, S, T, C> {
     // The slices are in a frame of their own, which ends before a pass goes deeper.
     #[inline(never)]
     fn report(&mut self, progress: Progress) -> Result<(), SignError> {
-        let workspace = self.workspace.bytes.as_mut();
+        let workspace = &mut *self.workspace;
         let memory = [&mut *self.c_tilde, &mut *self.z, &mut *self.hint, workspace];
         match (self.watch)(progress, memory) {
             ControlFlow::Continue(()) => Ok(()),
@@ -183,12 +186,12 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     /// Algorithm 32 into the workspace of a tier that keeps A.
     #[inline(never)]
     fn expand_matrix(&mut self) -> Result<(), SignError> {
-        let p = &P::PARAMS;
+        let p = self.p;
         for n in 0..p.k * p.l {
             if n % p.l == 0 {
                 self.report(Progress::Row(n / p.l))?;
             }
-            let entry = packed_row_mut(self.workspace.bytes.as_mut(), n, COMPACT_LEN);
+            let entry = packed_row_mut(self.workspace, n, COMPACT_LEN);
             expand_compact(KECCAK, self.key.rho(), n / p.l, n % p.l, entry);
         }
         Ok(())
@@ -196,9 +199,9 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
 
     /// Line 11: y, and `A y` of both attempts in the tiers that process attempts in pairs.
     fn mask(&mut self, rho_pp: &[u8; CRH_LEN]) -> Result<(), SignError> {
-        let p = &P::PARAMS;
+        let p = self.p;
         let kappa = self.attempt * p.l as u16;
-        if T::KEEPS == Keeps::Pair && self.attempt.is_multiple_of(2) {
+        if T::PAIR && self.attempt.is_multiple_of(2) {
             return self.commit_pair(rho_pp, kappa);
         }
         for (j, y) in (0..).zip(self.z.chunks_exact_mut(p.z_poly_len())) {
@@ -211,12 +214,12 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     /// `acc` holds the first mask; the second is stored after the rows.
     #[inline(never)]
     fn commit_pair(&mut self, rho_pp: &[u8; CRH_LEN], kappa: u16) -> Result<(), SignError> {
-        let p = &P::PARAMS;
+        let p = self.p;
         let rows = 2 * p.k * COMPACT_LEN;
-        self.workspace.bytes.as_mut()[..rows].fill(0);
+        self.workspace[..rows].fill(0);
         for j in 0..p.l {
             self.report(Progress::Row(j))?;
-            let (rows, mask) = self.workspace.bytes.as_mut().split_at_mut(rows);
+            let (rows, mask) = self.workspace.split_at_mut(rows);
             let kappa = kappa + j as u16;
             let next = kappa + p.l as u16;
             expand_mask_poly(KECCAK, rho_pp, next, p.gamma1_bits, self.acc);
@@ -238,19 +241,19 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     /// Lines 12 to 15: w = A y row by row, and the hash of its high bits.
     #[inline(never)]
     fn commit(&mut self) -> Result<(), SignError> {
-        let p = &P::PARAMS;
+        let p = self.p;
         let mut hash = CommitmentHash::new(KECCAK, self.request.mu);
         for i in 0..p.k {
             self.report(Progress::Row(i))?;
-            if T::KEEPS == Keeps::Pair {
-                let w = w_slot(self.workspace.bytes.as_mut(), self.attempt, i);
+            if T::PAIR {
+                let w = w_slot(self.workspace, self.attempt, i);
                 load_compact(w, self.acc);
                 finish_row(self.acc);
             } else {
                 self.row_of_w(i);
             }
             absorb_high_bits(p.gamma2, self.acc, &mut hash);
-            if T::KEEPS.low() {
+            if T::LOW {
                 low_row(p.gamma2, self.acc);
                 self.store_low(i);
             }
@@ -264,33 +267,32 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     /// Lines 16 to 30. Turns y into z and writes the hint, or returns why the attempt is rejected.
     #[inline(never)]
     fn respond(&mut self) -> Result<(), AttemptError> {
-        let p = &P::PARAMS;
+        let p = self.p;
         let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, self.c_tilde);
         self.check_z(&c)?;
-        let mut hints = wiped::<P::Rows<[u8; HINT_ROW_LEN]>>();
-        let hints = hints.expose_mut().as_mut();
-        if T::KEEPS.low() {
+        if T::LOW {
             self.check_kept_rows(&c)?;
         } else {
-            self.second_pass(&c, hints)?;
+            self.second_pass(&c)?;
         }
-        if S::COMPUTES_T0 || T::KEEPS.low() {
-            self.third_pass(&c, hints)?;
+        if S::COMPUTES_T0 || T::LOW {
+            self.third_pass(&c)?;
         }
-        let ones = weight(hints.as_flattened());
+        let ones = weight(self.hints.as_flattened());
         if declassify(ones as usize > p.omega, "hint weight verdict") {
             return Err(AttemptError::Rejected);
         }
         self.write_z(&c)?;
         declassify_in_place(self.z, "the finished signature");
-        declassify_in_place(hints.as_flattened_mut(), "the finished signature");
-        hint_bit_pack_vartime(hints.as_flattened(), p.omega, self.hint);
+        let hints = self.hints.as_flattened_mut();
+        declassify_in_place(hints, "the finished signature");
+        hint_bit_pack_vartime(hints, p.omega, self.hint);
         Ok(())
     }
 
     #[inline(never)]
     fn check_z(&self, c: &SparseChallenge) -> Result<(), AttemptError> {
-        let p = &P::PARAMS;
+        let p = self.p;
         let mut row = wiped::<S::Row>();
         for (j, y) in self.z.chunks_exact(p.z_poly_len()).enumerate() {
             let s1 = self.key.row(p, j, row.expose_mut());
@@ -308,16 +310,15 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     /// passes all other checks, because they use it too, and a z made of zeros is c s1.
     #[inline(never)]
     fn write_z(&mut self, c: &SparseChallenge) -> Result<(), SignError> {
-        let p = &P::PARAMS;
+        let p = self.p;
         let mut row = wiped::<S::Row>();
         let mut rho_pp = wiped::<[u8; CRH_LEN]>();
-        let derive = self.request.self_verification;
-        if derive {
+        if C::RECOMPUTES {
             mask_seed(self.key, self.request, rho_pp.expose_mut());
         }
         let kappa = self.attempt * p.l as u16;
         for (j, y) in self.z.chunks_exact_mut(p.z_poly_len()).enumerate() {
-            if derive {
+            if C::RECOMPUTES {
                 let kappa = kappa + j as u16;
                 expand_mask_poly(KECCAK, rho_pp.expose(), kappa, p.gamma1_bits, self.acc);
                 if !is_mask_row(p, y, self.acc) {
@@ -334,17 +335,10 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
 
     /// Computes the rows of w again: the r0 check, and the hints if t0 is stored.
     #[inline(never)]
-    fn second_pass(
-        &mut self,
-        c: &SparseChallenge,
-        hints: &mut [[u8; HINT_ROW_LEN]],
-    ) -> Result<(), AttemptError> {
-        let p = &P::PARAMS;
-        let mut hash = self
-            .request
-            .self_verification
-            .then(|| CommitmentHash::new(KECCAK, self.request.mu));
-        for (i, hints) in hints.iter_mut().enumerate() {
+    fn second_pass(&mut self, c: &SparseChallenge) -> Result<(), AttemptError> {
+        let p = self.p;
+        let mut hash = C::RECOMPUTES.then(|| CommitmentHash::new(KECCAK, self.request.mu));
+        for i in 0..p.k {
             self.report(Progress::Row(i))?;
             self.row_of_w(i);
             if let Some(hash) = &mut hash {
@@ -357,7 +351,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
             if !S::COMPUTES_T0 {
                 let mut t0 = wiped::<S::T0>();
                 let t0 = self.key.t0(p, i, self.acc, t0.expose_mut());
-                if hint_row(p, c, t0, self.acc, hints) {
+                if hint_row(p, c, t0, self.acc, &mut self.hints[i]) {
                     return Err(AttemptError::Rejected);
                 }
             }
@@ -371,7 +365,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     /// The second pass if the first has stored the low parts of w: all r0 verdicts.
     #[inline(never)]
     fn check_kept_rows(&mut self, c: &SparseChallenge) -> Result<(), AttemptError> {
-        for i in 0..P::K {
+        for i in 0..self.p.k {
             self.load_low(i);
             if self.subtract_cs2(c, i) {
                 return Err(AttemptError::Rejected);
@@ -384,26 +378,22 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     /// The hints, if the second pass could not compute them: with stored low parts it is
     /// cheaper to form all r0 verdicts first, and a computed t0 needs `acc`.
     #[inline(never)]
-    fn third_pass(
-        &mut self,
-        c: &SparseChallenge,
-        hints: &mut [[u8; HINT_ROW_LEN]],
-    ) -> Result<(), AttemptError> {
-        let p = &P::PARAMS;
+    fn third_pass(&mut self, c: &SparseChallenge) -> Result<(), AttemptError> {
+        let p = self.p;
         let mut t0 = wiped::<S::T0>();
-        for (i, hints) in hints.iter_mut().enumerate() {
-            if S::COMPUTES_T0 || !T::KEEPS.low() {
+        for i in 0..p.k {
+            if S::COMPUTES_T0 || !T::LOW {
                 self.report(Progress::Row(i))?;
             }
             let t0 = self.key.t0(p, i, self.acc, t0.expose_mut());
-            if T::KEEPS.low() {
+            if T::LOW {
                 self.load_low(i);
             } else {
                 self.row_of_w(i);
                 low_row(p.gamma2, self.acc);
                 self.subtract_cs2(c, i);
             }
-            if hint_row(p, c, t0, self.acc, hints) {
+            if hint_row(p, c, t0, self.acc, &mut self.hints[i]) {
                 return Err(AttemptError::Rejected);
             }
         }
@@ -413,29 +403,33 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     /// Row `i` of w = A y to `acc`, from A.
     #[inline(always)]
     fn row_of_w(&mut self, i: usize) {
-        let a = matrix(self.key.rho(), self.workspace);
-        mask_row(&P::PARAMS, &a, i, self.z, self.acc);
+        let a = if T::MATRIX {
+            Matrix::Compact(self.workspace)
+        } else {
+            Matrix::Sampled(self.key.rho())
+        };
+        mask_row(self.p, &a, i, self.z, self.acc);
     }
 
     /// Stores row `i` from `acc`: the low part w0 of w after the first pass, w0 - c s2
     /// after the second.
     #[inline(always)]
     fn store_low(&mut self, i: usize) {
-        let slot = low_slot(self.workspace, self.attempt, i);
-        pack_low(P::PARAMS.gamma2, self.acc, slot);
+        let slot = low_slot::<T>(self.p, self.workspace, self.attempt, i);
+        pack_low(self.p.gamma2, self.acc, slot);
     }
 
     /// Loads the row that [`Self::store_low`] stored.
     #[inline(always)]
     fn load_low(&mut self, i: usize) {
-        let slot = low_slot(self.workspace, self.attempt, i);
-        unpack_low(P::PARAMS.gamma2, slot, self.acc);
+        let slot = low_slot::<T>(self.p, self.workspace, self.attempt, i);
+        unpack_low(self.p.gamma2, slot, self.acc);
     }
 
     /// Replaces w0 in `acc` by w0 - c s2; returns whether the row fails the r0 check.
     #[inline(never)]
     fn subtract_cs2(&mut self, c: &SparseChallenge, i: usize) -> bool {
-        let p = &P::PARAMS;
+        let p = self.p;
         let mut row = wiped::<S::Row>();
         let s2 = self.key.row(p, p.l + i, row.expose_mut());
         r0_row_reaches(p, c, s2, self.acc)

@@ -16,6 +16,7 @@ use crate::matrix::public_row;
 use crate::packed::{KECCAK, packed_row, packed_row_mut, wiped};
 use crate::secrets::{Packed, Secrets};
 use crate::signing_secrets::SigningSecrets;
+use crate::verify::{Fresh, verify_computed, verify_given};
 
 mod sealed {
     pub trait Sealed {}
@@ -26,15 +27,15 @@ mod sealed {
 pub trait PrivateKey<P: ParameterSet>: sealed::Sealed + SecretsOf {
     /// Returns `tr = H(pk, 64)`, which starts every `mu`.
     fn tr(&self) -> &[u8; CRH_LEN];
-
-    #[doc(hidden)]
-    fn public_key(&self) -> Option<&[u8]>;
 }
 
 pub(crate) trait SecretsOf {
     type Secrets: SigningSecrets;
 
     fn secrets(&self) -> &Self::Secrets;
+
+    /// Verifies a fresh signature under the public key, which is computed if it is not at hand.
+    fn verifies(&self, p: &Params, fresh: &Fresh<'_>, acc: &mut [i32; N]) -> bool;
 }
 
 /// A private key made from its 32-byte seed: `rho`, rho', K and `tr`, 192 bytes, wiped
@@ -162,15 +163,15 @@ impl<P: ParameterSet> SecretsOf for SigningKey<P> {
     fn secrets(&self) -> &ExpandedSeed {
         &self.seed
     }
+
+    fn verifies(&self, p: &Params, fresh: &Fresh<'_>, acc: &mut [i32; N]) -> bool {
+        verify_computed(p, &self.seed, fresh, acc)
+    }
 }
 
 impl<P: ParameterSet> PrivateKey<P> for SigningKey<P> {
     fn tr(&self) -> &[u8; CRH_LEN] {
         &self.tr
-    }
-
-    fn public_key(&self) -> Option<&[u8]> {
-        None
     }
 }
 
@@ -184,7 +185,6 @@ impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
 /// in flash. The memory must not change while the key is in use.
 pub struct ExpandedSigningKey<'a, P: ParameterSet> {
     parts: SecretKeyParts<'a>,
-    public_key: Option<&'a [u8]>,
     set: PhantomData<P>,
 }
 
@@ -200,7 +200,6 @@ impl<'a, P: ParameterSet> ExpandedSigningKey<'a, P> {
         check_range(p, &parts)?;
         Ok(Self {
             parts,
-            public_key: None,
             set: PhantomData,
         })
     }
@@ -248,12 +247,12 @@ impl<'a, P: ParameterSet> ExpandedSigningKey<'a, P> {
     ///
     /// # Errors
     /// [`KeyError::Length`].
-    pub fn with_public_key(mut self, pk: &'a [u8]) -> Result<Self, KeyError> {
+    pub fn with_public_key(self, pk: &'a [u8]) -> Result<ExpandedKeyPair<'a, P>, KeyError> {
         if pk.len() != P::PK_LEN {
             return Err(KeyError::Length);
         }
-        self.public_key = Some(pk);
-        Ok(self)
+        let key = self;
+        Ok(ExpandedKeyPair { key, pk })
     }
 }
 
@@ -265,21 +264,49 @@ impl<'a, P: ParameterSet> SecretsOf for ExpandedSigningKey<'a, P> {
     fn secrets(&self) -> &SecretKeyParts<'a> {
         &self.parts
     }
+
+    fn verifies(&self, p: &Params, fresh: &Fresh<'_>, acc: &mut [i32; N]) -> bool {
+        verify_computed(p, &self.parts, fresh, acc)
+    }
 }
 
 impl<P: ParameterSet> PrivateKey<P> for ExpandedSigningKey<'_, P> {
     fn tr(&self) -> &[u8; CRH_LEN] {
         self.parts.tr
     }
-
-    fn public_key(&self) -> Option<&[u8]> {
-        self.public_key
-    }
 }
 
 impl<P: ParameterSet> fmt::Debug for ExpandedSigningKey<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ExpandedSigningKey({}, ..)", P::NAME)
+    }
+}
+
+/// An expanded private key with its public key, by which a signer verifies what it signs without
+/// the code of key generation: [`ExpandedSigningKey::with_public_key`].
+#[derive(Debug)]
+pub struct ExpandedKeyPair<'a, P: ParameterSet> {
+    key: ExpandedSigningKey<'a, P>,
+    pk: &'a [u8],
+}
+
+impl<P: ParameterSet> sealed::Sealed for ExpandedKeyPair<'_, P> {}
+
+impl<'a, P: ParameterSet> SecretsOf for ExpandedKeyPair<'a, P> {
+    type Secrets = SecretKeyParts<'a>;
+
+    fn secrets(&self) -> &SecretKeyParts<'a> {
+        &self.key.parts
+    }
+
+    fn verifies(&self, p: &Params, fresh: &Fresh<'_>, acc: &mut [i32; N]) -> bool {
+        verify_given(p, self.pk, fresh, acc)
+    }
+}
+
+impl<P: ParameterSet> PrivateKey<P> for ExpandedKeyPair<'_, P> {
+    fn tr(&self) -> &[u8; CRH_LEN] {
+        self.key.parts.tr
     }
 }
 

@@ -41,6 +41,7 @@
 #![deny(missing_docs)]
 
 // Lowest first: a module uses only those above it.
+mod checks;
 mod error;
 mod io;
 mod tier;
@@ -49,16 +50,17 @@ mod secrets;
 mod matrix;
 mod signing_secrets;
 mod keygen;
-mod key;
 mod verify;
+mod key;
 mod remote;
 mod attempt;
 mod signer;
 
 pub use crate::attempt::Progress;
+pub use crate::checks::{AllChecks, Checks, NoChecks, Recomputation};
 pub use crate::error::{ReaderError, SignError};
 pub use crate::io::Reader;
-pub use crate::key::{ExpandedSigningKey, PrivateKey, SigningKey};
+pub use crate::key::{ExpandedKeyPair, ExpandedSigningKey, PrivateKey, SigningKey};
 pub use crate::signer::MlDsaSigner;
 pub use crate::tier::{Balanced, CacheMatrix, CacheW0, Minimal, Tier, Workspace};
 pub use crate::verify::VerifyingKey;

@@ -1,20 +1,22 @@
 //! Signing in caller memory.
 
 use core::fmt;
+use core::marker::PhantomData;
 use core::ops::ControlFlow;
 
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
-use mldsa_core::internals::{CRH_LEN, N, Wipe, randomness_bytes};
+use mldsa_core::internals::hint::HINT_ROW_LEN;
+use mldsa_core::internals::{N, Wipe, randomness_bytes};
 use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, Randomness};
 
-use crate::attempt::{Progress, SignInputs, Watch, sign_internal};
+use crate::attempt::{Memory, Progress, SignInputs, Watch, sign_internal};
+use crate::checks::{AllChecks, Checks};
 use crate::error::SignError;
 use crate::key::PrivateKey;
 use crate::packed::wiped;
-use crate::signing_secrets::SigningSecrets;
 use crate::tier::{Tier, Workspace};
-use crate::verify::{message_mu, self_verify};
+use crate::verify::{Fresh, message_mu};
 
 #[cfg(all(
     test,
@@ -44,8 +46,8 @@ mod tests;
 ///   that make one;
 /// - the signature verifies under the public key whose hash is the `tr` of the key.
 ///
-/// It costs one verification, a key generation if the public key is not at hand, and 22, 27
-/// or 37 permutations of Keccak. It does not detect a damaged K before the first use, which
+/// It costs one verification, a key generation if the public key is not at hand
+/// ([`ExpandedKeyPair`](crate::ExpandedKeyPair) has it), and 22, 27 or 37 permutations of Keccak. It does not detect a damaged K before the first use, which
 /// only a comparison with another copy does, nor an attempt that should have been rejected
 /// and was not because the workspace of a tier that stores w0 was written to. Faults of
 /// reads and writes that repeat identically in both computations pass too.
@@ -66,11 +68,11 @@ mod tests;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[must_use]
-pub struct MlDsaSigner<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> {
+pub struct MlDsaSigner<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>, C: Checks = AllChecks> {
     key: &'a K,
     workspace: &'a mut Workspace<P, T>,
-    self_verification: bool,
     progress: Option<&'a mut dyn FnMut(Progress) -> ControlFlow<()>>,
+    checks: PhantomData<C>,
 }
 
 impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T> {
@@ -79,16 +81,21 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
         Self {
             key,
             workspace,
-            self_verification: true,
             progress: None,
+            checks: PhantomData,
         }
     }
+}
 
-    /// Enables or disables self-verification, which is enabled by default. Without it nothing
-    /// is covered: a key with a damaged `tr` gives signatures that do not verify.
-    pub fn set_self_verification(&mut self, enabled: bool) -> &mut Self {
-        self.self_verification = enabled;
-        self
+impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>, C: Checks> MlDsaSigner<'a, P, K, T, C> {
+    /// Selects the parts of self-verification; the code of the others is not linked.
+    pub fn with_checks<D: Checks>(self) -> MlDsaSigner<'a, P, K, T, D> {
+        MlDsaSigner {
+            key: self.key,
+            workspace: self.workspace,
+            progress: self.progress,
+            checks: PhantomData,
+        }
     }
 
     /// Calls `progress` at every attempt and row, for a watchdog or a scheduler. Signing
@@ -97,10 +104,10 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
     ///
     /// All working memory is wiped if `progress` unwinds; a panic that halts or resets
     /// the device wipes nothing.
-    pub fn set_progress(
-        &mut self,
+    pub fn with_progress(
+        mut self,
         progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> &mut Self {
+    ) -> Self {
         self.progress = Some(progress);
         self
     }
@@ -154,15 +161,12 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
         let request = SignInputs {
             mu,
             rnd: randomness_bytes(&randomness),
-            self_verification: self.self_verification,
         };
-        let (public_key, tr) = (self.key.public_key(), self.key.tr());
         let progress = &mut self.progress;
-        sign_with(
-            self.key.secrets(),
+        sign_with::<P, K, T, C>(
+            self.key,
             self.workspace,
             &request,
-            (public_key, tr),
             &mut |at, _| match progress {
                 Some(progress) => progress(at),
                 None => ControlFlow::Continue(()),
@@ -172,7 +176,9 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
     }
 }
 
-impl<P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> fmt::Debug for MlDsaSigner<'_, P, K, T> {
+impl<P: ParameterSet, K: PrivateKey<P>, T: Tier<P>, C: Checks> fmt::Debug
+    for MlDsaSigner<'_, P, K, T, C>
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "MlDsaSigner({}, ..)", P::NAME)
     }
@@ -205,14 +211,12 @@ impl Drop for Unfinished<'_> {
     }
 }
 
-/// Signs, and verifies with the public key, if it is known, and its `tr`. Both use
-/// the same accumulator.
+/// Signs and verifies. Both use the same accumulator.
 #[inline(never)]
-fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
-    secrets: &S,
+fn sign_with<P: ParameterSet, K: PrivateKey<P>, T: Tier<P>, C: Checks>(
+    key: &K,
     workspace: &mut Workspace<P, T>,
     request: &SignInputs<'_>,
-    (public_key, tr): (Option<&[u8]>, &[u8; CRH_LEN]),
     watch: &mut Watch<'_>,
     signature: &mut [u8],
 ) -> Result<(), SignError> {
@@ -222,12 +226,25 @@ fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     let out = Unfinished(signature);
     let mut acc = wiped::<[i32; N]>();
     let acc = acc.expose_mut();
+    let mut hints = wiped::<P::Rows<[u8; HINT_ROW_LEN]>>();
     let in_use = InUse(workspace);
-    sign_internal(secrets, request, in_use.0, acc, watch, out.0)?;
+    let memory = Memory {
+        workspace: in_use.0.bytes.as_mut(),
+        acc,
+        hints: hints.expose_mut().as_mut(),
+    };
+    let (p, secrets) = (&P::PARAMS, key.secrets());
+    sign_internal::<_, T::Keeps, C>(p, secrets, request, memory, watch, out.0)?;
     drop(in_use);
-    let (p, mu) = (&P::PARAMS, request.mu);
-    if request.self_verification && !self_verify(p, secrets, public_key, tr, mu, out.0, acc) {
-        return Err(SignError::SelfVerification);
+    if C::VERIFIES {
+        let fresh = Fresh {
+            mu: request.mu,
+            signature: out.0,
+            tr: key.tr(),
+        };
+        if !key.verifies(p, &fresh, acc) {
+            return Err(SignError::SelfVerification);
+        }
     }
     out.release();
     Ok(())

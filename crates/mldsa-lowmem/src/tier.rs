@@ -17,31 +17,52 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Data that a tier stores between passes over A.
+/// Data that a tier stores between passes over A. The passes are compiled for each, not for
+/// each tier and set.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeps {
-    /// Nothing: the second pass computes w again.
-    Nothing,
-    /// The low part of w.
-    Low,
+pub trait Keeps: 'static {
     /// A.
-    Matrix,
+    const MATRIX: bool = false;
     /// w of two attempts that share one expansion of A.
-    Pair,
+    const PAIR: bool = false;
+    /// The low part of w, after the first pass.
+    const LOW: bool = Self::PAIR;
 }
 
-impl Keeps {
-    /// Whether the low part of w is stored in the workspace after the first pass.
-    pub(crate) const fn low(self) -> bool {
-        matches!(self, Self::Low | Self::Pair)
-    }
+/// Nothing: the second pass computes w again.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Nothing {}
+/// The low part of w.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Low {}
+/// A.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Matrix {}
+/// w of two attempts.
+#[cfg(any(feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Pair {}
+
+impl Keeps for Nothing {}
+impl Keeps for Low {
+    const LOW: bool = true;
+}
+impl Keeps for Matrix {
+    const MATRIX: bool = true;
+}
+#[cfg(any(feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+impl Keeps for Pair {
+    const PAIR: bool = true;
 }
 
 /// A memory tier for signing with the parameter set `P`.
 pub trait Tier<P: ParameterSet>: sealed::Sealed + 'static {
     #[doc(hidden)]
-    const KEEPS: Keeps;
+    type Keeps: Keeps;
     #[doc(hidden)]
     type Bytes: Array<u8>;
 }
@@ -70,7 +91,7 @@ impl sealed::Sealed for Balanced {}
 impl sealed::Sealed for CacheMatrix {}
 
 impl<P: ParameterSet> Tier<P> for Minimal {
-    const KEEPS: Keeps = Keeps::Nothing;
+    type Keeps = Nothing;
     type Bytes = [u8; 0];
 }
 
@@ -79,19 +100,19 @@ macro_rules! tiers {
     ($feature:literal, $set:ident, $low:expr, $balanced:ident $pair:expr, $matrix:expr) => {
         #[cfg(feature = $feature)]
         impl Tier<$set> for CacheW0 {
-            const KEEPS: Keeps = Keeps::Low;
+            type Keeps = Low;
             type Bytes = [u8; $low];
         }
 
         #[cfg(feature = $feature)]
         impl Tier<$set> for Balanced {
-            const KEEPS: Keeps = Keeps::$balanced;
+            type Keeps = $balanced;
             type Bytes = [u8; $pair * COMPACT_LEN];
         }
 
         #[cfg(feature = $feature)]
         impl Tier<$set> for CacheMatrix {
-            const KEEPS: Keeps = Keeps::Matrix;
+            type Keeps = Matrix;
             type Bytes = [u8; $matrix * COMPACT_LEN];
         }
     };
@@ -124,7 +145,7 @@ impl<P: ParameterSet, T: Tier<P>> Workspace<P, T> {
 
     pub(crate) fn wipe(&mut self) {
         // A is public.
-        if T::KEEPS != Keeps::Matrix {
+        if !T::Keeps::MATRIX {
             self.bytes.wipe();
         }
     }

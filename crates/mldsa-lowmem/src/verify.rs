@@ -213,62 +213,50 @@ impl<S: Secrets> T1 for Computed<'_, S> {
     }
 }
 
-/// Verifies a fresh signature under its own key, and compares the hash of the public
-/// key, given or computed, with `key_tr`: a damaged `tr` gives another `mu`, whose
-/// signature verifies under this `mu` only.
-///
-/// Both verdicts are always formed; the comparison has no early exit.
+/// A fresh signature, which a signer verifies under its own key.
+pub(crate) struct Fresh<'a> {
+    pub(crate) mu: &'a Mu,
+    pub(crate) signature: &'a [u8],
+    /// Hash of the public key, which is compared: a damaged `tr` gives another `mu`, whose signature
+    /// verifies under this `mu` only.
+    pub(crate) tr: &'a [u8; CRH_LEN],
+}
+
+// Both verdicts are always formed; the comparison has no early exit. Two functions, because only
+// the frame of the second holds the state of a hash.
+
+/// Whether `fresh` passes its checks under an encoded public key.
 #[inline(never)]
-pub(crate) fn self_verify<S: Secrets>(
-    p: &Params,
-    secrets: &S,
-    public_key: Option<&[u8]>,
-    key_tr: &[u8; CRH_LEN],
-    mu: &Mu,
-    signature: &[u8],
-    acc: &mut [i32; N],
-) -> bool {
-    let Ok(parts) = SignatureParts::parse(p, signature) else {
+pub(crate) fn verify_given(p: &Params, pk: &[u8], fresh: &Fresh<'_>, acc: &mut [i32; N]) -> bool {
+    let (Ok(parts), Ok(key)) = (
+        SignatureParts::parse(p, fresh.signature),
+        PublicKeyParts::parse(p, pk),
+    ) else {
         return false;
     };
-    let verdict = match public_key {
-        Some(pk) => verify_given(p, pk, key_tr, mu, &parts, acc),
-        None => verify_computed(p, secrets, key_tr, mu, &parts, acc),
-    };
-    declassify(verdict, "verdict of a self-verification")
+    let same_tr = is_zero(difference(fresh.tr, &tr_of(pk)));
+    let t1 = &mut Stored(key.t1);
+    let verdict = verify_internal(p, key.rho, t1, fresh.mu, &parts, acc).is_ok();
+    declassify(verdict & same_tr, "verdict of a self-verification")
 }
 
-// Two functions, because only the frame of the second holds the state of a hash.
-
+/// The same under the public key that is computed from the secrets.
 #[inline(never)]
-fn verify_given(
-    p: &Params,
-    pk: &[u8],
-    key_tr: &[u8; CRH_LEN],
-    mu: &Mu,
-    signature: &SignatureParts<'_>,
-    acc: &mut [i32; N],
-) -> bool {
-    let same_tr = is_zero(difference(key_tr, &tr_of(pk)));
-    let verdict = PublicKeyParts::parse(p, pk)
-        .is_ok_and(|pk| verify_internal(p, pk.rho, &mut Stored(pk.t1), mu, signature, acc).is_ok());
-    verdict & same_tr
-}
-
-#[inline(never)]
-fn verify_computed<S: Secrets>(
+pub(crate) fn verify_computed<S: Secrets>(
     p: &Params,
     secrets: &S,
-    key_tr: &[u8; CRH_LEN],
-    mu: &Mu,
-    signature: &SignatureParts<'_>,
+    fresh: &Fresh<'_>,
     acc: &mut [i32; N],
 ) -> bool {
+    let Ok(parts) = SignatureParts::parse(p, fresh.signature) else {
+        return false;
+    };
     let key_hash = Shake256::new(KECCAK);
     let mut t1 = Computed { secrets, key_hash };
     t1.key_hash.absorb(secrets.rho());
-    let verdict = verify_internal(p, secrets.rho(), &mut t1, mu, signature, acc).is_ok();
-    verdict & is_digest(&mut t1.key_hash, key_tr)
+    let verdict = verify_internal(p, secrets.rho(), &mut t1, fresh.mu, &parts, acc).is_ok();
+    let same_tr = is_digest(&mut t1.key_hash, fresh.tr);
+    declassify(verdict & same_tr, "verdict of a self-verification")
 }
 
 /// Whether `hash` ends as `expected`; no early exit.

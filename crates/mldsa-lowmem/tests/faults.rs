@@ -76,7 +76,7 @@ fn first_attempt_is_signed_and_verified() {
         _ => ControlFlow::Continue(()),
     };
     let signed = MlDsaSigner::new(&key, &mut workspace)
-        .set_progress(&mut once)
+        .with_progress(&mut once)
         .sign_mu_into(
             &Mu::from_bytes([0; 64]),
             Randomness::Deterministic,
@@ -99,7 +99,7 @@ fn stop_at_any_report_wipes_the_buffer() {
     };
     let mut buffer = [0; P::SIG_LEN];
     MlDsaSigner::new(&key, &mut workspace)
-        .set_progress(&mut count)
+        .with_progress(&mut count)
         .sign_mu_into(&mu(), Randomness::Deterministic, &mut buffer)
         .expect("a signature");
     for stop_at in 0..reports.get() {
@@ -114,7 +114,7 @@ fn stop_at_any_report_wipes_the_buffer() {
             }
         };
         let stopped = MlDsaSigner::new(&key, &mut workspace)
-            .set_progress(&mut stop)
+            .with_progress(&mut stop)
             .sign_mu_into(&mu(), Randomness::Deterministic, &mut buffer);
         assert_eq!(stopped.err(), Some(SignError::Stopped));
         assert_eq!(buffer, [0; P::SIG_LEN]);
@@ -135,7 +135,7 @@ fn panic_of_the_progress_function_wipes_the_buffer() {
             ControlFlow::Continue(())
         };
         let _ = MlDsaSigner::new(&key, &mut workspace)
-            .set_progress(&mut watch)
+            .with_progress(&mut watch)
             .sign_mu_into(&mu(), Randomness::Deterministic, &mut buffer);
     }));
     assert!(unwound.is_err());
@@ -156,7 +156,7 @@ fn assert_only_self_verification_rejects<K: PrivateKey<P>>(key: &K, damage: &str
     assert_eq!(signed.err(), Some(SignError::SelfVerification), "{damage}");
     assert_eq!(buffer, [0; P::SIG_LEN], "{damage}");
     let unchecked = MlDsaSigner::new(key, &mut workspace)
-        .set_self_verification(false)
+        .with_checks::<NoChecks>()
         .sign_into(
             b"message",
             Context::EMPTY,

@@ -59,7 +59,7 @@ fn check_tier<P: ParameterSet, T: Tier<P>>(case: &Case<P>, rejections: &mut u32)
         ControlFlow::Continue(())
     };
     MlDsaSigner::new(&key, &mut workspace)
-        .set_progress(&mut watch)
+        .with_progress(&mut watch)
         .sign_mu_into(&case.mu, hedge, &mut buffer)
         .expect("a signature");
     assert!(buffer == expected, "{} from an expanded key", P::NAME);

@@ -8,8 +8,8 @@ use core::ptr::{read_volatile, write_volatile};
 
 use board_meter::println;
 use mldsa_lowmem::{
-    ExpandedSigningKey, Minimal, MlDsaSigner, Mu, ParameterSet, Progress, Randomness, SignError,
-    Workspace,
+    AllChecks, Checks, ExpandedSigningKey, Minimal, MlDsaSigner, Mu, NoChecks, ParameterSet,
+    Progress, Randomness, SignError, Workspace,
 };
 
 use crate::{Bench, Input, miss};
@@ -21,7 +21,10 @@ pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
     for (zeroed, self_verification) in [(false, true), (false, false), (true, true), (true, false)]
     {
         let mu = Mu::from_bytes([7; 64]);
-        let outcome = sign_disturbed(bench, &mu, zeroed, self_verification);
+        let outcome = match self_verification {
+            true => sign_disturbed::<P, AllChecks>(bench, &mu, zeroed),
+            false => sign_disturbed::<P, NoChecks>(bench, &mu, zeroed),
+        };
         let expected = match self_verification {
             true => Err(SignError::SelfVerification),
             false => Ok(()),
@@ -57,11 +60,10 @@ pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
 }
 
 #[inline(never)]
-fn sign_disturbed<P: ParameterSet>(
+fn sign_disturbed<P: ParameterSet, C: Checks>(
     bench: &mut Bench<P>,
     mu: &Mu,
     zeroed: bool,
-    self_verification: bool,
 ) -> Result<(), SignError> {
     let y = bench.signature.as_ref()[P::C_TILDE_LEN..].as_ptr() as usize as *mut u8;
     let mut rows = 0;
@@ -99,7 +101,7 @@ fn sign_disturbed<P: ParameterSet>(
     let key = key.with_public_key(bench.pk.as_ref()).expect("a key");
     let mut workspace = Workspace::<P, Minimal>::new();
     MlDsaSigner::new(&key, &mut workspace)
-        .set_self_verification(self_verification)
-        .set_progress(&mut watch)
+        .with_checks::<C>()
+        .with_progress(&mut watch)
         .sign_mu_into(mu, Randomness::Deterministic, bench.signature.as_mut())
 }

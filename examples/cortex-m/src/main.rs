@@ -16,8 +16,9 @@ use cortex_m_rt::entry;
 use mldsa_core::Backend;
 use mldsa_core::internals::{keygen_internal, sign_mu_encoded, tr};
 use mldsa_lowmem::{
-    Balanced, CacheMatrix, CacheW0, Context, ExpandedSigningKey, Minimal, MlDsaSigner, Mu,
-    MuBuilder, ParameterSet, Randomness, Reader, SigningKey, Tier, VerifyingKey, Workspace,
+    AllChecks, Balanced, CacheMatrix, CacheW0, Checks, Context, ExpandedSigningKey, Minimal,
+    MlDsaSigner, Mu, MuBuilder, NoChecks, ParameterSet, Randomness, Reader, SigningKey, Tier,
+    VerifyingKey, Workspace,
 };
 
 mod fault;
@@ -218,11 +219,30 @@ impl<P: ParameterSet> Bench<P> {
         [keygen, verify, external]
     }
 
+    fn sign_expanded<T: Tier<P>, C: Checks>(&mut self, input: &Input) -> Use {
+        self.prepare(input);
+        let mut workspace = Workspace::<P, T>::new();
+        let used = measure(|| {
+            let key = ExpandedSigningKey::<P>::from_trusted_bytes(self.sk.as_ref()).expect("a key");
+            let key = key.with_public_key(self.pk.as_ref()).expect("a key");
+            MlDsaSigner::new(&key, &mut workspace)
+                .with_checks::<C>()
+                .sign_into(
+                    &input.message,
+                    Context::EMPTY,
+                    Randomness::Hedged(&input.rnd),
+                    self.signature.as_mut(),
+                )
+                .expect("a signature");
+        });
+        assert!(self.signature == self.expected);
+        used
+    }
+
     /// Returns the use of the unchecked signature from the expanded key, and of the
     /// checked signature from the seed with the opened key on the stack. The
     /// workspace is counted as stack.
     fn sign<T: Tier<P>>(&mut self, tier: &str) -> [Use; 2] {
-        let mut workspace = Workspace::<P, T>::new();
         let row = |op| Row {
             name: "mldsa-lowmem",
             op,
@@ -231,34 +251,15 @@ impl<P: ParameterSet> Bench<P> {
             workspace: Workspace::<P, T>::LEN,
         };
         // As the other implementations sign: from the expanded key, unchecked.
-        let [plain, _] = [("sign", false), ("sign, self-verified", true)].map(|(op, checked)| {
-            row(op).run(|input| {
-                self.prepare(input);
-                let used = measure(|| {
-                    let key = ExpandedSigningKey::<P>::from_trusted_bytes(self.sk.as_ref())
-                        .expect("a key");
-                    let key = key.with_public_key(self.pk.as_ref()).expect("a key");
-                    let hedge = Randomness::Hedged(&input.rnd);
-                    MlDsaSigner::new(&key, &mut workspace)
-                        .set_self_verification(checked)
-                        .sign_into(
-                            &input.message,
-                            Context::EMPTY,
-                            hedge,
-                            self.signature.as_mut(),
-                        )
-                        .expect("a signature");
-                });
-                assert!(self.signature == self.expected);
-                used
-            })
-        });
+        let plain = row("sign").run(|input| self.sign_expanded::<T, NoChecks>(input));
+        row("sign, self-verified").run(|input| self.sign_expanded::<T, AllChecks>(input));
+        let mut workspace = Workspace::<P, T>::new();
         row("sign from seed").run(|input| {
             self.prepare(input);
             let key = SigningKey::<P>::from_seed(&input.xi);
             let used = measure(|| {
                 MlDsaSigner::new(&key, &mut workspace)
-                    .set_self_verification(false)
+                    .with_checks::<NoChecks>()
                     .sign_into(
                         &input.message,
                         Context::EMPTY,

@@ -9,11 +9,12 @@ use std::vec::Vec;
 
 use mldsa_core::internals::Zeroed;
 use mldsa_core::internals::{SecretKeyParts, tr};
-use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
+use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 
 use super::*;
-use crate::tier::{Balanced, CacheMatrix, CacheW0, Minimal};
-use crate::verify::self_verify;
+use crate::checks::{AllChecks, NoChecks};
+use crate::tier::{Balanced, CacheMatrix, CacheW0, Minimal, Nothing, Tier, Workspace};
+use crate::verify::{Fresh, verify_given};
 
 const ATTEMPTS: u16 = 24;
 
@@ -51,32 +52,35 @@ impl<P: ParameterSet> Case<P> {
         SecretKeyParts::parse(&P::PARAMS, self.sk.as_ref()).expect("a key")
     }
 
-    fn request(&self, self_verification: bool) -> SignInputs<'_> {
+    fn request(&self) -> SignInputs<'_> {
         SignInputs {
             mu: &self.mu,
             rnd: &[0; SEED_LEN],
-            self_verification,
         }
     }
 
     /// The signature of one attempt, unless it is rejected.
     fn attempt(&self, attempt: u16) -> Option<P::SignatureBytes> {
-        let (key, request) = (self.key(), self.request(true));
+        let (key, request) = (self.key(), self.request());
         let mut out = P::SignatureBytes::zeroed();
         let (c_tilde, z, hint) =
             signature_parts_mut(&P::PARAMS, out.as_mut()).expect("the length of a signature");
         let mut rho_pp = [0; CRH_LEN];
         mask_seed(&key, &request, &mut rho_pp);
-        let mut pass = Pass::<P, _, Minimal> {
+        let mut hints = P::Rows::zeroed();
+        let mut pass = Pass::<_, Nothing, AllChecks> {
+            p: &P::PARAMS,
             key: &key,
             request: &request,
             attempt,
-            workspace: &mut Workspace::new(),
+            workspace: &mut [],
             acc: &mut [0; N],
+            hints: hints.as_mut(),
             watch: &mut |_, _| ControlFlow::Continue(()),
             c_tilde,
             z,
             hint,
+            types: PhantomData,
         };
         pass.mask(&rho_pp).expect("not stopped");
         pass.commit().expect("not stopped");
@@ -89,13 +93,12 @@ impl<P: ParameterSet> Case<P> {
 
     /// Signs as [`MlDsaSigner`](crate::MlDsaSigner) does, with a write at report `at`. `None`
     /// if there are fewer reports.
-    fn sign<T: Tier<P>>(
+    fn sign<T: Tier<P>, C: Checks>(
         &self,
-        self_verification: bool,
         at: usize,
         write: &mut dyn FnMut([&mut [u8]; 4]),
     ) -> Option<Result<P::SignatureBytes, SignError>> {
-        let (key, request) = (self.key(), self.request(self_verification));
+        let (key, request) = (self.key(), self.request());
         let (mut out, mut acc) = (P::SignatureBytes::zeroed(), [0; N]);
         let mut reports = 0;
         let watch: &mut Watch<'_> = &mut |_, memory| {
@@ -105,15 +108,26 @@ impl<P: ParameterSet> Case<P> {
             reports += 1;
             ControlFlow::Continue(())
         };
-        let workspace = &mut Workspace::<P, T>::new();
-        let mut signed = sign_internal(&key, &request, workspace, &mut acc, watch, out.as_mut());
+        let mut workspace = Workspace::<P, T>::new();
+        let mut hints = P::Rows::zeroed();
+        let memory = Memory {
+            workspace: workspace.bytes.as_mut(),
+            acc: &mut acc,
+            hints: hints.as_mut(),
+        };
+        let (p, out_bytes) = (&P::PARAMS, out.as_mut());
+        let mut signed =
+            sign_internal::<_, T::Keeps, C>(p, &key, &request, memory, watch, out_bytes);
         if reports <= at {
             return None;
         }
-        if signed.is_ok() && self_verification {
-            let (pk, key_tr) = (self.pk.as_ref(), tr(KECCAK, self.pk.as_ref()));
-            let (p, mu) = (&P::PARAMS, &self.mu);
-            if !self_verify(p, &key, Some(pk), &key_tr, mu, out.as_ref(), &mut acc) {
+        if signed.is_ok() && C::VERIFIES {
+            let fresh = Fresh {
+                mu: &self.mu,
+                signature: out.as_ref(),
+                tr: &tr(KECCAK, self.pk.as_ref()),
+            };
+            if !verify_given(p, self.pk.as_ref(), &fresh, &mut acc) {
                 signed = Err(SignError::SelfVerification);
             }
         }
@@ -129,7 +143,7 @@ impl<P: ParameterSet> Case<P> {
             // c_tilde, the hint, all of y, all of the workspace, each row, each slot.
             for place in 0..4 + p.l + slots {
                 for (kind, write) in kinds.iter().enumerate() {
-                    let outcome = self.sign::<T>(true, at, &mut |[c_tilde, z, hint, workspace]| {
+                    let mut write_there = |[c_tilde, z, hint, workspace]: [&mut [u8]; 4]| {
                         write(match place {
                             0 => c_tilde,
                             1 => hint,
@@ -141,17 +155,17 @@ impl<P: ParameterSet> Case<P> {
                                 .nth(place - 4 - p.l)
                                 .unwrap_or_default(),
                         });
-                    });
-                    match outcome {
+                    };
+                    match self.sign::<T, AllChecks>(at, &mut write_there) {
                         None => {
                             assert!(at > p.k, "only {at} reports");
                             return detected;
                         }
                         Some(Ok(signature)) => assert!(
                             self.accepted.contains(&signature),
-                            "{} {:?}: write {kind} to place {place} at report {at}",
+                            "{} {}: write {kind} to place {place} at report {at}",
                             P::NAME,
-                            T::KEEPS,
+                            core::any::type_name::<T>(),
                         ),
                         Some(Err(error)) => {
                             assert_eq!(error, SignError::SelfVerification);
@@ -204,7 +218,7 @@ fn no_zeroed_mask_releases_another_signature() {
     for rows in [0..1, p.l - 1..p.l, 0..p.l] {
         let mut at = 0;
         let mut detected = 0;
-        while let Some(signed) = case.sign::<Minimal>(true, at, &mut |[_, z, ..]| {
+        while let Some(signed) = case.sign::<Minimal, AllChecks>(at, &mut |[_, z, ..]| {
             for row in rows.clone() {
                 packed_row_mut(z, row, zeros.len()).copy_from_slice(&zeros);
             }
@@ -237,9 +251,13 @@ fn mask_that_is_zeroed_before_the_commitment_is_detected() {
                 }
             }
         };
-        let detected = case.sign::<Minimal>(true, 1, &mut zero).expect("a report");
+        let detected = case
+            .sign::<Minimal, AllChecks>(1, &mut zero)
+            .expect("a report");
         assert_eq!(detected, Err(SignError::SelfVerification), "row {row}");
-        let released = case.sign::<Minimal>(false, 1, &mut zero).expect("a report");
+        let released = case
+            .sign::<Minimal, NoChecks>(1, &mut zero)
+            .expect("a report");
         let mut released = released.expect("released without the check");
         let (c_tilde, z, _) = signature_parts_mut(p, &mut released).expect("a signature");
         let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, c_tilde);

@@ -15,7 +15,8 @@ use mldsa_core::internals::{
     CommitmentHash, N, Permutation, SecretKeyParts, Shake256, T0_POLY_LEN, Zeroed,
 };
 use mldsa_lowmem::{
-    ExpandedSigningKey, MlDsaSigner, Mu, ParameterSet, Randomness, SigningKey, Tier, Workspace,
+    ExpandedSigningKey, MlDsaSigner, Mu, ParameterSet, Randomness, Recomputation, SigningKey, Tier,
+    Workspace,
 };
 
 /// Set, tier, operation, `xi`, `mu`; the expanded private key follows.
@@ -175,8 +176,8 @@ fn note(digest: &mut [u8; 32]) {
     digest[1] = digest[1].wrapping_add(black_box(1));
 }
 
-/// With the second hash of w1. Without self-verification, whose input is public
-/// except for rows that [`Operation::Import`] computes too.
+/// Without the verification of the signature, whose input is public except for rows that
+/// [`Operation::Import`] computes too.
 fn sign<P: ParameterSet, T: Tier<P>>(
     key: &impl mldsa_lowmem::PrivateKey<P>,
     mu: &Mu,
@@ -185,7 +186,7 @@ fn sign<P: ParameterSet, T: Tier<P>>(
     let mut workspace = Workspace::<P, T>::new();
     let mut signature = P::SignatureBytes::zeroed();
     MlDsaSigner::new(key, &mut workspace)
-        .set_self_verification(false)
+        .with_checks::<Recomputation>()
         .sign_mu_into(mu, Randomness::Deterministic, signature.as_mut())
         .expect("a signature");
     Shake256::digest(Permutation::PORTABLE, &[signature.as_ref()], digest);
