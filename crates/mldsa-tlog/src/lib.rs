@@ -14,13 +14,12 @@ mod error;
 mod merkle;
 mod message;
 mod note;
+mod proof;
 
 #[cfg(feature = "alloc")]
 mod key;
 #[cfg(feature = "alloc")]
 mod policy;
-#[cfg(feature = "alloc")]
-mod proof;
 #[cfg(feature = "alloc")]
 mod witness;
 
@@ -37,5 +36,6 @@ pub use crate::note::{MAX_BYTES, MAX_SIGNATURES, Note, SignatureLine, key_id};
 pub use crate::policy::{MAX_NAMES, Policy, PolicyError, Verified};
 #[cfg(feature = "alloc")]
 pub use crate::proof::Proof;
+pub use crate::proof::ProofLines;
 #[cfg(feature = "alloc")]
 pub use crate::witness::{AddCheckpoint, Refusal, SignSubtree};

@@ -130,6 +130,12 @@ impl<'a> SignatureLine<'a> {
         is_name(self.name)
     }
 
+    /// Returns ID and signature in base64, for a device without room for a [`Cosignature`].
+    #[must_use]
+    pub fn encoded(&self) -> &'a str {
+        self.encoded
+    }
+
     /// Returns time and signature of an ML-DSA-44 cosignature.
     ///
     /// # Errors

@@ -1,35 +1,43 @@
 //! Proofs that an entry is in a log, for verification offline (c2sp.org/tlog-proof).
 
+#[cfg(feature = "alloc")]
 use alloc::vec::Vec;
+#[cfg(feature = "alloc")]
 use core::fmt;
 
+#[cfg(feature = "alloc")]
 use base64::Engine;
+#[cfg(feature = "alloc")]
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::checkpoint::{hash, number, write_hash};
+use crate::checkpoint::{hash, number};
 use crate::error::Error;
-use crate::merkle::{Hash, verify_inclusion};
+use crate::merkle::Hash;
 use crate::note::{MAX_BYTES, Note};
-use crate::policy::{Policy, Verified};
+#[cfg(feature = "alloc")]
+use crate::{
+    checkpoint::write_hash,
+    merkle::verify_inclusion,
+    policy::{Policy, Verified},
+};
 
 const HEADER: &str = "c2sp.org/tlog-proof@v1";
 /// A tree of 2^64 leaves has no longer path.
 const MAX_HASHES: usize = 63;
 
-/// A checkpoint with signatures, and the path from an entry to its root.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proof<'a> {
-    /// Bytes of the application. Nothing vouches for them.
-    pub extra: Option<Vec<u8>>,
+/// A proof as it stands in its bytes, read without a heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProofLines<'a> {
+    /// Bytes of the application in base64, which is not checked.
+    pub extra: Option<&'a str>,
     /// The index of the entry.
     pub index: u64,
-    /// The hashes beside the path, those near the leaf first.
-    pub hashes: Vec<Hash>,
+    hashes: &'a str,
     /// The checkpoint, as it was given.
     pub note: &'a str,
 }
 
-impl<'a> Proof<'a> {
+impl<'a> ProofLines<'a> {
     /// Parses a proof.
     ///
     /// # Errors
@@ -42,22 +50,58 @@ impl<'a> Proof<'a> {
             return Err(malformed);
         }
         line = next_line(&mut rest).ok_or(malformed)?;
-        let mut extra = None;
-        if let Some(text) = line.strip_prefix("extra ") {
-            extra = Some(BASE64.decode(text).map_err(|_| malformed)?);
+        let extra = line.strip_prefix("extra ");
+        if extra.is_some() {
             line = next_line(&mut rest).ok_or(malformed)?;
         }
         let index = line
             .strip_prefix("index ")
             .and_then(number)
             .ok_or(malformed)?;
-        let hashes = hashes(&mut rest)?;
+        let hashes = hash_lines(&mut rest)?;
         Note::parse(rest.as_bytes())?;
         Ok(Self {
             extra,
             index,
             hashes,
             note: rest,
+        })
+    }
+
+    /// Returns the hashes beside the path, those near the leaf first, for [`root_of`](crate::root_of).
+    pub fn hashes(&self) -> impl Iterator<Item = Hash> + use<'a> {
+        hashes(self.hashes)
+    }
+}
+
+/// A checkpoint with signatures, and the path from an entry to its root.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof<'a> {
+    /// Bytes of the application. Nothing vouches for them.
+    pub extra: Option<Vec<u8>>,
+    /// The index of the entry.
+    pub index: u64,
+    /// The hashes beside the path, those near the leaf first.
+    pub hashes: Vec<Hash>,
+    /// The checkpoint, as it was given.
+    pub note: &'a str,
+}
+
+#[cfg(feature = "alloc")]
+impl<'a> Proof<'a> {
+    /// Parses a proof.
+    ///
+    /// # Errors
+    /// Those of [`ProofLines::parse`].
+    pub fn parse(proof: &'a [u8]) -> Result<Self, Error> {
+        let lines = ProofLines::parse(proof)?;
+        let extra = lines.extra.map(|text| BASE64.decode(text)).transpose();
+        Ok(Self {
+            extra: extra.map_err(|_| Error::Malformed("proof"))?,
+            index: lines.index,
+            hashes: lines.hashes().collect(),
+            note: lines.note,
         })
     }
 
@@ -77,6 +121,7 @@ impl<'a> Proof<'a> {
 }
 
 /// Writes the proof.
+#[cfg(feature = "alloc")]
 impl fmt::Display for Proof<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{HEADER}")?;
@@ -105,15 +150,22 @@ pub(crate) fn next_line<'a>(rest: &mut &'a str) -> Option<&'a str> {
     Some(line)
 }
 
-/// Reads lines with hashes, and the empty line after them.
-pub(crate) fn hashes(rest: &mut &str) -> Result<Vec<Hash>, Error> {
+/// Checks lines with hashes and the empty line after them, and returns the former.
+pub(crate) fn hash_lines<'a>(rest: &mut &'a str) -> Result<&'a str, Error> {
     let malformed = Error::Malformed("hash");
-    let mut hashes = Vec::new();
-    loop {
+    let all = *rest;
+    for count in 0.. {
+        let len = all.len() - rest.len();
         match next_line(rest).ok_or(malformed)? {
-            "" => return Ok(hashes),
-            _ if hashes.len() == MAX_HASHES => return Err(Error::TooLarge),
-            line => hashes.push(hash(line).ok_or(malformed)?),
-        }
+            "" => return Ok(&all[..len]),
+            _ if count == MAX_HASHES => return Err(Error::TooLarge),
+            line => hash(line).ok_or(malformed)?,
+        };
     }
+    Err(malformed)
+}
+
+/// Returns the hashes of lines that have been checked.
+pub(crate) fn hashes(lines: &str) -> impl Iterator<Item = Hash> + use<'_> {
+    lines.lines().filter_map(hash)
 }

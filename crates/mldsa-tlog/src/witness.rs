@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::key::CosignerKey;
 use crate::merkle::{Hash, empty, verify_consistency};
 use crate::note::{Note, SignatureLine, check_lines, signatures};
-use crate::proof::{body, hashes, next_line};
+use crate::proof::{body, hash_lines, hashes, next_line};
 
 /// A request to cosign a checkpoint: `add-checkpoint`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl<'a> AddCheckpoint<'a> {
             .strip_prefix("old ")
             .and_then(number)
             .ok_or(malformed)?;
-        let proof = hashes(&mut rest)?;
+        let proof = hashes(hash_lines(&mut rest)?).collect();
         Note::parse(rest.as_bytes())?;
         Ok(Self {
             old_size,
@@ -181,7 +181,7 @@ impl<'a> SignSubtree<'a> {
         }
         let lines = &all[..all.len() - rest.len()];
         check_lines(lines)?;
-        let proof = hashes(&mut rest)?;
+        let proof = hashes(hash_lines(&mut rest)?).collect();
         let size = Checkpoint::parse(Note::parse(rest.as_bytes())?.text())?.size;
         if end > size {
             return Err(Error::Subtree);
