@@ -12,7 +12,7 @@
 //! A private key is a 32-byte seed ([`SigningKey`], 192 bytes while in use) or the
 //! expanded encoding in flash ([`ExpandedSigningKey`]); [`MlDsaSigner`] signs with either.
 //! Verification reads key and signature in place ([`VerifyingKey`]) or from an untrusted
-//! external memory ([`VerifyingKey::verify_mu_from`], about 1.3 kB of stack more).
+//! external memory ([`VerifyingKey::verify_mu_from`], about 1.2 kB of stack more).
 //!
 //! ```
 //! use mldsa_lowmem::{Context, MlDsa44, VerifyingKey};

@@ -261,7 +261,7 @@ pub(crate) fn verify_computed<S: Secrets>(
 
 /// Whether `hash` ends as `expected`; no early exit.
 #[inline(never)]
-fn is_digest(hash: &mut Shake256, expected: &[u8; CRH_LEN]) -> bool {
+pub(crate) fn is_digest(hash: &mut Shake256, expected: &[u8; CRH_LEN]) -> bool {
     let mut digest = [0; CRH_LEN];
     hash.finish();
     hash.squeeze(&mut digest);
