@@ -363,30 +363,26 @@ step_msrv_gates() {
     finish
 }
 
-# The program of examples/cortex-m without other implementations: cortex_m COMMAND [ARGUMENT]...
-cortex_m() {
-    QEMU_TIMEOUT=600 run cargo "$@" --locked --quiet --release --no-default-features \
-        --features ml-dsa-44,ml-dsa-65,ml-dsa-87
-}
+# A program of contrib/boards: board COMMAND NAME [ARGUMENT]...
+board() { QEMU_TIMEOUT=600 run cargo "$1" --locked --quiet --release --bin "${@:2}"; }
 
 # Assembly as generated; an emulated Cortex-M4: kernels, stack, instructions and faults; the same program is built for Cortex-M0+.
 step_device() {
     need "${board_tools[@]}"
     targets $boards
     run cargo xtask armv7m
-    cd examples/cortex-m
-    cortex_m run --bin differential
-    cortex_m run
-    cortex_m build --target thumbv6m-none-eabi
+    cd contrib/boards
+    for program in differential cortex-m tlog; do board run $program; done
+    board build cortex-m --target thumbv6m-none-eabi
 }
 
 # The same at the other levels of optimisation, then beside other implementations; code sizes.
 step_levels() {
     need "${board_tools[@]}" readelf=binutils
     targets $boards
-    cd examples/cortex-m
-    for level in 2 s z; do CARGO_PROFILE_RELEASE_OPT_LEVEL=$level cortex_m run; done
-    QEMU_TIMEOUT=600 run cargo run --locked --quiet --release
+    cd contrib/boards
+    for level in 2 s z; do CARGO_PROFILE_RELEASE_OPT_LEVEL=$level board run cortex-m; done
+    board run cortex-m --features peers
     run ./sizes.sh $boards
 }
 

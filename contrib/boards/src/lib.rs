@@ -14,8 +14,8 @@ const PAINT: u32 = 0x5bd1_e995;
 const OWN: usize = 256;
 
 unsafe extern "C" {
-    // The linker scripts of cortex-m-rt and riscv-rt call them the same; `_flash`
-    // and `_ram`, the first addresses of both memories, are defined in `memory.x`.
+    // The linker scripts of cortex-m-rt and riscv-rt call them the same; `build.rs` defines `_flash`
+    // and `_ram`, the first addresses of both memories.
     static _flash: u8;
     static _ram: u8;
     static _stack_start: u8;
@@ -54,11 +54,73 @@ pub struct Meter {
     lowest: Cell<usize>,
 }
 
+/// A register of a device.
+#[cfg(target_arch = "arm")]
+const fn register(address: usize) -> *mut u32 {
+    address as *mut u32
+}
+
 impl Meter {
+    /// Starts CMSDK timer 0 of the MPS2 boards, which counts down at 25 MHz. Under `-icount shift=0` an instruction
+    /// takes 1 ns.
+    #[cfg(target_arch = "arm")]
+    pub fn mps2() -> Self {
+        const CONTROL: *mut u32 = register(0x4000_0000);
+        const VALUE: *mut u32 = register(0x4000_0004);
+        const RELOAD: *mut u32 = register(0x4000_0008);
+        // SAFETY: the timer's registers; nothing else uses it.
+        unsafe {
+            write_volatile(RELOAD, u32::MAX);
+            write_volatile(VALUE, u32::MAX);
+            write_volatile(CONTROL, 1);
+        }
+        // SAFETY: as above.
+        let ticks = || !unsafe { read_volatile(VALUE) };
+        // No call uses half a megabyte of stack.
+        Self::new(ticks, (40, 1), 512 * 1024)
+    }
+
+    /// Starts TIMER0 of the nRF51 of a micro:bit, which ticks at 16 MHz: 125 instructions in two ticks.
+    #[cfg(target_arch = "arm")]
+    pub fn microbit() -> Self {
+        const START: *mut u32 = register(0x4000_8000);
+        const CAPTURE: *mut u32 = register(0x4000_8040);
+        const BITMODE: *mut u32 = register(0x4000_8508);
+        const PRESCALER: *mut u32 = register(0x4000_8510);
+        const CC: *mut u32 = register(0x4000_8540);
+        const BITS_32: u32 = 3;
+        // SAFETY: the timer's registers; nothing else uses it.
+        unsafe {
+            write_volatile(BITMODE, BITS_32);
+            write_volatile(PRESCALER, 0);
+            write_volatile(START, 1);
+        }
+        let ticks = || {
+            // SAFETY: as above.
+            unsafe {
+                write_volatile(CAPTURE, 1);
+                read_volatile(CC)
+            }
+        };
+        Self::new(ticks, (125, 2), usize::MAX)
+    }
+
+    /// Returns the meter of the FE310: the CPU's own counter of retired instructions.
+    #[cfg(target_arch = "riscv32")]
+    pub fn fe310() -> Self {
+        let instructions = || {
+            let count: u32;
+            // SAFETY: reads a counter.
+            unsafe { asm!("csrr {}, minstret", out(reg) count, options(nomem, nostack)) };
+            count
+        };
+        Self::new(instructions, (1, 1), usize::MAX)
+    }
+
     /// `ticks` reads a counter that counts up and wraps at 2^32; `rate.0` instructions
     /// take `rate.1` of its ticks. Calls use at most `depth` bytes of stack, or all
     /// down to the statics where that is less.
-    pub const fn new(ticks: fn() -> u32, rate: (u64, u64), depth: usize) -> Self {
+    const fn new(ticks: fn() -> u32, rate: (u64, u64), depth: usize) -> Self {
         Self {
             ticks,
             rate,

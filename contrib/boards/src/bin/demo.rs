@@ -1,100 +1,126 @@
-//! Key generation, signing in the tiers that such a part has room for with all
+//! Key generation, signing in the tiers that a part with 16 kB of RAM has room for with all
 //! checks, and verification, each with stack and instructions measured; the results must
-//! equal those of the host.
+//! equal those of the host. On a BBC micro:bit (Cortex-M0) or a SiFive FE310 (RV32).
+#![no_std]
+#![no_main]
 
 use core::convert::Infallible;
 
+use boards::{Meter, Use, exit, flash, println, statics};
+#[cfg(target_arch = "arm")]
+use cortex_m_rt::entry;
 use mldsa_lowmem::{
-    CacheW0, Context, Minimal, MlDsaSigner, ParameterSet, Randomness, SigningKey, Tier,
-    VerifyError, VerifyingKey, Workspace,
+    CacheW0, Context, Minimal, MlDsa44, MlDsa65, MlDsa87, MlDsaSigner, ParameterSet, Randomness,
+    SigningKey, Tier, VerifyError, VerifyingKey, Workspace,
 };
-
-use crate::meter::{Meter, Use, flash, statics};
-use crate::{exit, println};
+#[cfg(target_arch = "riscv32")]
+use riscv_rt::entry;
 
 mod inputs {
-    include!("inputs.rs");
+    include!("../inputs.rs");
 }
 use inputs::{MESSAGE, RND, SEED};
 
 /// A part and what the demonstration may use of it.
-pub struct Part {
+struct Part {
     /// For the report.
-    pub name: &'static str,
+    name: &'static str,
     /// Bytes of flash and RAM that it has.
-    pub sizes: [usize; 2],
+    sizes: [usize; 2],
     /// Its meter.
-    pub meter: Meter,
-    /// Limits for ML-DSA-44, 65 and 87.
-    pub limits: [Limits; 3],
+    meter: Meter,
 }
 
 /// Bytes of stack and millions of instructions.
-pub struct Limits {
+struct Limits {
     /// For a key from its seed.
-    pub keygen: (usize, u64),
+    keygen: (usize, u64),
     /// For a signature from the seed in tier `Minimal`, workspace included.
-    pub minimal: (usize, u64),
+    minimal: (usize, u64),
     /// The same in tier `CacheW0`, if the part has RAM for workspace, key and signature.
-    pub cache_w0: Option<(usize, u64)>,
+    cache_w0: Option<(usize, u64)>,
     /// For its verification.
-    pub verify: (usize, u64),
+    verify: (usize, u64),
 }
+
+const fn limits(
+    keygen: (usize, u64),
+    minimal: (usize, u64),
+    cache_w0: Option<(usize, u64)>,
+    verify: (usize, u64),
+) -> Limits {
+    Limits {
+        keygen,
+        minimal,
+        cache_w0,
+        verify,
+    }
+}
+
+/// For ML-DSA-44, 65 and 87.
+#[cfg(target_arch = "arm")]
+const LIMITS: [Limits; 3] = [
+    limits((3_950, 7), (4_350, 42), Some((6_650, 30)), (3_200, 7)),
+    limits((3_950, 13), (4_350, 102), Some((8_100, 78)), (3_200, 12)),
+    limits((3_950, 23), (4_350, 133), None, (3_200, 21)),
+];
+#[cfg(target_arch = "riscv32")]
+const LIMITS: [Limits; 3] = [
+    limits((3_850, 4), (4_250, 22), Some((6_550, 16)), (3_150, 4)),
+    limits((3_850, 7), (4_250, 53), Some((7_950, 41)), (3_150, 6)),
+    limits((3_850, 13), (4_250, 69), None, (3_150, 11)),
+];
 
 /// The largest public key and signature.
-static mut BUFFERS: ([u8; PK_LEN], [u8; SIG_LEN]) = ([0; PK_LEN], [0; SIG_LEN]);
+static mut BUFFERS: ([u8; MlDsa87::PK_LEN], [u8; MlDsa87::SIG_LEN]) =
+    ([0; MlDsa87::PK_LEN], [0; MlDsa87::SIG_LEN]);
 
-const fn largest(a: usize, b: usize) -> usize {
-    if a > b { a } else { b }
-}
-
-macro_rules! sets {
-    ($(($feature:literal, $set:ident, $name:literal, $limits:literal)),*) => {
-        const PK_LEN: usize = {
-            let len = 0;
-            $(#[cfg(feature = $feature)]
-            let len = largest(len, mldsa_lowmem::$set::PK_LEN);)*
-            len
-        };
-        const SIG_LEN: usize = {
-            let len = 0;
-            $(#[cfg(feature = $feature)]
-            let len = largest(len, mldsa_lowmem::$set::SIG_LEN);)*
-            len
-        };
-
-        /// Runs it with every parameter set that is built in, and ends the
-        /// program: with failure if a result or a limit is missed.
-        pub fn run(part: &Part) -> ! {
-            // SAFETY: this function is called once, by `main`, and does not return.
-            let (pk, signature) = unsafe { &mut *(&raw mut BUFFERS) };
-            let mut kept = true;
-            $(#[cfg(feature = $feature)]
-            {
-                kept &= demonstrate::<mldsa_lowmem::$set>(
-                    part,
-                    &part.limits[$limits],
-                    &mut pk[..mldsa_lowmem::$set::PK_LEN],
-                    &mut signature[..mldsa_lowmem::$set::SIG_LEN],
-                    include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".pk")),
-                    include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".sig")),
-                );
-            })*
-            let ram = statics() + part.meter.deepest();
-            println!(
-                "{{\"part\":\"{}\",\"flash\":{},\"of\":{},\"static_ram\":{},\"ram\":{},\"of\":{}}}",
-                part.name, flash(), part.sizes[0], statics(), ram, part.sizes[1]
-            );
-            kept &= flash() <= part.sizes[0] && ram <= part.sizes[1];
-            exit(i32::from(!kept))
-        }
+/// Demonstrates every parameter set, and ends the program: with failure if a result or a limit is missed.
+#[entry]
+fn main() -> ! {
+    #[cfg(target_arch = "arm")]
+    let part = Part {
+        name: "micro:bit",
+        sizes: [256 * 1024, 16 * 1024],
+        meter: Meter::microbit(),
     };
+    #[cfg(target_arch = "riscv32")]
+    let part = Part {
+        name: "FE310",
+        sizes: [12 * 1024 * 1024, 16 * 1024],
+        meter: Meter::fe310(),
+    };
+    // SAFETY: the runtime calls this function once, and nothing else uses the buffers.
+    let (pk, signature) = unsafe { &mut *(&raw mut BUFFERS) };
+    let mut kept = true;
+    macro_rules! demonstrate {
+        ($set:ident, $name:literal, $limits:literal) => {
+            kept &= demonstrate::<$set>(
+                &part,
+                &LIMITS[$limits],
+                &mut pk[..$set::PK_LEN],
+                &mut signature[..$set::SIG_LEN],
+                include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".pk")),
+                include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".sig")),
+            );
+        };
+    }
+    demonstrate!(MlDsa44, "ML-DSA-44", 0);
+    demonstrate!(MlDsa65, "ML-DSA-65", 1);
+    demonstrate!(MlDsa87, "ML-DSA-87", 2);
+    let ram = statics() + part.meter.deepest();
+    println!(
+        "{{\"part\":\"{}\",\"flash\":{},\"of\":{},\"static_ram\":{},\"ram\":{},\"of\":{}}}",
+        part.name,
+        flash(),
+        part.sizes[0],
+        statics(),
+        ram,
+        part.sizes[1]
+    );
+    kept &= flash() <= part.sizes[0] && ram <= part.sizes[1];
+    exit(i32::from(!kept))
 }
-sets!(
-    ("ml-dsa-44", MlDsa44, "ML-DSA-44", 0),
-    ("ml-dsa-65", MlDsa65, "ML-DSA-65", 1),
-    ("ml-dsa-87", MlDsa87, "ML-DSA-87", 2)
-);
 
 #[inline(never)]
 fn demonstrate<P: ParameterSet>(

@@ -3,7 +3,7 @@
 #![no_std]
 #![no_main]
 
-use board_meter::{exit, println};
+use boards::{exit, println};
 use cortex_m_rt::entry;
 use mldsa_core::internals::{N, NttPoly, Poly, Q, field, keccak, ntt};
 

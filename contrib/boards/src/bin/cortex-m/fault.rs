@@ -6,7 +6,7 @@
 use core::ops::ControlFlow;
 use core::ptr::{read_volatile, write_volatile};
 
-use board_meter::println;
+use boards::println;
 use mldsa_lowmem::{
     AllChecks, Checks, ExpandedSigningKey, Minimal, MlDsaSigner, Mu, NoChecks, ParameterSet,
     Progress, Randomness, SignError, Workspace,

@@ -4,8 +4,7 @@
 use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
 use libcrux_ml_dsa::{MLDSASignature, MLDSASigningKey, MLDSAVerificationKey};
 
-use crate::meter::measure;
-use crate::{Bench, Row};
+use crate::{Bench, Row, measure};
 
 macro_rules! peers {
     ($module:ident, $set:ident, $feature:literal) => {
