@@ -368,11 +368,12 @@ board() { QEMU_TIMEOUT=600 run cargo "$1" --locked --quiet --release --bin "${@:
 
 # Assembly as generated; an emulated Cortex-M4: kernels, stack, instructions and faults; the same program is built for Cortex-M0+.
 step_device() {
-    need "${board_tools[@]}"
+    need "${board_tools[@]}" objcopy=binutils
     targets $boards
     run cargo xtask armv7m
     cd contrib/boards
     for program in differential cortex-m tlog; do board run $program; done
+    run ./boot.sh
     board build cortex-m --target thumbv6m-none-eabi
 }
 

@@ -14,6 +14,8 @@ mod inputs {
 /// FE310-G000 of a HiFive1 (flash after the boot loader, DTIM).
 const MPS2: [&str; 4] = ["0x00000000", "4M", "0x20000000", "4M"];
 const MPS2_4K: [&str; 4] = ["0x00000000", "4M", "0x20000000", "4K"];
+const BOOT: [&str; 4] = ["0x00000000", "2M", "0x20000000", "4M"];
+const APP: [&str; 4] = ["0x00201000", "0x1ff000", "0x20000000", "4M"];
 const MICROBIT: [&str; 4] = ["0x00000000", "256K", "0x20000000", "16K"];
 const FE310: [&str; 4] = ["0x20400000", "12M", "0x80000000", "16K"];
 
@@ -38,6 +40,8 @@ fn main() {
         ("differential", MPS2),
         ("demo", small),
         ("tlog", MPS2_4K),
+        ("boot", BOOT),
+        ("app", APP),
     ] {
         let [flash, flash_len, ram, ram_len] = memory;
         let script = format!(
