@@ -6,14 +6,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::pkcs8::PrivateKeyInfoRef;
-use mldsa_core::pkcs8::der::Decode;
 use mldsa_core::{AnyPreparedSigningKey, AnySigningKey, Context, Randomness, Set};
 use rustls::crypto::{KeyProvider, SecureRandom};
 use rustls::pki_types::{AlgorithmIdentifier, PrivateKeyDer, SubjectPublicKeyInfoDer, alg_id};
 use rustls::sign::{Signer, SigningKey, public_key_to_spki};
 use rustls::{Error, SignatureAlgorithm, SignatureScheme};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::usage;
 
@@ -107,19 +105,15 @@ pub(crate) struct Keys {
 
 impl KeyProvider for Keys {
     fn load_private_key(&self, der: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
-        let PrivateKeyDer::Pkcs8(pkcs8) = &der else {
-            return self.base.load_private_key(der);
-        };
-        let info = PrivateKeyInfoRef::from_der(pkcs8.secret_pkcs8_der());
-        let Some(info) = info
-            .ok()
-            .filter(|info| usage::is_ml_dsa(&info.algorithm.oid))
-        else {
-            return self.base.load_private_key(der);
-        };
-        // A faulty key of ML-DSA is an error: another reader's opinion of it is not asked for.
-        let key =
-            AnySigningKey::try_from(info).map_err(|error| Error::General(error.to_string()))?;
-        Ok(Arc::new(HandshakeKey::new(key, self.random)))
+        match der {
+            // A faulty key of ML-DSA is an error: another reader's opinion of it is not asked for.
+            PrivateKeyDer::Pkcs8(mut pkcs8) if usage::is_private_key(pkcs8.secret_pkcs8_der()) => {
+                let key = AnySigningKey::from_pkcs8_der(pkcs8.secret_pkcs8_der());
+                pkcs8.zeroize();
+                let key = key.map_err(|error| Error::General(error.to_string()))?;
+                Ok(Arc::new(HandshakeKey::new(key, self.random)))
+            }
+            other => self.base.load_private_key(other),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use mldsa_core::Set;
 use mldsa_core::pkcs8::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier};
-use mldsa_core::pkcs8::der::{self, Decode, Reader, SliceReader, Tag, TagNumber};
+use mldsa_core::pkcs8::der::{self, Decode, Header, Reader, SliceReader, Tag, TagNumber};
 
 const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 const BASIC_CONSTRAINTS: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.19");
@@ -14,8 +14,20 @@ const KEY_CERT_SIGN: u16 = 0x0400;
 const FORBIDDEN: u16 = 0x2000 | 0x1000 | 0x0800 | 0x0100 | 0x0080;
 
 /// Returns whether `id` names one of the sets of ML-DSA.
-pub(crate) fn is_ml_dsa(id: &ObjectIdentifier) -> bool {
+fn is_ml_dsa(id: &ObjectIdentifier) -> bool {
     Set::ALL.iter().any(|set| &set.oid()[2..] == id.as_bytes())
+}
+
+/// Returns whether PKCS#8 says that it is a private key of ML-DSA, whatever follows.
+pub(crate) fn is_private_key(pkcs8: &[u8]) -> bool {
+    let read = || -> der::Result<bool> {
+        let mut fields = SliceReader::new(pkcs8)?;
+        Header::decode(&mut fields)?;
+        AnyRef::decode(&mut fields)?; // The version.
+        let mut algorithm = inside(AnyRef::decode(&mut fields)?)?;
+        Ok(is_ml_dsa(&ObjectIdentifier::decode(&mut algorithm)?))
+    };
+    read().unwrap_or(false)
 }
 
 /// Returns whether `message` is the content of a certificate that a certificate authority signs.

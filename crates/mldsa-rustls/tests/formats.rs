@@ -1,16 +1,17 @@
 //! Keys and signatures outside of a handshake.
 
 #[path = "../examples/tls/issue.rs"]
-#[allow(dead_code, reason = "the tests share it")]
+#[allow(dead_code, reason = "the example's")]
 mod issue;
 
 use issue::{Chain, Plan};
-use mldsa_core::pkcs8::LineEnding;
-use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, SigningKey};
+use mldsa_core::pkcs8::{EncodePublicKey, LineEnding};
+use mldsa_core::{KeyError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, SigningKey};
 use mldsa_rustls::with_mldsa;
+use rustls::Error;
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 type Key44 = SigningKey<MlDsa44>;
 
@@ -45,46 +46,76 @@ fn code_points_and_identifiers() {
     }
 }
 
+fn load(pkcs8: &[u8]) -> Result<Vec<u8>, Error> {
+    let key = PrivateKeyDer::Pkcs8(pkcs8.to_vec().into());
+    let key = with_mldsa(base()).key_provider.load_private_key(key)?;
+    Ok(key.public_key().unwrap().to_vec())
+}
+
 fn forms<P: ParameterSet>() {
-    let provider = with_mldsa(base());
     let key = SigningKey::<P>::generate().unwrap();
-    let public = || {
-        let key = PrivateKeyDer::Pkcs8(
-            key.to_pkcs8_der_as(PrivateKeyForm::Seed)
-                .unwrap()
-                .as_bytes()
-                .to_vec()
-                .into(),
-        );
-        let key = provider.key_provider.load_private_key(key).unwrap();
-        key.public_key().unwrap().to_vec()
-    };
+    let public = key.verifying_key().to_public_key_der().unwrap();
     for form in [
         PrivateKeyForm::Seed,
         PrivateKeyForm::Expanded,
         PrivateKeyForm::Both,
     ] {
         let pem = key.to_pkcs8_pem_as(form, LineEnding::LF).unwrap();
-        let read = PrivateKeyDer::from_pem_slice(pem.as_bytes()).unwrap();
-        let loaded = provider.key_provider.load_private_key(read).unwrap();
-        assert_eq!(loaded.public_key().unwrap().to_vec(), public());
-        // Every damaged byte is an error or leaves a key; it never reaches the base.
-        let der = key.to_pkcs8_der_as(form).unwrap();
-        for at in (0..der.as_bytes().len()).step_by(97) {
-            let mut bytes = der.as_bytes().to_vec();
+        let read = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes()).unwrap();
+        let der = read.secret_pkcs8_der();
+        assert_eq!(load(der).unwrap(), public.as_bytes());
+        // A damaged byte is an error or leaves a key.
+        for at in (0..der.len()).step_by(97) {
+            let mut bytes = der.to_vec();
             bytes[at] ^= 4;
-            let _ = provider
-                .key_provider
-                .load_private_key(PrivateKeyDer::Pkcs8(bytes.into()));
+            let _ = load(&bytes);
         }
-        let cut = der.as_bytes()[..der.as_bytes().len() - 1].to_vec();
-        assert!(
-            provider
-                .key_provider
-                .load_private_key(PrivateKeyDer::Pkcs8(cut.into()))
-                .is_err()
-        );
+        for cut in [der.len() - 1, 40, 25] {
+            assert_eq!(load(&der[..cut]), refused(KeyError::Structure));
+        }
     }
+}
+
+fn refused(why: KeyError) -> Result<Vec<u8>, Error> {
+    Err(Error::General(why.to_string()))
+}
+
+#[test]
+fn reasons_of_private_keys() {
+    let key = Key44::from_seed(&[7; 32]);
+    let der = key.to_pkcs8_der_as(PrivateKeyForm::Seed).unwrap();
+    let der = der.as_bytes();
+    // The outer length, and what follows the outer header.
+    let with = |bytes: &[u8]| load(&[&[0x30, u8::try_from(bytes.len()).unwrap()], bytes].concat());
+    let content = &der[2..];
+    assert!(with(content).is_ok());
+    let changed = |from: &[u8], to: &[u8]| {
+        let at = content
+            .windows(from.len())
+            .position(|part| part == from)
+            .unwrap();
+        with(&[&content[..at], to, &content[at + from.len()..]].concat())
+    };
+    let after = |bytes: &[u8]| with(&[content, bytes].concat());
+    let id = [6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 3, 17];
+    let null = [&[0x30, 13], &id[..], &[5, 0]].concat();
+    assert_eq!(
+        changed(&[&[0x30, 11], &id[..]].concat(), &null),
+        refused(KeyError::AlgorithmParameters)
+    );
+    assert_eq!(changed(&[0x80, 32], &[0x81, 32]), refused(KeyError::Form));
+    assert_eq!(changed(&[2, 1, 0], &[2, 1, 1]), refused(KeyError::Version));
+    // Attributes that are none, and a public key of nobody.
+    assert_eq!(after(&[0xa0, 1, 0]), refused(KeyError::Attributes));
+    assert_eq!(after(&[0x81, 2, 0, 0]), refused(KeyError::Version));
+    assert_eq!(after(&[5, 0]), refused(KeyError::Structure));
+    assert_eq!(load(&[der, &[0]].concat()), refused(KeyError::Structure));
+    // Another algorithm's key goes to the base, which says so.
+    let mut unknown = id;
+    unknown[10] = 20;
+    let key = PrivateKeyDer::Pkcs8(der.to_vec().into());
+    let theirs = base().key_provider.load_private_key(key).map(|_| vec![]);
+    assert_eq!(changed(&id, &unknown), theirs);
 }
 
 #[test]

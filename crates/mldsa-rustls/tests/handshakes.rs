@@ -1,35 +1,25 @@
 //! Handshakes in memory on graviola: every set, client certificates, what has to be refused, resumption,
 //! and other algorithms beside ML-DSA.
 
-#[path = "../examples/tls/issue.rs"]
-#[allow(dead_code, reason = "the tests share it")]
-mod issue;
+mod common;
 
 use std::sync::Arc;
 
-use issue::{Chain, Issuer, Plan};
-use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use common::issue::{Chain, Issuer, Plan};
+use common::{Ends, P256, Rsa, roots};
+use mldsa_core::{AnySigningKey, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
 use mldsa_rustls::{HandshakeKey, with_mldsa};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{PrivateKeyDer, ServerName};
-use rustls::server::WebPkiClientVerifier;
-use rustls::sign::CertifiedKey;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::{CertifiedKey, Signer, SingleCertAndKey};
 use rustls::{
-    CertificateError, ClientConfig, ClientConnection, Error, HandshakeKind, RootCertStore,
-    ServerConfig, ServerConnection, SignatureScheme, SupportedProtocolVersion, version,
+    CertificateError, ClientConfig, Error, HandshakeKind, NamedGroup, PeerIncompatible,
+    PeerMisbehaved, ServerConfig, SignatureAlgorithm, SignatureScheme, SupportedProtocolVersion,
+    version,
 };
 use x509_cert::ext::pkix::{KeyUsage, KeyUsages};
 
-impl Issuer for p256::ecdsa::SigningKey {
-    type Signature = p256::ecdsa::DerSignature;
-
-    fn new() -> Self {
-        use p256::elliptic_curve::Generate;
-        Self::generate()
-    }
-}
-
-type P256 = p256::ecdsa::SigningKey;
 type Key44 = SigningKey<MlDsa44>;
 type Key65 = SigningKey<MlDsa65>;
 type Key87 = SigningKey<MlDsa87>;
@@ -38,132 +28,43 @@ fn base() -> CryptoProvider {
     rustls_graviola::default_provider()
 }
 
-fn chain<A: Issuer, L: Issuer>(plan: &Plan) -> Chain {
-    Chain::new::<A, L>(plan).unwrap()
+fn ours() -> CryptoProvider {
+    with_mldsa(base())
 }
 
-fn roots(chain: &Chain) -> Arc<RootCertStore> {
-    let mut roots = RootCertStore::empty();
-    roots.add(chain.root.clone()).unwrap();
-    Arc::new(roots)
+/// A chain of authorities with keys `A` and a leaf with a key `L`.
+fn chain<A: Issuer, L: Issuer>() -> Chain {
+    Chain::new::<A, L>(&Plan::default()).unwrap()
 }
 
-/// The two ends of a test.
-struct Ends {
-    server: Arc<ServerConfig>,
-    client: Arc<ClientConfig>,
-}
-
-impl Ends {
-    fn new(provider: CryptoProvider, chain: &Chain) -> Self {
-        Self::with(provider.clone(), provider, chain, None, &version::TLS13)
-    }
-
-    fn with(
-        server: CryptoProvider,
-        client: CryptoProvider,
-        chain: &Chain,
-        identity: Option<&Chain>,
-        version: &'static SupportedProtocolVersion,
-    ) -> Self {
-        let (server, client) = (Arc::new(server), Arc::new(client));
-        let clients = match identity {
-            None => WebPkiClientVerifier::no_client_auth(),
-            Some(_) => WebPkiClientVerifier::builder_with_provider(roots(chain), server.clone())
-                .build()
-                .unwrap(),
-        };
-        let server = ServerConfig::builder_with_provider(server)
-            .with_protocol_versions(&[version])
-            .unwrap()
-            .with_client_cert_verifier(clients)
-            .with_single_cert(chain.chain.clone(), chain.key.clone_key().into())
-            .unwrap();
-        let builder = ClientConfig::builder_with_provider(client)
-            .with_protocol_versions(&[version])
-            .unwrap()
-            .with_root_certificates(roots(chain));
-        let client = match identity {
-            None => builder.with_no_client_auth(),
-            Some(own) => builder
-                .with_client_auth_cert(own.chain.clone(), own.key.clone_key().into())
-                .unwrap(),
-        };
-        Self {
-            server: Arc::new(server),
-            client: Arc::new(client),
-        }
-    }
-
-    /// Connects and exchanges a byte. The error is that of the end which refuses.
-    fn connect(&self) -> Result<(ClientConnection, ServerConnection), Error> {
-        let name = ServerName::try_from("localhost").unwrap();
-        let mut client = ClientConnection::new(self.client.clone(), name)?;
-        let mut server = ServerConnection::new(self.server.clone())?;
-        let mut records = Vec::new();
-        for _ in 0..8 {
-            records.clear();
-            while client.wants_write() {
-                client.write_tls(&mut records).unwrap();
-            }
-            let mut rest = &records[..];
-            while !rest.is_empty() {
-                server.read_tls(&mut rest).unwrap();
-                server.process_new_packets()?;
-            }
-            records.clear();
-            while server.wants_write() {
-                server.write_tls(&mut records).unwrap();
-            }
-            let mut rest = &records[..];
-            while !rest.is_empty() {
-                client.read_tls(&mut rest).unwrap();
-                client.process_new_packets()?;
-            }
-        }
-        assert!(!client.is_handshaking() && !server.is_handshaking());
-        Ok((client, server))
-    }
-
-    fn error(&self) -> Error {
-        self.connect().map(|_| ()).expect_err("a refused handshake")
-    }
+fn ends(chain: &Chain) -> Ends {
+    Ends::new(ours(), ours(), chain, None, &version::TLS13)
 }
 
 fn refused(error: CertificateError) -> Error {
     Error::InvalidCertificate(error)
 }
 
-fn connects<P: ParameterSet>(leaf_scheme: SignatureScheme) {
-    let chain = chain::<SigningKey<P>, SigningKey<P>>(&Plan::default());
-    let provider = with_mldsa(base());
+fn connects<P: ParameterSet>(scheme: SignatureScheme) {
+    let chain = chain::<SigningKey<P>, SigningKey<P>>();
     // Three times: the second finds the keys of the issuers prepared.
     for _ in 0..3 {
-        let (client, _) = Ends::new(provider.clone(), &chain).connect().unwrap();
+        let (client, _) = ends(&chain).connect().unwrap();
         assert_eq!(client.peer_certificates().unwrap(), chain.chain);
         let group = client.negotiated_key_exchange_group().unwrap().name();
-        assert_eq!(group, rustls::NamedGroup::X25519MLKEM768);
+        assert_eq!(group, NamedGroup::X25519MLKEM768);
     }
-    // The base knows none of it.
-    let key = PrivateKeyDer::from(chain.key.clone_key());
-    assert!(
-        base()
-            .key_provider
-            .load_private_key(key.clone_key())
-            .is_err()
-    );
-    let key = provider.key_provider.load_private_key(key).unwrap();
-    assert_eq!(
-        key.choose_scheme(&[leaf_scheme]).unwrap().scheme(),
-        leaf_scheme
-    );
+    let load = |provider: CryptoProvider| {
+        let key = PrivateKeyDer::from(chain.key.clone_key());
+        provider.key_provider.load_private_key(key)
+    };
+    assert!(load(base()).is_err());
+    let key = load(ours()).unwrap();
     assert!(key.choose_scheme(&[SignatureScheme::ED25519]).is_none());
+    let signer = key.choose_scheme(&[scheme]).unwrap();
+    assert_eq!(signer.scheme(), scheme);
     // Signatures are hedged.
-    let signer = key.choose_scheme(&[leaf_scheme]).unwrap();
-    assert_ne!(
-        signer.sign(b"message").unwrap(),
-        signer.sign(b"message").unwrap()
-    );
+    assert_ne!(signer.sign(b"m").unwrap(), signer.sign(b"m").unwrap());
 }
 
 #[test]
@@ -175,72 +76,106 @@ fn every_set_connects() {
 
 #[test]
 fn the_base_stays_as_it_is_and_calls_share_lists() {
-    let (first, second) = (with_mldsa(base()), with_mldsa(base()));
-    let lists = |provider: &CryptoProvider| provider.signature_verification_algorithms.all;
-    assert!(core::ptr::eq(lists(&first), lists(&second)));
-    assert_eq!(lists(&first).len(), lists(&base()).len() + 3);
+    let (first, second, twice) = (ours(), ours(), with_mldsa(ours()));
+    let lists = |provider: &CryptoProvider| provider.signature_verification_algorithms;
+    assert!(core::ptr::eq(lists(&first).all, lists(&second).all));
+    assert_eq!(lists(&first).all.len(), lists(&base()).all.len() + 3);
     // A second extension adds nothing.
-    let twice = with_mldsa(first.clone());
-    assert_eq!(lists(&twice).len(), lists(&first).len());
-    assert_eq!(
-        twice.signature_verification_algorithms.mapping.len(),
-        first.signature_verification_algorithms.mapping.len()
-    );
+    assert_eq!(lists(&twice).all.len(), lists(&first).all.len());
+    assert_eq!(lists(&twice).mapping.len(), lists(&first).mapping.len());
     assert_eq!(first.cipher_suites, base().cipher_suites);
-    let chain = chain::<Key44, Key44>(&Plan::default());
-    Ends::new(twice, &chain).connect().unwrap();
+    let chain = chain::<Key44, Key44>();
+    let ends = Ends::new(twice.clone(), twice, &chain, None, &version::TLS13);
+    ends.connect().unwrap();
+}
+
+/// Ends of which the client has these certificates and this key, whatever the server offers.
+fn stubborn(
+    ends: Ends,
+    server: &Chain,
+    own: &Chain,
+    key: &Chain,
+    version: &'static SupportedProtocolVersion,
+) -> Ends {
+    #[derive(Debug)]
+    struct Always(HandshakeKey);
+
+    impl rustls::sign::SigningKey for Always {
+        fn choose_scheme(&self, _: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+            use SignatureScheme as S;
+            self.0.choose_scheme(&[S::ML_DSA_44, S::ML_DSA_65])
+        }
+
+        fn algorithm(&self) -> SignatureAlgorithm {
+            SignatureAlgorithm::ED25519
+        }
+    }
+
+    let key = AnySigningKey::from_pkcs8_der(key.key.secret_pkcs8_der()).unwrap();
+    let key = Always(HandshakeKey::new(key, ours().secure_random));
+    let own = CertifiedKey::new(own.chain.clone(), Arc::new(key));
+    let client = ClientConfig::builder_with_provider(Arc::new(ours()))
+        .with_protocol_versions(&[version])
+        .unwrap()
+        .with_root_certificates(roots([server]))
+        .with_client_cert_resolver(Arc::new(SingleCertAndKey::from(own)));
+    Ends {
+        client: Arc::new(client),
+        ..ends
+    }
 }
 
 #[test]
 fn clients_have_certificates() {
-    let provider = with_mldsa(base());
-    let server = chain::<Key65, Key65>(&Plan::default());
-    let ends = |own: &Chain| {
-        Ends::with(
-            provider.clone(),
-            provider.clone(),
-            &server,
-            Some(own),
-            &version::TLS13,
-        )
-    };
+    let (server, mut stranger) = (chain::<Key65, Key65>(), chain::<Key65, Key65>());
+    let ends = |own: &Chain| Ends::new(ours(), ours(), &server, Some(own), &version::TLS13);
     let (_, connection) = ends(&server).connect().unwrap();
     assert_eq!(connection.peer_certificates().unwrap(), server.chain);
+    // The right certificate, and a key that is not its own.
+    let thief = stubborn(ends(&server), &server, &server, &stranger, &version::TLS13);
+    assert_eq!(thief.error(), refused(CertificateError::BadSignature));
     // Of another root with the same names.
-    let stranger = chain::<Key65, Key65>(&Plan::default());
+    stranger.root = server.root.clone();
     assert_eq!(
         ends(&stranger).error(),
         refused(CertificateError::BadSignature)
     );
-    // The right certificate, and a key that is not its own.
-    let thief = Chain {
-        key: stranger.key,
-        root: server.root.clone(),
-        chain: server.chain.clone(),
-    };
-    let key = Key65::from_pkcs8_der(thief.key.secret_pkcs8_der()).unwrap();
-    let key = HandshakeKey::new(key.into(), provider.secure_random);
-    let config = ClientConfig::builder_with_provider(Arc::new(provider.clone()))
-        .with_protocol_versions(&[&version::TLS13])
-        .unwrap()
-        .with_root_certificates(roots(&server))
-        .with_client_cert_resolver(Arc::new(rustls::sign::SingleCertAndKey::from(
-            CertifiedKey::new(thief.chain.clone(), Arc::new(key)),
-        )));
-    let ends = Ends {
-        server: ends(&server).server,
-        client: Arc::new(config),
-    };
-    assert_eq!(ends.error(), refused(CertificateError::BadSignature));
+}
+
+#[test]
+fn tls12_has_no_ml_dsa() {
+    let (server, own) = (chain::<P256, P256>(), chain::<Key44, Key44>());
+    let old = |server, own| Ends::new(ours(), ours(), server, own, &version::TLS12);
+    old(&server, None).connect().unwrap();
+    old(&server, Some(&server)).connect().unwrap();
+    // As the server's certificate, as the client's, and from a client that offers it all the same.
+    let none = PeerIncompatible::NoCipherSuitesInCommon;
+    assert_eq!(old(&own, None).error(), Error::PeerIncompatible(none));
+    assert_eq!(
+        old(&server, Some(&own)).error(),
+        Error::NoCertificatesPresented
+    );
+    let forced = stubborn(
+        old(&server, Some(&own)),
+        &server,
+        &own,
+        &own,
+        &version::TLS12,
+    );
+    let unasked = PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme;
+    assert_eq!(forced.error(), Error::PeerMisbehaved(unasked));
+    // The same client in TLS 1.3.
+    let new = Ends::new(ours(), ours(), &server, Some(&own), &version::TLS13);
+    stubborn(new, &server, &own, &own, &version::TLS13)
+        .connect()
+        .unwrap();
 }
 
 #[test]
 fn wrong_keys_of_a_server() {
-    let provider = with_mldsa(base());
-    let chain = chain::<Key44, Key44>(&Plan::default());
-    let other = self::chain::<Key44, Key44>(&Plan::default());
+    let (chain, other) = (chain::<Key44, Key44>(), chain::<Key44, Key44>());
     // rustls compares key and certificate before it starts.
-    let config = ServerConfig::builder_with_provider(Arc::new(provider.clone()))
+    let config = ServerConfig::builder_with_provider(Arc::new(ours()))
         .with_protocol_versions(&[&version::TLS13])
         .unwrap()
         .with_no_client_auth()
@@ -248,77 +183,75 @@ fn wrong_keys_of_a_server() {
     assert!(matches!(config, Err(Error::InconsistentKeys(_))));
     // The client trusts another root of the same name, before and after both roots are known.
     for _ in 0..2 {
-        let mut ends = Ends::new(provider.clone(), &chain);
-        ends.connect().unwrap();
-        ends.client = Ends::new(provider.clone(), &other).client;
-        assert_eq!(ends.error(), refused(CertificateError::BadSignature));
+        let mut both = ends(&chain);
+        both.connect().unwrap();
+        both.client = ends(&other).client;
+        assert_eq!(both.error(), refused(CertificateError::BadSignature));
     }
 }
 
 #[test]
-fn another_set_is_refused() {
-    // The root's key is that of ML-DSA-44, and the client knows the others only.
-    let mut client = with_mldsa(base());
-    let all = client.signature_verification_algorithms;
-    client.signature_verification_algorithms.all = Vec::leak(all.all[1..].to_vec());
-    client.signature_verification_algorithms.mapping = Vec::leak(all.mapping[1..].to_vec());
-    let chain = chain::<Key44, Key44>(&Plan::default());
-    let ends = Ends::with(
-        with_mldsa(base()),
-        client.clone(),
-        &chain,
-        None,
-        &version::TLS13,
-    );
-    // The server has no key for what the client offers.
-    ends.error();
-    let leaf = self::chain::<Key44, Key65>(&Plan::default());
-    let ends = Ends::with(with_mldsa(base()), client, &leaf, None, &version::TLS13);
-    assert!(matches!(ends.error(), Error::InvalidCertificate(_)));
-    // Authorities and leaf of different sets, all known.
-    Ends::new(with_mldsa(base()), &leaf).connect().unwrap();
-    Ends::new(
-        with_mldsa(base()),
-        &self::chain::<Key87, Key44>(&Plan::default()),
-    )
-    .connect()
-    .unwrap();
+fn sets_are_mixed_or_refused() {
+    let (small, mixed) = (chain::<Key44, Key44>(), chain::<Key44, Key65>());
+    ends(&mixed).connect().unwrap();
+    ends(&chain::<Key87, Key44>()).connect().unwrap();
+    // A client that does not know ML-DSA-44, the set of both roots.
+    let mut client = ours();
+    let lists = &mut client.signature_verification_algorithms;
+    lists.all = Vec::leak(lists.all[1..].to_vec());
+    lists.mapping = Vec::leak(lists.mapping[1..].to_vec());
+    let ends = |chain| Ends::new(ours(), client.clone(), chain, None, &version::TLS13).error();
+    let none = PeerIncompatible::NoSignatureSchemesInCommon;
+    assert_eq!(ends(&small), Error::PeerIncompatible(none));
+    assert!(matches!(ends(&mixed), Error::InvalidCertificate(_)));
 }
 
 #[test]
 fn expired() {
-    let chain = chain::<Key44, Key44>(&Plan {
+    let plan = Plan {
         days: 20,
         ..Plan::default()
-    });
-    let error = Ends::new(with_mldsa(base()), &chain).error();
-    assert!(matches!(
-        error,
-        Error::InvalidCertificate(CertificateError::ExpiredContext { .. })
-    ));
+    };
+    let (new, old) = (
+        chain::<Key44, Key44>(),
+        Chain::new::<Key44, Key44>(&plan).unwrap(),
+    );
+    let is_expired = |error| {
+        matches!(
+            error,
+            Error::InvalidCertificate(CertificateError::ExpiredContext { .. })
+        )
+    };
+    assert!(is_expired(ends(&old).error()));
+    let client = Ends::new(ours(), ours(), &new, Some(&old), &version::TLS13);
+    assert!(is_expired(client.error()));
 }
 
 #[test]
 fn key_usages() {
     use KeyUsages as U;
     let usage = |usages: &[U]| {
-        Some(KeyUsage(
-            usages
-                .iter()
-                .fold(Default::default(), |all, one| all | *one),
-        ))
+        let all = usages
+            .iter()
+            .fold(Default::default(), |all, one| all | *one);
+        Some(KeyUsage(all))
     };
     let connects = |plan: &Plan| {
-        let chain = chain::<Key44, Key44>(plan);
+        let chain = Chain::new::<Key44, Key44>(plan).unwrap();
         // Twice, so that the key of the issuer is known in the second.
-        let outcomes =
-            [(); 2].map(|()| Ends::new(with_mldsa(base()), &chain).connect().map(|_| ()));
+        let outcomes = [(); 2].map(|()| ends(&chain).connect().map(|_| ()));
         assert_eq!(outcomes[0], outcomes[1]);
         outcomes[0] == Ok(())
     };
     let leaf = |usages: &[U]| {
         connects(&Plan {
             leaf: usage(usages),
+            ..Plan::default()
+        })
+    };
+    let authority = |usages: &[U]| {
+        connects(&Plan {
+            authority: usage(usages),
             ..Plan::default()
         })
     };
@@ -340,12 +273,6 @@ fn key_usages() {
         assert!(!leaf(&[wrong]));
         assert!(!leaf(&[U::DigitalSignature, wrong]));
     }
-    let authority = |usages: &[U]| {
-        connects(&Plan {
-            authority: usage(usages),
-            ..Plan::default()
-        })
-    };
     assert!(authority(&[U::KeyCertSign]));
     assert!(authority(&[
         U::KeyCertSign,
@@ -356,48 +283,92 @@ fn key_usages() {
     assert!(!authority(&[U::DigitalSignature]));
     assert!(!authority(&[U::KeyCertSign, U::KeyEncipherment]));
     // ML-DSA signs keys of another algorithm: RFC 9881 is not about their usages.
+    let usages = usage(&[U::DigitalSignature, U::KeyAgreement]);
     let plan = Plan {
-        leaf: usage(&[U::DigitalSignature, U::KeyAgreement]),
+        leaf: usages,
         ..Plan::default()
     };
-    Ends::new(with_mldsa(base()), &chain::<Key44, P256>(&plan))
-        .connect()
-        .unwrap();
+    let chain = Chain::new::<Key44, P256>(&plan).unwrap();
+    ends(&chain).connect().unwrap();
+}
+
+/// A server that takes the first certificate whose key suits the client.
+#[derive(Debug)]
+struct Several(Vec<Arc<CertifiedKey>>);
+
+impl ResolvesServerCert for Several {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let suits = |own: &&Arc<CertifiedKey>| {
+            let chosen = own.key.choose_scheme(hello.signature_schemes());
+            chosen.is_some()
+        };
+        self.0.iter().find(suits).cloned()
+    }
 }
 
 #[test]
-fn ecdsa_beside_it() {
-    let (ecdsa, ours) = (
-        chain::<P256, P256>(&Plan::default()),
-        chain::<Key44, Key44>(&Plan::default()),
-    );
-    Ends::new(with_mldsa(base()), &ecdsa).connect().unwrap();
-    Ends::new(with_mldsa(base()), &chain::<P256, Key65>(&Plan::default()))
-        .connect()
-        .unwrap();
-    // A client without ML-DSA reaches a server that can do both.
-    Ends::with(with_mldsa(base()), base(), &ecdsa, None, &version::TLS13)
-        .connect()
-        .unwrap();
-    Ends::with(with_mldsa(base()), base(), &ours, None, &version::TLS13).error();
-    // TLS 1.2 goes on with ECDSA, and never has ML-DSA.
-    let old = |chain| {
-        Ends::with(
-            with_mldsa(base()),
-            with_mldsa(base()),
-            chain,
-            None,
-            &version::TLS12,
-        )
+fn other_algorithms_beside_it() {
+    // Authorities and leaves of different algorithms, and none of ML-DSA.
+    ends(&chain::<P256, Key65>()).connect().unwrap();
+    ends(&chain::<Rsa, Key44>()).connect().unwrap();
+    ends(&chain::<Key44, Rsa>()).connect().unwrap();
+    ends(&chain::<Key65, P256>()).connect().unwrap();
+    let several = [
+        chain::<Key44, Key44>(),
+        chain::<P256, P256>(),
+        chain::<Rsa, Rsa>(),
+    ];
+    several
+        .iter()
+        .for_each(|chain| drop(ends(chain).connect().unwrap()));
+
+    // One server has all, and each client gets the first that it knows.
+    let certified = |chain: &Chain| {
+        let key = chain.key.clone_key().into();
+        let own = CertifiedKey::from_der(chain.chain.clone(), key, &ours()).unwrap();
+        Arc::new(own)
     };
-    old(&ecdsa).connect().unwrap();
-    assert!(matches!(old(&ours).error(), Error::PeerIncompatible(_)));
+    let server = ServerConfig::builder_with_provider(Arc::new(ours()))
+        .with_protocol_versions(&[&version::TLS13, &version::TLS12])
+        .unwrap()
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(Several(several.iter().map(certified).collect())));
+    let server = Arc::new(server);
+    let mut only_rsa = base();
+    let lists = &mut only_rsa.signature_verification_algorithms;
+    let mapping = lists.mapping.iter().copied();
+    lists.mapping = Vec::leak(
+        mapping
+            .filter(|row| row.0.as_str().is_some_and(|name| name.starts_with("RSA")))
+            .collect(),
+    );
+    let both: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
+    for (provider, versions, expected) in [
+        (ours(), both, 0),
+        (base(), both, 1),
+        (only_rsa, both, 2),
+        (base(), &both[1..], 1),
+    ] {
+        let client = ClientConfig::builder_with_provider(Arc::new(provider))
+            .with_protocol_versions(versions)
+            .unwrap()
+            .with_root_certificates(roots(&several))
+            .with_no_client_auth();
+        let ends = Ends {
+            server: server.clone(),
+            client: Arc::new(client),
+        };
+        let (client, _) = ends.connect().unwrap();
+        assert_eq!(client.peer_certificates().unwrap(), several[expected].chain);
+    }
+    // A client without ML-DSA, and a server that has nothing else.
+    Ends::new(ours(), base(), &several[0], None, &version::TLS13).error();
 }
 
 #[test]
 fn resumption() {
-    let chain = chain::<Key44, Key44>(&Plan::default());
-    let ends = Ends::new(with_mldsa(base()), &chain);
+    let (chain, own) = (chain::<Key44, Key44>(), chain::<Key65, Key65>());
+    let ends = Ends::new(ours(), ours(), &chain, Some(&own), &version::TLS13);
     for kind in [
         HandshakeKind::Full,
         HandshakeKind::Resumed,
@@ -407,5 +378,6 @@ fn resumption() {
         assert_eq!(client.handshake_kind(), Some(kind));
         assert_eq!(server.handshake_kind(), Some(kind));
         assert_eq!(client.peer_certificates().unwrap(), chain.chain);
+        assert_eq!(server.peer_certificates().unwrap(), own.chain);
     }
 }
