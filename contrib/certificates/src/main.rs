@@ -1,16 +1,17 @@
 //! `cargo run --release -- COMMAND`: `handshakes` and `cosignatures` measure CPU time, `logs write|read FOLDER` exchanges logs
 //! with Go, `mutate [COUNT] [SEED]` tries changed notes, policies, proofs and requests.
 
-#[path = "../../../crates/mldsa-rustls/examples/tls/issue.rs"]
-#[allow(dead_code, reason = "shared with the example")]
-mod issue;
+#[path = "../../../crates/mldsa-rustls/tests/common/mod.rs"]
+#[allow(dead_code, reason = "shared with the tests of the crate")]
+mod common;
 mod logs;
 mod mutate;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use issue::{Chain, Issuer, Plan};
+use common::P256;
+use common::issue::{Chain, Plan};
 use mldsa_core::{MlDsa44, MlDsa65, SigningKey};
 use mldsa_rustls::with_mldsa;
 use rustix::time::{ClockId, clock_gettime};
@@ -21,15 +22,6 @@ use rustls::{
     ClientConfig, ClientConnection, NamedGroup, RootCertStore, ServerConfig, ServerConnection,
     version,
 };
-
-impl Issuer for p256::ecdsa::SigningKey {
-    type Signature = p256::ecdsa::DerSignature;
-
-    fn new() -> Self {
-        use p256::elliptic_curve::Generate;
-        Self::generate()
-    }
-}
 
 /// CPU time of this thread in microseconds: interruptions by other programs do not count.
 fn now() -> f64 {
@@ -81,7 +73,7 @@ fn handshakes() {
     table("ML-DSA-44", &small, &ours);
     let middle = Chain::new::<SigningKey<MlDsa65>, SigningKey<MlDsa65>>(&plan).unwrap();
     table("ML-DSA-65", &middle, &ours);
-    let p256 = Chain::new::<p256::ecdsa::SigningKey, p256::ecdsa::SigningKey>(&plan).unwrap();
+    let p256 = Chain::new::<P256, P256>(&plan).unwrap();
     table(
         "P-256",
         &p256,

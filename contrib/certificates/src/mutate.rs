@@ -11,7 +11,7 @@ use rustls::pki_types::PrivateKeyDer;
 use x509_cert::Certificate;
 use x509_cert::der::{Decode, Encode};
 
-use crate::issue::{Chain, Plan};
+use crate::common::issue::{Chain, Plan};
 
 struct Random(u64);
 

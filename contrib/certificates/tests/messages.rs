@@ -1,5 +1,5 @@
-//! JWS and COSE_Sign1 (RFC 9964) and CMS SignedData (RFC 9882) with ML-DSA: which bytes are signed, with the field's
-//! crates around them. No other implementation checks the CMS message.
+//! JWS and COSE_Sign1 (RFC 9964), CMS SignedData (RFC 9882), HTTP message signatures and the composite keys of SSH with
+//! ML-DSA: which bytes are signed, with the field's crates around them.
 
 use base64ct::{Base64UrlUnpadded as Base64, Encoding};
 use cms::content_info::{CmsVersion, ContentInfo};
@@ -10,12 +10,13 @@ use coset::{
     CborSerializable, CoseSign1, CoseSign1Builder, HeaderBuilder, KeyType, Label, iana,
     iana::EnumI64,
 };
-use mldsa_core::{AnySigningKey, AnyVerifyingKey, Context, Set, VerifyError};
+use graviola::signing::eddsa::{Ed25519SigningKey, Ed25519VerifyingKey};
+use hex_literal::hex;
+use mldsa_core::{AnySigningKey, AnyVerifyingKey, Context, Randomness, Set, VerifyError};
 use sha2::{Digest, Sha512};
 use x509_cert::attr::Attribute;
 use x509_cert::der::asn1::{Any, ObjectIdentifier, OctetString, SetOfVec};
 use x509_cert::der::{Decode, Encode};
-use x509_cert::ext::pkix::SubjectKeyIdentifier;
 use x509_cert::spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfo};
 
 fn key(set: Set) -> AnySigningKey {
@@ -138,24 +139,32 @@ fn attributes(content: &[u8]) -> SetOfVec<Attribute> {
     list.try_into().unwrap()
 }
 
-fn sign_cms(key: &AnySigningKey, content: &[u8]) -> Vec<u8> {
-    let signed_attrs = attributes(content);
-    let signed = signed_attrs.to_der().unwrap();
+/// The certificate of the signer: its issuer `O=IETF, CN=LAMPS WG`, and its serial number.
+const SIGNER: &[u8] = b"\x30\x3a\x30\x22\x31\x0d\x30\x0b\x06\x03\x55\x04\x0a\x13\x04IETF\x31\x11\x30\x0f\x06\x03\x55\x04\x03\x13\x08LAMPS WG\x02\x14\x15\x9f\xfe\x6f\x22\xfd\x5c\xc4\x2c\x52\x4d\xf6\xfd\x5e\x28\xd0\xde\x38\xf3\x4e";
+
+/// Makes a message. Without attributes the content itself is what is signed.
+fn sign_cms(
+    algorithm: AlgorithmIdentifierOwned,
+    content: &[u8],
+    signed_attrs: Option<SetOfVec<Attribute>>,
+    sign: impl FnOnce(&[u8]) -> Vec<u8>,
+) -> Vec<u8> {
+    let signed = signed_attrs.as_ref().map(|list| list.to_der().unwrap());
     let digest_alg = AlgorithmIdentifierOwned {
         oid: SHA_512,
         parameters: None,
     };
     let info = SignerInfo {
-        version: CmsVersion::V3,
-        sid: SignerIdentifier::SubjectKeyIdentifier(SubjectKeyIdentifier(octets(b"key 1"))),
+        version: CmsVersion::V1,
+        sid: SignerIdentifier::from_der(SIGNER).unwrap(),
         digest_alg: digest_alg.clone(),
-        signed_attrs: Some(signed_attrs),
-        signature_algorithm: algorithm_of(&key.verifying_key()),
-        signature: octets(&key.sign_hedged(&signed, Context::EMPTY).unwrap()),
+        signed_attrs,
+        signature_algorithm: algorithm,
+        signature: octets(&sign(signed.as_deref().unwrap_or(content))),
         unsigned_attrs: None,
     };
     let data = SignedData {
-        version: CmsVersion::V3,
+        version: CmsVersion::V1,
         digest_algorithms: vec![digest_alg].try_into().unwrap(),
         encap_content_info: EncapsulatedContentInfo {
             econtent_type: DATA,
@@ -194,8 +203,13 @@ fn verify_cms(key: &AnyVerifyingKey, message: &[u8]) -> Option<Vec<u8>> {
 fn cms() {
     for set in Set::ALL {
         let (one, other) = (key(set), key(set));
-        let message = sign_cms(&one, b"content");
         let public = one.verifying_key();
+        let message = sign_cms(
+            algorithm_of(&public),
+            b"content",
+            Some(attributes(b"content")),
+            |signed| one.sign_hedged(signed, Context::EMPTY).unwrap(),
+        );
         assert_eq!(verify_cms(&public, &message).unwrap(), b"content");
         assert!(verify_cms(&other.verifying_key(), &message).is_none());
         for at in 0..message.len() {
@@ -206,5 +220,193 @@ fn cms() {
                 assert_eq!(content, b"content", "{at}");
             }
         }
+    }
+}
+
+/// The two messages of RFC 9882 with ML-DSA-44: their beginnings, up to the challenge of the signature, and their ends.
+/// The key is that of RFC 9881.
+#[test]
+fn cms_of_the_rfc() {
+    let key = AnySigningKey::from_seed(Set::MlDsa44, &core::array::from_fn(|n| n as u8));
+    for (content, with_attributes, start, end) in [
+        (
+            "ML-DSA-44 signed-data example with signed attributes",
+            true,
+            "MIIKsAYJKoZIhvcNAQcCoIIKoTCCCp0CAQExDTALBglghkgBZQMEAgMwQwYJKoZI\
+             hvcNAQcBoDYENE1MLURTQS00NCBzaWduZWQtZGF0YSBleGFtcGxlIHdpdGggc2ln\
+             bmVkIGF0dHJpYnV0ZXMxggpCMIIKPgIBATA6MCIxDTALBgNVBAoTBElFVEYxETAP\
+             BgNVBAMTCExBTVBTIFdHAhQVn/5vIv1cxCxSTfb9XijQ3jjzTjALBglghkgBZQME\
+             AgOgazAYBgkqhkiG9w0BCQMxCwYJKoZIhvcNAQcBME8GCSqGSIb3DQEJBDFCBEAL\
+             v5NoEkfE3OkMRW4rKXw97hdFLivtQ/OVU4Pc/DrfWm3d7POpIxNQ4WCwyGDTWKwi\
+             dWwcHZ9E3CT0Twj2gI/UMAsGCWCGSAFlAwQDEQSCCXTzX9ZSUYiiAjJ2USF/0b1K\
+             fyTnaJTCFymSXY/ZOE0+",
+            "zs/Q7xYbHEBpepGfq7C0w9Tp7fgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAADhYkNA==",
+        ),
+        (
+            "ML-DSA-44 signed-data example without signed attributes",
+            false,
+            "MIIKRgYJKoZIhvcNAQcCoIIKNzCCCjMCAQExDTALBglghkgBZQMEAgMwRgYJKoZI\
+             hvcNAQcBoDkEN01MLURTQS00NCBzaWduZWQtZGF0YSBleGFtcGxlIHdpdGhvdXQg\
+             c2lnbmVkIGF0dHJpYnV0ZXMxggnVMIIJ0QIBATA6MCIxDTALBgNVBAoTBElFVEYx\
+             ETAPBgNVBAMTCExBTVBTIFdHAhQVn/5vIv1cxCxSTfb9XijQ3jjzTjALBglghkgB\
+             ZQMEAgMwCwYJYIZIAWUDBAMRBIIJdKW6tMKC38aefQss+kCipqld9rnD/7A6bXML",
+            "QkpSY3B/kp6zts7S1eLq+R0pN1hlh4qVmK/S8f4AAAAAAAAAAAARIjpH",
+        ),
+    ] {
+        let content = content.as_bytes();
+        let message = sign_cms(
+            algorithm_of(&key.verifying_key()),
+            content,
+            with_attributes.then(|| attributes(content)),
+            |signed| {
+                key.sign_with_context(signed, Context::EMPTY, Randomness::Deterministic)
+                    .unwrap()
+            },
+        );
+        let message = base64ct::Base64::encode_string(&message);
+        assert!(
+            message.starts_with(start) && message.ends_with(end),
+            "{message}"
+        );
+    }
+}
+
+/// Returns what an HTTP message signature (RFC 9421) covers: the components of the message, and the parameters.
+fn signature_base(components: &[(&str, &str)], parameters: &str) -> String {
+    let lines = components
+        .iter()
+        .map(|(name, value)| format!("\"{name}\": {value}\n"));
+    let names: Vec<_> = components
+        .iter()
+        .map(|(name, _)| format!("\"{name}\""))
+        .collect();
+    let names = names.join(" ");
+    format!(
+        "{}\"@signature-params\": ({names});{parameters}",
+        lines.collect::<String>()
+    )
+}
+
+/// The vectors of httpsig-pq (C2SP, version 1.0.0), of which the beginnings of the signatures stand here: the challenge
+/// depends on key and message.
+#[test]
+fn http_signatures() {
+    let request = [
+        ("@method", "GET"),
+        ("@target-uri", "https://example.com/foo?param=Value&Pet=dog"),
+        ("host", "example.com"),
+        ("date", "Mon, 06 Jul 2026 20:00:00 GMT"),
+    ];
+    for (set, name, seed, start) in [
+        (
+            Set::MlDsa44,
+            "44",
+            hex!("c80d699b2daa47d54b8697f5a917c696400d7063b30a234d18ad672250ae42d9"),
+            "apZ5/ADQOgYFPWs2iqmiwKjWK7MyWOQj0ItgYx+1",
+        ),
+        (
+            Set::MlDsa65,
+            "65",
+            hex!("40342eccce31032955f04c14256fa8cb6b6269bdc22d6ee62fd00d9338759773"),
+            "oFxc0MPLHEWbzF8aCTOTXK+jfR/a9hFp+3ggTZi6",
+        ),
+        (
+            Set::MlDsa87,
+            "87",
+            hex!("0cd2f7cc3f9772ad23031ef37aea63b3825fb46bdb5d5cc4fb620ecccc5e630b"),
+            "3QTL+7/n7XUgC7WDMD3YObv2iIkMrYJEIaTGOuqT",
+        ),
+    ] {
+        let signing = AnySigningKey::from_seed(set, &seed);
+        let public = signing.verifying_key();
+        let parameters =
+            format!("created=1783368000;keyid=\"test-key-mldsa{name}\";alg=\"ml-dsa-{name}\"");
+        let base = signature_base(&request, &parameters);
+        assert_eq!(base.len(), 252);
+        let signature = signing
+            .sign_with_context(base.as_bytes(), Context::EMPTY, Randomness::Deterministic)
+            .unwrap();
+        assert!(base64ct::Base64::encode_string(&signature).starts_with(start));
+        let valid = |base: &str| verify(&public, base.as_bytes(), &signature).is_ok();
+        assert!(valid(&base));
+        // What a verifier of the specification has to refuse.
+        for changed in [
+            signature_base(&request[1..], &parameters),
+            base.replace("GET", "PUT"),
+            base.replace('\n', "\r\n"),
+            base.clone() + "\n",
+            base.replace("alg=\"ml-dsa-", "alg=\"ml-dsa-1"),
+        ] {
+            assert!(!valid(&changed), "{changed}");
+        }
+        let digest = Sha512::digest(&base);
+        assert!(verify(&public, &digest, &signature).is_err());
+        assert!(verify(&key(set).verifying_key(), base.as_bytes(), &signature).is_err());
+        let context = Context::new(b"http").unwrap();
+        let other = public.verify_with_context(base.as_bytes(), context, &signature);
+        assert_eq!(other, Err(VerifyError::ChallengeMismatch));
+    }
+}
+
+const COMPOSITE: &str = "COMPSIG-MLDSA44-Ed25519-SHA512";
+
+/// Returns what both keys of an SSH key `ssh-mldsa44-ed25519@openssh.com` sign (draft-ietf-sshm-composite-sigs-00): the construction of
+/// draft-ietf-lamps-pq-composite-sigs with no context of the application.
+fn composite(message: &[u8]) -> Vec<u8> {
+    let parts = [
+        b"CompositeAlgorithmSignatures2025",
+        COMPOSITE.as_bytes(),
+        &[0],
+    ];
+    [&parts.concat()[..], &Sha512::digest(message)].concat()
+}
+
+/// The label of the construction is the context of ML-DSA, so that neither signature is one of the key alone.
+fn verify_composite(
+    (ml_dsa, ed25519): &(AnyVerifyingKey, Ed25519VerifyingKey),
+    message: &[u8],
+    signature: &[u8],
+) -> bool {
+    let (message, context) = (
+        composite(message),
+        Context::new(COMPOSITE.as_bytes()).unwrap(),
+    );
+    let Some((first, second)) = signature.split_at_checked(ml_dsa.set().signature_len()) else {
+        return false;
+    };
+    ml_dsa.verify_with_context(&message, context, first).is_ok()
+        && ed25519.verify(second, &message).is_ok()
+}
+
+/// The vector of the drafts, which OpenSSH 10.4 tests with, and a signature of this test.
+#[test]
+fn ssh() {
+    let seeds = hex!(
+        "01d8df59152d8a44e39a25e6775ef18a0044b20e58c2c4346ac37c27d152176c5bea6c2454617bfb48479eb8b13b711a98116b73f7ecac30faf1dd9b4fa17d68"
+    );
+    let ml_dsa = AnySigningKey::from_seed(Set::MlDsa44, seeds.first_chunk().unwrap());
+    let ed25519 = Ed25519SigningKey::from_bytes(&seeds[32..]).unwrap();
+    let keys = (ml_dsa.verifying_key(), ed25519.public_key());
+    let message = b"The quick brown fox jumps over the lazy dog.";
+    let published =
+        base64ct::Base64::decode_vec(include_str!("data/composite.txt").trim()).unwrap();
+    let (signed, context) = (
+        composite(message),
+        Context::new(COMPOSITE.as_bytes()).unwrap(),
+    );
+    assert_eq!(published[2420..], ed25519.sign(&signed));
+    let first = ml_dsa.sign_hedged(&signed, context).unwrap();
+    let ours = [&first[..], &ed25519.sign(&signed)].concat();
+    for signature in [published, ours] {
+        assert!(verify_composite(&keys, message, &signature));
+        assert!(!verify_composite(&keys, b"another message", &signature));
+        for at in [0, 2419, 2420, 2483] {
+            let mut changed = signature.clone();
+            changed[at] ^= 1;
+            assert!(!verify_composite(&keys, message, &changed), "{at}");
+            assert!(!verify_composite(&keys, message, &signature[..at]), "{at}");
+        }
+        // The ML-DSA key alone has signed nothing.
+        assert!(verify(&keys.0, &signed, &signature[..2420]).is_err());
     }
 }
