@@ -31,7 +31,11 @@ func decodePEM(text []byte, label string) ([]byte, error) {
 	if name != label {
 		return nil, &PEMError{Reason: "label", Label: firstCharacters(name, 64)}
 	}
-	first, _, _ := bytes.Cut(bytes.TrimLeft(text[at:], " \t\n\f\r"), []byte("\n"))
+	first := bytes.TrimLeft(text[at:], " \t\n\f\r")
+	if end := bytes.IndexAny(first, "\n\r"); end >= 0 {
+		first = first[:end]
+	}
+	first, _, _ = bytes.Cut(first, []byte("-----"))
 	if bytes.IndexByte(first, ':') >= 0 {
 		return nil, &PEMError{Reason: "headers"}
 	}

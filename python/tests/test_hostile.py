@@ -1,12 +1,15 @@
 """What a caller or another library gets wrong: typed errors, no abort, no silent default."""
 
 import _thread
+import codecs
+import contextlib
 import copy
 import itertools
 import operator
 import pickle
 import signal
 import threading
+from pathlib import Path
 
 import pandas
 import polars
@@ -188,27 +191,24 @@ def test_threads_share_a_builder():
     public.verify_mu(builder.finish(), KEY.sign(b"x" * 8_000_000))
 
 
-def forms(pem):
-    """Texts that contain one object."""
-    begin, *body, end = pem.strip().split("\n")
-    joined = "".join(body)
-    lines = lambda width: "\n".join([begin, *(joined[at : at + width] for at in range(0, len(joined), width)), end, ""])
-    return [
-        pem, pem.strip(), pem + "\n", pem + "\n\n", pem.strip() + " \n", "\n" + pem, "subject=/CN=x\n" + pem, pem + "text after\n",
-        pem.replace("\n", "\r\n"), pem.replace("\n", "\r"), pem.replace("\n", " \n"), pem.replace("\n", "\n  "), pem.replace("\n", "\n\n"),
-        lines(76), lines(63), lines(1), lines(10_000), "\ufeff" + pem, f"{begin}{joined}{end}", pem.replace("\n", "\t\n"),
-    ]
-
-
-def test_forms_of_pem():
-    public = KEY.public_key()
-    for text in forms(public.to_pem()):
-        assert PublicKey.from_pem(text) == PublicKey.from_pem(text.encode()) == public
-    for text in forms(KEY.to_pem()):
-        assert PrivateKey.from_pem(text).seed() == PrivateKey.from_pem(text.encode()).seed() == bytes(32)
-    for key, read in [(public, PublicKey.from_pem), (KEY, PrivateKey.from_pem)]:
-        with pytest.raises(MlDsaError, match="more than one object: another begins in line"):
-            read(key.to_pem() * 2)
+def test_texts_of_pem():
+    """The table that all interfaces share."""
+    key = PrivateKey.from_seed("ML-DSA-44", bytes(range(32)))
+    readers = {"public": PublicKey.from_pem, "private": lambda text: PrivateKey.from_pem(text).public_key()}
+    table = Path(__file__).parents[2] / "crates/mldsa-core/tests/data/pem.txt"
+    rows = [line.split("\t") for line in table.read_text().strip().split("\n") if not line.startswith("#")]
+    assert len(rows) >= 131
+    for label, result, name, escaped in rows:
+        text = codecs.escape_decode(escaped)[0]
+        texts = [text]
+        with contextlib.suppress(UnicodeDecodeError):
+            texts.append(text.decode())
+        for text in texts:
+            if result == "key":
+                assert readers[label](text) == key.public_key(), name
+            else:
+                with pytest.raises(MlDsaError):
+                    readers[label](text)
     with pytest.raises(MlDsaError, match="PRIVATE KEY, not of PUBLIC KEY"):
         PublicKey.from_pem(KEY.to_pem())
 

@@ -96,6 +96,5 @@ fn status(reason: &PemError, place: &mut PemPlace) -> Status {
         }
         PemError::Padding => Status::PemPadding,
         PemError::Content(reason) => (*reason).into(),
-        _ => Status::Structure,
     }
 }

@@ -18,9 +18,8 @@ use crate::keys::{SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
 
 /// Reason why a PEM text was rejected. Lines and columns count from 1, columns in bytes. No
-/// variant holds a part of the key.
+/// variant holds a part of the key. Exhaustive, so that every interface names each reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum PemError {
     /// No line begins with `-----BEGIN `.
     Missing,
@@ -148,8 +147,12 @@ fn find_object<'t>(
         let found = label.chars().take(64).collect();
         return Err(PemError::Label { found, wanted });
     }
-    let mut lines = text[at..].trim_ascii_start().split(|byte| *byte == b'\n');
-    if lines.next().is_some_and(|first| first.contains(&b':')) {
+    let body = text[at..].trim_ascii_start();
+    let mut first = (0..body.len()).take_while(|&n| {
+        let is_end = matches!(body[n], b'\n' | b'\r') || body[n..].starts_with(DASHES);
+        !is_end
+    });
+    if first.any(|n| body[n] == b':') {
         return Err(PemError::Headers);
     }
     let dash = text[at..].iter().position(|byte| *byte == b'-');

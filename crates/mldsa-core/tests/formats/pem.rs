@@ -19,7 +19,6 @@ fn word(error: &PemError) -> String {
         PemError::Base64 { line, column } => format!("base64 {line}:{column}"),
         PemError::Padding => "padding".into(),
         PemError::Content(_) => "content".into(),
-        other => panic!("{other}"),
     }
 }
 
