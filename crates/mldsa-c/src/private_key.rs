@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use mldsa_core::rand_core::TryRng;
+use mldsa_core::internals::hedged;
 use mldsa_core::{
     AnyPreparedSigningKey, AnySigningKey, PrivateKeyForm, Randomness, SysRng, with_set,
     zeroize_stack,
@@ -56,15 +56,6 @@ impl PrivateKey {
         randomness: Option<&[u8; 32]>,
         out: &mut [u8],
     ) -> Result<(), Status> {
-        let mut fresh = [0; 32];
-        let randomness = match randomness {
-            Some(randomness) => Randomness::Hedged(randomness),
-            None => {
-                let filled = SysRng.try_fill_bytes(&mut fresh);
-                filled.map_err(|_| Status::Random)?;
-                Randomness::hedged(&fresh)?
-            }
-        };
         // The matrix of a key that is not prepared has no place on the stack of a small thread.
         let once;
         let key = match self.prepared.get() {
@@ -74,10 +65,21 @@ impl PrivateKey {
                 &once
             }
         };
+        let sign = |randomness: Randomness<'_>| -> Result<_, Status> {
+            Ok(match message {
+                Signed::Pure(message, context) => {
+                    key.sign_with_context(message, *context, randomness)
+                }
+                Signed::Digest(hash, digest, context) => {
+                    key.sign_prehashed(*hash, digest, *context, randomness)?
+                }
+                Signed::Mu(mu) => key.sign_mu(mu, randomness),
+            }?)
+        };
         // The buffer of the caller stays as it is after an error.
-        let signature = match message {
-            Signed::Pure(message, context) => key.sign_with_context(message, *context, randomness),
-            Signed::Mu(mu) => key.sign_mu(mu, randomness),
+        let signature = match randomness {
+            Some(randomness) => sign(Randomness::Hedged(randomness)),
+            None => hedged(&mut SysRng, sign),
         }?;
         out.copy_from_slice(&signature);
         Ok(())
@@ -347,8 +349,8 @@ pub unsafe extern "C" fn mldsa_sign_prehashed(
     guard(|| unsafe {
         let (digest, context) = (items(digest, digest_len)?, items(context, context_len)?);
         let (hash, context) = (self::hash(hash)?, self::context(context)?);
-        let mu = handle(key)?.key.prehashed_mu(hash, digest, context)?;
-        sign(key, randomness, signature, signature_len, Signed::Mu(mu))
+        let message = Signed::Digest(hash, digest, context);
+        sign(key, randomness, signature, signature_len, message)
     })
 }
 

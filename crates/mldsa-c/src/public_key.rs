@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use mldsa_core::spki::EncodePublicKey;
-use mldsa_core::{AnyPreparedVerifyingKey, AnyVerifyingKey, Context, Mu, Set};
+use mldsa_core::{AnyPreparedVerifyingKey, AnyVerifyingKey, Context, Mu, PreHash, Set};
 
 use crate::Status;
 use crate::boundary::{copy_out, free, guard, handle, items, store};
@@ -61,9 +61,10 @@ pub struct PublicKey {
     prepared: OnceLock<AnyPreparedVerifyingKey>,
 }
 
-/// What is signed. HashML-DSA has a representative too.
+/// What is signed.
 pub(crate) enum Signed<'a> {
     Pure(&'a [u8], Context<'a>),
+    Digest(PreHash, &'a [u8], Context<'a>),
     Mu(Mu),
 }
 
@@ -74,15 +75,22 @@ impl PublicKey {
     }
 
     fn verify(&self, message: &Signed<'_>, signature: &[u8]) -> Result<(), Status> {
-        let verified = match (self.prepared.get(), message) {
+        let prepared = self.prepared.get();
+        let verify_mu = |mu| match prepared {
+            Some(key) => key.verify_mu(mu, signature),
+            None => self.key.verify_mu(mu, signature),
+        };
+        let verified = match (prepared, message) {
             (Some(key), Signed::Pure(message, context)) => {
                 key.verify_with_context(message, *context, signature)
             }
-            (Some(key), Signed::Mu(mu)) => key.verify_mu(mu, signature),
             (None, Signed::Pure(message, context)) => {
                 self.key.verify_with_context(message, *context, signature)
             }
-            (None, Signed::Mu(mu)) => self.key.verify_mu(mu, signature),
+            (_, Signed::Digest(hash, digest, context)) => {
+                verify_mu(&self.key.prehashed_mu(*hash, digest, *context)?)
+            }
+            (_, Signed::Mu(mu)) => verify_mu(mu),
         };
         Ok(verified?)
     }
@@ -241,8 +249,8 @@ pub unsafe extern "C" fn mldsa_verify_prehashed(
     guard(|| unsafe {
         let (digest, context) = (items(digest, digest_len)?, items(context, context_len)?);
         let (hash, context) = (self::hash(hash)?, self::context(context)?);
-        let mu = handle(key)?.key.prehashed_mu(hash, digest, context)?;
-        verify(key, signature, signature_len, &Signed::Mu(mu))
+        let signed = Signed::Digest(hash, digest, context);
+        verify(key, signature, signature_len, &signed)
     })
 }
 

@@ -21,6 +21,11 @@ pub use crate::hash::transcript::{
     CommitmentHash, ExpandedSeed, expand_seed, mu_from_m_prime, rho_pp, tr,
 };
 pub use crate::hash::xof::{LaneHash, Shake128, Shake256, Sponge};
+#[cfg(all(
+    feature = "rand_core",
+    any(feature = "getrandom", feature = "signature")
+))]
+pub use crate::keys::signing::hedged;
 pub use crate::lanes::job::JobMessage;
 pub use crate::memory::array::{Array, Element, Wipe, Zeroed};
 #[cfg(mldsa_ct_check)]

@@ -12,6 +12,7 @@ use ::signature::{
 #[cfg(feature = "rand_core")]
 use ::signature::{RandomizedDigestSigner, RandomizedMultipartSigner, RandomizedSigner};
 
+use crate::error::SignError;
 use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 #[cfg(feature = "alloc")]
 use crate::keys::PreparedSigningKey;
@@ -20,7 +21,7 @@ use crate::keys::PreparedVerifyingKey;
 use crate::keys::no_alloc::{PreparedVerifyingKeyRef, SignInto};
 use crate::keys::sign_into::signature;
 #[cfg(feature = "rand_core")]
-use crate::keys::signing::fresh;
+use crate::keys::signing::hedged;
 use crate::keys::{Signature, SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
 
@@ -52,9 +53,24 @@ fn sign_parts<P: ParameterSet>(
     key: &impl SignInto<P>,
     message: &[&[u8]],
     randomness: Randomness<'_>,
-) -> Result<Signature<P>, Error> {
+) -> Result<Signature<P>, SignError> {
     let hash = || mu_of_parts(key.public_key().tr(), message);
-    signature(|out| key.sign_hashed(&hash, randomness, out)).map_err(opaque)
+    signature(|out| key.sign_hashed(&hash, randomness, out))
+}
+
+/// Signs what `feed` gives. Self-verification calls it a second time.
+fn sign_digest<P: ParameterSet>(
+    key: &impl SignInto<P>,
+    feed: impl Fn(&mut MuBuilder) -> Result<(), Error>,
+    sign: impl FnOnce(&Mu) -> Result<Signature<P>, SignError>,
+) -> Result<Signature<P>, Error> {
+    let hash = || mu_of_digest(key.public_key().tr(), &feed);
+    let mu = hash()?;
+    let signature = sign(&mu).map_err(opaque)?;
+    if key.is_self_verifying() && hash()? != mu {
+        return Err(opaque(SignError::SelfVerification));
+    }
+    Ok(signature)
 }
 
 fn mu_of_digest(
@@ -76,7 +92,7 @@ macro_rules! signer {
 
         impl<P: ParameterSet> MultipartSigner<Signature<P>> for $key<P> {
             fn try_multipart_sign(&self, message: &[&[u8]]) -> Result<Signature<P>, Error> {
-                sign_parts(self, message, Randomness::Deterministic)
+                sign_parts(self, message, Randomness::Deterministic).map_err(opaque)
             }
         }
 
@@ -85,8 +101,7 @@ macro_rules! signer {
                 &self,
                 feed: F,
             ) -> Result<Signature<P>, Error> {
-                let mu = mu_of_digest(self.verifying_key().tr(), feed)?;
-                self.sign_mu(&mu, Randomness::Deterministic).map_err(opaque)
+                sign_digest(self, feed, |mu| self.sign_mu(mu, Randomness::Deterministic))
             }
         }
 
@@ -108,8 +123,7 @@ macro_rules! signer {
                 rng: &mut R,
                 message: &[&[u8]],
             ) -> Result<Signature<P>, Error> {
-                let rnd = fresh(rng).map_err(opaque)?;
-                sign_parts(self, message, Randomness::Hedged(rnd.expose()))
+                hedged(rng, |randomness| sign_parts(self, message, randomness)).map_err(opaque)
             }
         }
 
@@ -123,10 +137,9 @@ macro_rules! signer {
                 rng: &mut R,
                 feed: F,
             ) -> Result<Signature<P>, Error> {
-                let rnd = fresh(rng).map_err(opaque)?;
-                let mu = mu_of_digest(self.verifying_key().tr(), feed)?;
-                self.sign_mu(&mu, Randomness::Hedged(rnd.expose()))
-                    .map_err(opaque)
+                sign_digest(self, feed, |mu| {
+                    hedged(rng, |randomness| self.sign_mu(mu, randomness))
+                })
             }
         }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "mldsa.h"
 
@@ -27,6 +28,9 @@ static int expected;
 static unsigned findings, blocks;
 static uint8_t seed[32], expanded[4896], signature[4627], pkcs8[8192];
 static const uint8_t zeros[32], message[] = "block 7";
+/* What the generator returns. */
+static const uint8_t drawn[32] = "these bytes hedge one signature";
+static mldsa_private_key *last;
 
 static void find(const char *where, const uint8_t *memory, size_t len) {
   size_t i;
@@ -39,6 +43,13 @@ static void find(const char *where, const uint8_t *memory, size_t len) {
 }
 
 /* The definitions of a program replace those of the C library. */
+ssize_t getrandom(void *buffer, size_t len, unsigned flags) {
+  size_t i;
+  (void)flags;
+  for (i = 0; i < len; i++) ((uint8_t *)buffer)[i] = drawn[i % sizeof drawn];
+  return (ssize_t)len;
+}
+
 void free(void *block) {
   if (block != NULL && watching) {
     blocks++;
@@ -91,6 +102,8 @@ static void secrets(uint32_t set) {
       mldsa_private_key_expanded(key, expanded, &len) != MLDSA_STATUS_OK)
     abort();
   add("the seed", seed, 32);
+  add("rnd", drawn, 16);
+  add("rnd", drawn + 16, 16);
   add("K", expanded + 32, 32);
   for (i = 128; i + 32 <= len; i += 32) add("the expanded key", expanded + i, 32);
   add_coefficients(set);
@@ -130,7 +143,10 @@ static void *use(void *argument) {
   expanded[expanded_len - 1] ^= 1;
   if (mldsa_private_key_from_expanded(set, expanded, expanded_len, &other) != MLDSA_STATUS_INCONSISTENT) abort();
   expanded[expanded_len - 1] ^= 1;
-  mldsa_private_key_free(key);
+  /* Last, because later calls overwrite the randomness. */
+  len = sizeof signature;
+  if (mldsa_sign(key, message, sizeof message, NULL, 0, NULL, signature, &len) != MLDSA_STATUS_OK) abort();
+  last = key;
   return NULL;
 }
 
@@ -168,6 +184,7 @@ int main(void) {
     watching = 1;
     if (pthread_create(&thread, &attributes, use, &set) != 0) return 2;
     pthread_join(thread, NULL);
+    mldsa_private_key_free(last);
     watching = 0;
     find("the stack", stack, STACK);
     for (i = 0; i < STACK; i++) used += stack[i] != 0;

@@ -203,8 +203,9 @@ macro_rules! any_signer {
                 message: &[u8],
                 context: $crate::Context<'_>,
             ) -> Result<alloc::vec::Vec<u8>, $crate::SignError> {
-                let rnd = $crate::keys::signing::fresh(&mut getrandom::SysRng)?;
-                self.sign_with_context(message, context, $crate::Randomness::Hedged(rnd.expose()))
+                $crate::keys::signing::hedged(&mut getrandom::SysRng, |randomness| {
+                    self.sign_with_context(message, context, randomness)
+                })
             }
 
             /// Signs an externally computed message representative.
@@ -219,6 +220,27 @@ macro_rules! any_signer {
                 let mut signature = alloc::vec![0; self.set().signature_len()];
                 self.sign_mu_into(mu, randomness, &mut signature)?;
                 Ok(signature)
+            }
+
+            /// Signs a digest (FIPS 204 algorithm 4, HashML-DSA) of a hash that is at least as
+            /// strong as the set: the signature, or the reason why there is none.
+            ///
+            /// # Errors
+            /// As [`PreHashed::new`](crate::PreHashed::new). The inner ones are those of
+            /// [`Self::sign_with_context`].
+            #[cfg(feature = "hash-ml-dsa")]
+            pub fn sign_prehashed(
+                &self,
+                hash: $crate::PreHash,
+                digest: &[u8],
+                context: $crate::Context<'_>,
+                randomness: $crate::Randomness<'_>,
+            ) -> Result<Result<alloc::vec::Vec<u8>, $crate::SignError>, $crate::MessageError> {
+                $crate::with_set!(Self, self, key => {
+                    let digest = $crate::PreHashed::new(hash, digest)?;
+                    let signature = key.sign_prehashed(&digest, context, randomness);
+                    Ok(signature.map(|signature| signature.as_ref().to_vec()))
+                })
             }
 
             /// Signs `message` into a buffer that has exactly the length of a signature.

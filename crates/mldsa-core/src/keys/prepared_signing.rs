@@ -281,8 +281,9 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
         message: &[u8],
         context: Context<'_>,
     ) -> Result<Signature<P>, SignError> {
-        let rnd = crate::keys::signing::fresh(&mut getrandom::SysRng)?;
-        self.sign_with_context(message, context, Randomness::Hedged(rnd.expose()))
+        crate::keys::signing::hedged(&mut getrandom::SysRng, |randomness| {
+            self.sign_with_context(message, context, randomness)
+        })
     }
 
     /// Signs as [`SigningKey::sign_mu`] does.

@@ -27,7 +27,10 @@ use crate::scheme::sign::{AttemptRejection, SelfVerification, sign_expanded};
 
 pub use storage::SigningKeyStorage;
 
-/// The `rnd` of algorithm 2.
+/// Signs with a `rnd` of `rng`, which does not leave its place: one that is returned leaves a copy.
+///
+/// # Errors
+/// [`SignError::Rng`], [`SignError::ZeroRandomness`], and those of `sign`.
 #[cfg(all(
     feature = "rand_core",
     any(feature = "getrandom", feature = "signature")
@@ -40,14 +43,14 @@ pub use storage::SigningKeyStorage;
     ),
     allow(dead_code, reason = "there is no generator")
 )]
-pub(crate) fn fresh<R: rand_core::TryCryptoRng + ?Sized>(
+pub fn hedged<R: rand_core::TryCryptoRng + ?Sized, T, E: From<SignError>>(
     rng: &mut R,
-) -> Result<Secret<[u8; SEED_LEN]>, SignError> {
+    sign: impl FnOnce(Randomness<'_>) -> Result<T, E>,
+) -> Result<T, E> {
     let mut rnd = Secret::<[u8; SEED_LEN]>::zeroed();
-    rng.try_fill_bytes(rnd.expose_mut())
-        .map_err(|_| SignError::Rng)?;
-    Randomness::hedged(rnd.expose())?;
-    Ok(rnd)
+    let filled = rng.try_fill_bytes(rnd.expose_mut());
+    filled.map_err(|_| SignError::Rng)?;
+    sign(Randomness::hedged(rnd.expose())?)
 }
 
 /// A private key: the 32-byte seed where it is known, the expanded encoding and
@@ -365,8 +368,9 @@ impl<P: ParameterSet> SigningKey<P> {
         message: &[u8],
         context: Context<'_>,
     ) -> Result<Signature<P>, SignError> {
-        let rnd = fresh(&mut getrandom::SysRng)?;
-        self.sign_with_context(message, context, Randomness::Hedged(rnd.expose()))
+        hedged(&mut getrandom::SysRng, |randomness| {
+            self.sign_with_context(message, context, randomness)
+        })
     }
 
     /// Signs an externally computed message representative.

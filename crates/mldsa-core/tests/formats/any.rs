@@ -87,6 +87,10 @@ where
     let prepared = any.prepare();
     assert_eq!((prepared.set(), prepared.tr()), (P::SET, public.tr()));
     assert_eq!(prepared.verifying_key(), any_public);
+    let digest = PreHashed::<P>::new(PreHash::Sha2_512, &[9; 64]).unwrap();
+    let of_digest = typed
+        .sign_prehashed(&digest, context, DETERMINISTIC)
+        .unwrap();
     let mut out = vec![0; P::SIG_LEN];
     macro_rules! signs {
         ($key:expr) => {
@@ -103,6 +107,16 @@ where
             assert_eq!(out, of_mu.as_ref());
             let short = $key.sign_into(b"m", context, DETERMINISTIC, &mut out[1..]);
             assert_eq!(short, Err(SignError::BufferLength));
+            let of =
+                |hash, digest: &[u8]| $key.sign_prehashed(hash, digest, context, DETERMINISTIC);
+            assert_eq!(
+                of(PreHash::Sha2_512, &[9; 64]).unwrap().unwrap(),
+                of_digest.as_ref()
+            );
+            let length = of(PreHash::Sha2_512, &[9; 63]);
+            assert_eq!(length, Err(MessageError::DigestLength));
+            let weak = of(PreHash::Sha2_224, &[9; 28]);
+            assert_eq!(weak, Err(MessageError::WeakPreHash));
             let hedged = $key.sign_hedged(b"m", context).unwrap();
             assert_eq!(public.verify_with_context(b"m", context, &hedged), Ok(()));
         };
@@ -111,10 +125,6 @@ where
     signs!(prepared);
 
     // Verification, and HashML-DSA by way of `mu`.
-    let digest = PreHashed::<P>::new(PreHash::Sha2_512, &[9; 64]).unwrap();
-    let of_digest = typed
-        .sign_prehashed(&digest, context, DETERMINISTIC)
-        .unwrap();
     let prepared = any_public.prepare();
     assert_eq!((prepared.set(), prepared.tr()), (P::SET, public.tr()));
     assert_eq!(format!("{prepared:?}"), format!("{:?}", public.prepare()));
@@ -142,13 +152,6 @@ where
     }
     verifies!(any_public);
     verifies!(prepared);
-    let hashed = any
-        .prehashed_mu(PreHash::Sha2_512, &[9; 64], context)
-        .unwrap();
-    assert_eq!(
-        any.sign_mu(&hashed, DETERMINISTIC).unwrap(),
-        of_digest.as_ref()
-    );
 
     // Files.
     let spki = public.to_public_key_der().unwrap();

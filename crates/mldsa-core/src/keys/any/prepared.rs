@@ -1,5 +1,7 @@
 //! Prepared keys of any set.
 
+use zeroize::ZeroizeOnDrop;
+
 use crate::keys::any::{any_key, any_signer, any_verifier};
 use crate::keys::prepared_signing::PreparedSigningKey;
 use crate::keys::prepared_verifying::PreparedVerifyingKey;
@@ -51,3 +53,5 @@ any_key!(AnyPreparedSigningKey:
     MlDsa87(PreparedSigningKey<MlDsa87>)
 );
 any_signer!(AnyPreparedSigningKey);
+
+impl ZeroizeOnDrop for AnyPreparedSigningKey {}

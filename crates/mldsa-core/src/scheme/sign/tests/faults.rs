@@ -8,9 +8,10 @@ use std::{boxed::Box, vec, vec::Vec};
 use crate::backend::Backend;
 use crate::backend::faults::{KINDS, POINTS, Plan, SKIP, arm, change, faulty, hits};
 use crate::error::SignError;
-use crate::hash::transcript::{Context, MuBuilder, Randomness};
+use crate::hash::prehash::{PreHash, PreHashed};
+use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 use crate::keys::no_alloc::{PreparedSigningKeyStorage, SignInto};
-use crate::keys::{BatchSigner, PreparedSigningKey, SignJob, SigningKey};
+use crate::keys::{AnyPreparedSigningKey, BatchSigner, PreparedSigningKey, SignJob, SigningKey};
 use crate::memory::array::Zeroed;
 use crate::params::{MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 use crate::random::Random;
@@ -19,6 +20,7 @@ use crate::scheme::sign::{challenge, is_response_of_masks};
 
 const CONTEXT: Context<'_> = Context::EMPTY;
 const MESSAGES: [&[u8]; 3] = [b"one", b"two", b"three"];
+const DIGEST: (PreHash, [u8; 64]) = (PreHash::Sha2_512, [3; 64]);
 const RND: Randomness<'_> = Randomness::Deterministic;
 
 /// What is released for each message.
@@ -31,13 +33,15 @@ enum Form {
     Prepared,
     PreparedIn,
     Batch,
+    AnyPrehashed,
 }
 
-const FORMS: [Form; 4] = [
+const FORMS: [Form; 5] = [
     Form::Unprepared,
     Form::Prepared,
     Form::PreparedIn,
     Form::Batch,
+    Form::AnyPrehashed,
 ];
 
 /// A key in all its forms.
@@ -46,7 +50,10 @@ struct Keys<P: ParameterSet> {
     prepared: PreparedSigningKey<P>,
 }
 
-impl<P: ParameterSet> Keys<P> {
+impl<P: ParameterSet> Keys<P>
+where
+    AnyPreparedSigningKey: From<PreparedSigningKey<P>>,
+{
     fn new(backend: Backend) -> Self {
         let key = SigningKey::<P>::from_seed(&[5; 32]).with_backend(backend);
         let prepared = key.prepare();
@@ -89,6 +96,13 @@ impl<P: ParameterSet> Keys<P> {
                 assert_eq!(answers, [1; 3], "{plan:?}");
                 released
             }
+            Form::AnyPrehashed => {
+                arm(None);
+                let any = AnyPreparedSigningKey::from(self.key.prepare());
+                arm(plan);
+                let signed = any.sign_prehashed(DIGEST.0, &DIGEST.1, CONTEXT, RND);
+                vec![signed.unwrap().ok()]
+            }
         };
         let counts = hits();
         arm(None);
@@ -97,17 +111,19 @@ impl<P: ParameterSet> Keys<P> {
 }
 
 /// Requires that what is released after a fault is valid and made of the masks of the key.
-fn judge<P: ParameterSet>(clean: &SigningKey<P>, released: &Released, what: &dyn core::fmt::Debug) {
+fn judge<P: ParameterSet>(
+    clean: &SigningKey<P>,
+    form: Form,
+    released: &Released,
+    what: &dyn core::fmt::Debug,
+) {
     let (p, key) = (&P::PARAMS, clean.verifying_key());
     let mut memory = Box::new(PreparedSigningKeyStorage::new());
     let material = &clean.prepare_in(&mut memory).material;
     for (signature, message) in released.iter().zip(MESSAGES) {
         let Some(signature) = signature else { continue };
-        let verdict = key.verify_with_context(message, CONTEXT, signature);
-        assert_eq!(verdict, Ok(()), "{what:?}");
-        let mut mu = MuBuilder::from_tr(key.tr(), CONTEXT);
-        mu.update(message);
-        let mu = mu.finish();
+        let mu = mu_of::<P>(form, message, key.tr());
+        assert_eq!(key.verify_mu(&mu, signature), Ok(()), "{what:?}");
         let (c_tilde, rest) = signature.split_at(p.c_tilde_len);
         let mut c_hat = NttPoly::zeroed();
         challenge(key.backend(), p, &mut c_tilde.to_vec(), &mut c_hat);
@@ -121,14 +137,27 @@ fn judge<P: ParameterSet>(clean: &SigningKey<P>, released: &Released, what: &dyn
     }
 }
 
-fn faults_of_kernels<P: ParameterSet>() {
+fn mu_of<P: ParameterSet>(form: Form, message: &[u8], tr: &[u8; 64]) -> Mu {
+    if let Form::AnyPrehashed = form {
+        let digest = PreHashed::<P>::new(DIGEST.0, &DIGEST.1).unwrap();
+        return digest.mu(tr, CONTEXT);
+    }
+    let mut mu = MuBuilder::from_tr(tr, CONTEXT);
+    mu.update(message);
+    mu.finish()
+}
+
+fn faults_of_kernels<P: ParameterSet>()
+where
+    AnyPreparedSigningKey: From<PreparedSigningKey<P>>,
+{
     let clean = SigningKey::<P>::from_seed(&[5; 32]).with_backend(Backend::PORTABLE);
     let mut random = Random::new(9);
     for base in Backend::available() {
         let keys = Keys::<P>::new(faulty(base));
         for form in FORMS {
             let (good, hits) = keys.sign(form, None);
-            judge(&clean, &good, &form);
+            judge(&clean, form, &good, &form);
             assert!(good.iter().all(Option::is_some), "{base:?} {form:?}");
             let (mut withheld, mut other) = (0, 0);
             for point in (0..POINTS).filter(|point| hits[*point] > 0) {
@@ -143,7 +172,7 @@ fn faults_of_kernels<P: ParameterSet>() {
                     let is_complete = released.iter().all(Option::is_some);
                     withheld += usize::from(!is_complete);
                     if released != good {
-                        judge(&clean, &released, &(base, form, plan));
+                        judge(&clean, form, &released, &(base, form, plan));
                         other += usize::from(is_complete);
                     }
                 }
@@ -156,7 +185,10 @@ fn faults_of_kernels<P: ParameterSet>() {
 }
 
 /// Faults in the memory of a key that is used afterwards: K, `tr`, s1 or s2.
-fn faults_of_keys<P: ParameterSet>() {
+fn faults_of_keys<P: ParameterSet>()
+where
+    AnyPreparedSigningKey: From<PreparedSigningKey<P>>,
+{
     let mut random = Random::new(10);
     for backend in Backend::available() {
         for (kind, part) in (0..SKIP).flat_map(|kind| (0..4).map(move |part| (kind, part))) {
@@ -189,17 +221,12 @@ fn faults_of_keys<P: ParameterSet>() {
                 2 => change(plan, &mut s_hat[0].0),
                 _ => change(plan, &mut s_hat[P::L].0),
             }
+            // The key of the last form is prepared after the fault.
             for form in FORMS {
                 let (released, _) = keys.sign(form, None);
                 let is_empty = released.iter().all(Option::is_none);
                 assert!(is_empty, "{backend:?} {form:?} {plan:?}");
             }
-            // The fault was before the preparation.
-            let signed = keys
-                .key
-                .prepare()
-                .sign_with_context(MESSAGES[0], CONTEXT, RND);
-            assert!(signed.is_err(), "{backend:?} {plan:?}");
         }
     }
 }
