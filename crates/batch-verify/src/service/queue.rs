@@ -154,6 +154,12 @@ impl<T> FairQueue<T> {
                 queue.is_suspected = is_suspected;
             }
             self.resize(peer, queued, taken);
+            // A suspect leaves the other ring when it is next looked at.
+            let ring = &mut self.suspected_ring;
+            if !is_suspected && let Some(place) = ring.iter().position(|other| *other == peer) {
+                ring.remove(place);
+                self.ring.push_back(peer);
+            }
         }
     }
 

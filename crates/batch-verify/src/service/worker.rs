@@ -29,8 +29,8 @@ enum Treatment {
     Fresh,
 }
 
-/// A vote of a batch with its treatment and answer.
-type Answered<P> = (Box<QueuedVote<P>>, (Treatment, Result<(), ServiceError>));
+/// Treatment and answer of a vote of a batch.
+type Answered = (Treatment, Result<(), ServiceError>);
 
 struct Slice {
     verdicts: Vec<Result<(), RejectReason>>,
@@ -52,7 +52,13 @@ impl<P: ParameterSet> Worker<P> {
         while let Some(task) = self.next() {
             match task {
                 Task::Quorum(quorum) => self.run_quorum(quorum),
-                Task::Batch(entries) => self.verify_batch(entries),
+                Task::Batch(mut entries) => {
+                    catch(|| self.verify_batch(&mut entries));
+                    // None are left, unless there was a panic.
+                    self.0.lock().stats.abandoned += entries.len() as u64;
+                    let abandoned = |entry| (entry, Err(ServiceError::Abandoned));
+                    self.0.answer(entries.into_iter().map(abandoned));
+                }
             }
         }
     }
@@ -80,22 +86,22 @@ impl<P: ParameterSet> Worker<P> {
         }
     }
 
-    fn verify_batch(&self, entries: VecDeque<Box<QueuedVote<P>>>) {
+    fn verify_batch(&self, entries: &mut VecDeque<Box<QueuedVote<P>>>) {
         let plan: Vec<Treatment> = entries.iter().map(|entry| self.treatment(entry)).collect();
-        // None if verification panicked.
-        let report = catch(|| self.verify_fresh(&entries, &plan));
-        let mut verdicts = report.into_iter().flatten();
+        let mut verdicts = self.verify_fresh(entries, &plan).into_iter();
+        #[cfg(test)]
+        self.planted_fault();
         let plan = plan.into_iter().map(|treatment| match treatment {
             Treatment::Cancelled => (treatment, Err(ServiceError::Abandoned)),
             Treatment::Cached => (treatment, Ok(())),
             Treatment::Fresh => {
-                let verdict = verdicts.next().map(|verdict| verdict.map_err(Into::into));
-                (treatment, verdict.unwrap_or(Err(ServiceError::Abandoned)))
+                let verdict = verdicts.next().unwrap_or(Err(RejectReason::NotVerified));
+                (treatment, verdict.map_err(Into::into))
             }
         });
-        let answers: Vec<Answered<P>> = entries.into_iter().zip(plan).collect();
-        self.count_batch(&answers);
-        for (entry, (treatment, answer)) in &answers {
+        let answers: Vec<Answered> = plan.collect();
+        self.count_batch(entries, &answers);
+        for (entry, (treatment, answer)) in entries.iter().zip(&answers) {
             let verdict = match answer {
                 Ok(()) => Ok(()),
                 Err(ServiceError::Rejected(reason)) => Err(*reason),
@@ -112,7 +118,7 @@ impl<P: ParameterSet> Worker<P> {
                 self.0.count_verified(Origin::of(entry.source), [verdict]);
             }
         }
-        let answers = answers.into_iter();
+        let answers = mem::take(entries).into_iter().zip(answers);
         self.0
             .answer(answers.map(|(entry, (_, answer))| (entry, answer)));
     }
@@ -136,11 +142,6 @@ impl<P: ParameterSet> Worker<P> {
     ) -> Vec<Result<(), RejectReason>> {
         #[cfg(feature = "tracing")]
         let _span = tracing::debug_span!("batch", votes = entries.len()).entered();
-        #[cfg(test)]
-        assert!(
-            !self.0.panics.swap(false, Ordering::Relaxed),
-            "a planted fault"
-        );
         let request = RunOptions {
             alone: true,
             mode: Mode::Full,
@@ -153,12 +154,18 @@ impl<P: ParameterSet> Worker<P> {
         report.verdicts
     }
 
+    #[cfg(test)]
+    fn planted_fault(&self) {
+        let panics = self.0.panics.swap(false, Ordering::Relaxed);
+        assert!(!panics, "a planted fault");
+    }
+
     /// Records a batch and its senders.
-    fn count_batch(&self, answers: &[Answered<P>]) {
+    fn count_batch(&self, entries: &VecDeque<Box<QueuedVote<P>>>, answers: &[Answered]) {
         let now = Instant::now();
         let mut state = self.0.lock();
         state.stats.batches += 1;
-        for (entry, (treatment, answer)) in answers {
+        for (entry, (treatment, answer)) in entries.iter().zip(answers) {
             if *treatment == Treatment::Cancelled {
                 state.stats.cancelled += 1;
                 continue;
@@ -181,7 +188,9 @@ impl<P: ParameterSet> Worker<P> {
         let is_cancelled = quorum.cancelled.load(Ordering::Relaxed);
         let mut is_counted = false;
         if let Some(mut open) = quorum.open.take() {
-            is_counted = !is_cancelled && self.count_slice(&quorum, &mut *open.count);
+            // A panic leaves the quorum without an answer.
+            let count = || self.count_slice(&quorum, &mut *open.count);
+            is_counted = !is_cancelled && catch(count).is_some();
             let is_open = is_counted && !open.count.wanted().is_empty();
             quorum.open = Some(open);
             if is_open {
@@ -218,12 +227,11 @@ impl<P: ParameterSet> Worker<P> {
         state.quorums.put_back(peer, bytes, quorum, is_first);
     }
 
-    /// Verifies the next slice of a quorum and counts its verdicts. Returns whether it did: a panic
-    /// leaves the quorum without an answer.
-    fn count_slice(&self, quorum: &QueuedQuorum<P>, count: &mut dyn Count) -> bool {
-        let Some(slice) = catch(|| self.slice(quorum, count)) else {
-            return false;
-        };
+    /// Verifies the next slice of a quorum and counts its verdicts.
+    fn count_slice(&self, quorum: &QueuedQuorum<P>, count: &mut dyn Count) {
+        let slice = self.slice(quorum, count);
+        #[cfg(test)]
+        self.planted_fault();
         let Source { peer, .. } = quorum.source;
         for &(vote, place) in &slice.verified {
             let verdict = slice.verdicts[place];
@@ -242,7 +250,6 @@ impl<P: ParameterSet> Worker<P> {
         count.take(&slice.verdicts);
         let mut state = self.0.lock();
         verdicts.for_each(|verdict| state.on_verdict(peer, verdict.is_ok()));
-        true
     }
 
     /// Verifies the next votes of a quorum that are not cached: as many as fill the lanes, or

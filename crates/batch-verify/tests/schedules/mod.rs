@@ -18,7 +18,9 @@ use shuttle::thread::{self, JoinHandle};
 use shuttle::{Config, Runner};
 
 use super::{Pending, RateLimiter, ServiceBuilder, ServiceError, Source};
-use crate::{Committee, MemberId, QuorumError, QuorumRule, RejectReason, Threads, Vote};
+use crate::{
+    Committee, MemberId, QuorumError, QuorumReport, QuorumRule, RejectReason, Threads, Vote,
+};
 
 type Service = super::VerificationService<MlDsa44>;
 type Verdict = Result<(), ServiceError>;
@@ -56,6 +58,15 @@ static FIXTURE: LazyLock<Fixture> = LazyLock::new(|| {
 fn vote(n: usize) -> Vote<'static> {
     let member = FIXTURE.committee.member(n.min(1) as u32).unwrap();
     Vote::new(member, MESSAGE, &FIXTURE.signatures[n])
+}
+
+/// Submits a quorum of both members.
+fn submit_quorum(
+    service: &Service,
+) -> Result<Pending<Result<QuorumReport, QuorumError>>, ServiceError> {
+    let votes = [0, 1].map(|n| (vote(n).member, FIXTURE.signatures[n].clone().into()));
+    let (committee, rule) = (&FIXTURE.committee, QuorumRule::Certificate);
+    service.submit_quorum(Source::own(), committee, MESSAGE, votes.into(), rule)
 }
 
 fn expected(n: usize) -> Verdict {
@@ -255,15 +266,7 @@ fn an_epoch_changes_with_votes_in_flight() {
 fn the_last_handle_ends_the_workers() {
     explore(|| {
         let (service, workers) = start(2, |builder| builder);
-        let votes = [0, 1].map(|n| (vote(n).member, FIXTURE.signatures[n].clone().into()));
-        let rule = QuorumRule::Certificate;
-        let quorum = service.submit_quorum(
-            Source::own(),
-            &FIXTURE.committee,
-            MESSAGE,
-            votes.into(),
-            rule,
-        );
+        let quorum = submit_quorum(&service);
         let submitter = thread::spawn({
             let service = service.clone();
             move || service.submit(Source::peer(1), &vote(0))
@@ -297,6 +300,23 @@ fn lost_workers_abandon_their_votes() {
             thread.join().unwrap();
         }
         assert_eq!(service.stats().abandoned, 1);
+    });
+}
+
+/// A quorum whose count panics has no answer and leaves nothing in the queue.
+#[test]
+fn a_quorum_that_panics_is_abandoned() {
+    explore(|| {
+        let (service, workers) = start(1, |builder| builder.cache_bytes(0));
+        service.shared().panics.store(true, Ordering::Relaxed);
+        let pending = submit_quorum(&service).unwrap();
+        assert_eq!(block_on(pending), Err(QuorumError::Abandoned));
+        block_on(service.drain());
+        assert_eq!(answer(service.submit(Source::peer(1), &vote(1))), Ok(()));
+        let stats = service.stats();
+        assert_eq!((stats.queued_quorums, stats.queued_bytes), (0, 0));
+        service.shutdown();
+        workers.join();
     });
 }
 

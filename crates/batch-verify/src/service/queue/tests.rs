@@ -68,6 +68,20 @@ fn an_item_that_is_put_back_is_served_after_the_others() {
     assert_eq!(order, [12, 11]);
 }
 
+/// A peer that is no longer suspected is served in turn with the others.
+#[test]
+fn a_peer_that_is_cleared_leaves_the_suspects() {
+    let mut queue = FairQueue::new(1000);
+    for (peer, is_suspected) in [(1, true), (1, true), (2, false), (2, false), (2, false)] {
+        assert!(queue.push(Some(peer), 1, peer, is_suspected).is_ok());
+    }
+    // Now peer 1 is in the ring of suspects.
+    assert_eq!(queue.pop(), Some(2));
+    queue.set_suspected(1, false);
+    let order: Vec<_> = (0..4).filter_map(|_| queue.pop()).collect();
+    assert_eq!(order, [2, 1, 2, 1]);
+}
+
 /// Whatever is pushed, taken, put back and ended, by whomever: the bound holds, with what was
 /// taken, and suspects leave room for an item of the largest size to every other peer, as far as
 /// the items of those others do.
