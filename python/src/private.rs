@@ -1,12 +1,14 @@
 //! Private keys. The memory of a key is wiped when it is freed; copies that its making leaves on the
 //! stack, and `bytes` objects of Python, are not.
 
+use std::error::Error;
+
+use mldsa_core::internals::hedged;
 use mldsa_core::pkcs8::{EncodePrivateKey, LineEnding};
-use mldsa_core::{AnyPreparedSigningKey, AnySigningKey, Mu, Randomness, Set};
+use mldsa_core::{AnyPreparedSigningKey, AnySigningKey, Randomness, Set, SysRng};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use zeroize::Zeroizing;
 
 use crate::buffers::{Bytes, Given, Text};
 use crate::errors::{bad, context, hash, mu};
@@ -97,12 +99,10 @@ impl PrivateKey {
         deterministic: bool,
     ) -> PyResult<Bound<'p, PyBytes>> {
         let of = self::context(context.bytes())?;
-        let rnd = Rnd::new(deterministic)?;
-        let sign = || {
-            self.prepared
-                .sign_with_context(&message, of, rnd.randomness())
-        };
-        Ok(PyBytes::new(py, &py.detach(sign).map_err(bad)?))
+        let key = &self.prepared;
+        signed(py, deterministic, |randomness| {
+            Ok(key.sign_with_context(&message, of, randomness)?)
+        })
     }
 
     #[pyo3(signature = (mu, *, deterministic = false))]
@@ -112,7 +112,10 @@ impl PrivateKey {
         mu: Bytes,
         deterministic: bool,
     ) -> PyResult<Bound<'p, PyBytes>> {
-        self.sign_of(py, &self::mu(&mu)?, deterministic)
+        let (mu, key) = (self::mu(&mu)?, &self.prepared);
+        signed(py, deterministic, |randomness| {
+            Ok(key.sign_mu(&mu, randomness)?)
+        })
     }
 
     #[pyo3(signature = (hash, digest, *, context = Given(None), deterministic = false))]
@@ -125,8 +128,10 @@ impl PrivateKey {
         deterministic: bool,
     ) -> PyResult<Bound<'p, PyBytes>> {
         let (hash, of) = (self::hash(hash)?, self::context(context.bytes())?);
-        let mu = self.plain.prehashed_mu(hash, &digest, of).map_err(bad)?;
-        self.sign_of(py, &mu, deterministic)
+        let key = &self.prepared;
+        signed(py, deterministic, |randomness| {
+            Ok(key.sign_prehashed(hash, &digest, of, randomness)??)
+        })
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -140,41 +145,15 @@ impl PrivateKey {
     }
 }
 
-impl PrivateKey {
-    fn sign_of<'p>(
-        &self,
-        py: Python<'p>,
-        mu: &Mu,
-        deterministic: bool,
-    ) -> PyResult<Bound<'p, PyBytes>> {
-        let rnd = Rnd::new(deterministic)?;
-        let sign = || self.prepared.sign_mu(mu, rnd.randomness());
-        Ok(PyBytes::new(py, &py.detach(sign).map_err(bad)?))
-    }
-}
-
-/// 32 fresh bytes of the system's generator, or none. They are wiped.
-struct Rnd(Option<Zeroizing<[u8; 32]>>);
-
-impl Rnd {
-    fn new(deterministic: bool) -> PyResult<Self> {
-        use mldsa_core::rand_core::TryRng;
-        if deterministic {
-            return Ok(Self(None));
-        }
-        let mut rnd = Zeroizing::new([0; 32]);
-        let filled = mldsa_core::SysRng.try_fill_bytes(&mut *rnd);
-        filled.map_err(bad)?;
-        if *rnd == [0; 32] {
-            return Err(bad("the system's generator returned zeros"));
-        }
-        Ok(Self(Some(rnd)))
-    }
-
-    fn randomness(&self) -> Randomness<'_> {
-        match &self.0 {
-            None => Randomness::Deterministic,
-            Some(rnd) => Randomness::Hedged(rnd),
-        }
-    }
+/// Signs without the lock of the interpreter: deterministically, or with 32 fresh bytes.
+fn signed<'p>(
+    py: Python<'p>,
+    deterministic: bool,
+    sign: impl FnOnce(Randomness<'_>) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> + Send,
+) -> PyResult<Bound<'p, PyBytes>> {
+    let signature = py.detach(|| match deterministic {
+        true => sign(Randomness::Deterministic),
+        false => hedged(&mut SysRng, sign),
+    });
+    Ok(PyBytes::new(py, &signature.map_err(bad)?))
 }
