@@ -40,6 +40,7 @@ fn main() {
         ("differential", MPS2),
         ("demo", small),
         ("tlog", MPS2_4K),
+        ("keccak", MPS2),
         ("boot", BOOT),
         ("app", APP),
     ] {

@@ -7,6 +7,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-check-cfg=cfg(mldsa_simd)");
     println!("cargo::rustc-check-cfg=cfg(mldsa_armv7m)");
+    println!("cargo::rustc-check-cfg=cfg(mldsa_interleaved)");
     println!("cargo::rustc-check-cfg=cfg(mldsa_opt_level, values(\"0\", \"1\", \"s\", \"z\"))");
     if env::var_os("CARGO_FEATURE_SIMD").is_some() && has_vectors() {
         println!("cargo::rustc-cfg=mldsa_simd");
@@ -18,6 +19,10 @@ fn main() {
         .any(|name| target.starts_with(name))
     {
         println!("cargo::rustc-cfg=mldsa_armv7m");
+        // The permutation of the device takes plain lanes.
+        if env::var_os("CARGO_CFG_MLDSA_HARDWARE_KECCAK").is_none() {
+            println!("cargo::rustc-cfg=mldsa_interleaved");
+        }
     }
     if let Ok(level @ ("0" | "1" | "s" | "z")) = env::var("OPT_LEVEL").as_deref() {
         println!("cargo::rustc-cfg=mldsa_opt_level=\"{level}\"");

@@ -13,6 +13,8 @@ pub(crate) mod rows;
 mod portable;
 #[cfg(mldsa_armv7m)]
 pub(crate) mod armv7m;
+#[cfg(mldsa_hardware_keccak)]
+pub(crate) mod hardware;
 #[cfg(mldsa_simd)]
 pub(crate) mod cpu;
 #[cfg(mldsa_simd)]

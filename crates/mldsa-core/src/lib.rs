@@ -83,6 +83,8 @@ mod traits;
 pub mod internals;
 
 pub use crate::backend::Backend;
+#[cfg(mldsa_hardware_keccak)]
+pub use crate::backend::hardware::KeccakF1600;
 pub use crate::error::{KeyError, MessageError, ParseError, SelfTestError, SignError, VerifyError};
 #[cfg(feature = "pem")]
 pub use crate::formats::pem::PemError;

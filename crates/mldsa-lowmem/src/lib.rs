@@ -73,5 +73,7 @@ pub use mldsa_core::MlDsa87;
 pub use mldsa_core::{
     Context, KeyError, MessageError, Mu, MuBuilder, ParameterSet, Randomness, VerifyError,
 };
+#[cfg(mldsa_hardware_keccak)]
+pub use mldsa_core::{KeccakF1600, hardware_keccak};
 #[cfg(feature = "hash-ml-dsa")]
 pub use mldsa_core::{PreHash, PreHashed};

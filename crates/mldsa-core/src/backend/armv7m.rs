@@ -8,8 +8,8 @@
 
 use core::arch::{asm, naked_asm};
 
-use crate::hash::keccak::ROUND_CONSTANTS;
-use crate::hash::lane::stored;
+#[cfg(mldsa_interleaved)]
+use crate::hash::{keccak::ROUND_CONSTANTS, lane::stored};
 use crate::params::{N, Q};
 use crate::ring::field::{Q_INV, montgomery_reduce_portable};
 use crate::ring::ntt::{INV_256_MONT, ZETAS};
@@ -19,9 +19,11 @@ use crate::ring::poly::NttPoly;
 pub(crate) const QUARTER: usize = N / 4;
 
 /// Rotations of the even and the odd word of each lane: a value is the stored word rotated right.
+#[cfg(mldsa_interleaved)]
 pub(crate) const ROTATIONS: [[u8; 2]; 25] = include!("armv7m/rotations.in");
 
 /// The round constants as lane 0 stores them, and a word that is none of them.
+#[cfg(mldsa_interleaved)]
 static CONSTANTS: [u32; 49] = {
     let mut words = [u32::MAX; 49];
     let mut n = 0;
@@ -85,12 +87,15 @@ macro_rules! kernel {
     };
 }
 
-#[cfg(any(mldsa_opt_level = "s", mldsa_opt_level = "z"))]
+#[cfg(all(mldsa_interleaved, any(mldsa_opt_level = "s", mldsa_opt_level = "z")))]
 kernel! {
     /// Permutes; two rounds in the loop.
     keccak(state: *mut [u64; 25], constants: *const [u32; 49]), "keccak_2.s"
 }
-#[cfg(not(any(mldsa_opt_level = "s", mldsa_opt_level = "z")))]
+#[cfg(all(
+    mldsa_interleaved,
+    not(any(mldsa_opt_level = "s", mldsa_opt_level = "z"))
+))]
 kernel! {
     /// Permutes; four rounds in the loop.
     keccak(state: *mut [u64; 25], constants: *const [u32; 49]), "keccak_4.s"
@@ -124,6 +129,7 @@ kernel! {
 }
 
 /// Keccak-f[1600] on lanes as [`stored`] makes them. Constant time.
+#[cfg(mldsa_interleaved)]
 #[inline(always)]
 pub(crate) fn permute(state: &mut [u64; 25]) {
     // SAFETY: the function reads and writes the 25 lanes, and reads the constants.

@@ -35,9 +35,9 @@ impl Permutation {
     pub(crate) fn permute(self, state: &mut [u64; 25]) {
         #[cfg(mldsa_simd)]
         (self.0)(state);
-        #[cfg(mldsa_armv7m)]
+        #[cfg(mldsa_interleaved)]
         crate::backend::armv7m::permute(state);
-        #[cfg(not(any(mldsa_simd, mldsa_armv7m)))]
+        #[cfg(not(any(mldsa_simd, mldsa_interleaved)))]
         portable(state);
     }
 }
@@ -49,10 +49,14 @@ impl fmt::Debug for Permutation {
 }
 
 /// The unrolled round takes half the instructions of the compact one, on 32-bit CPUs too, and 300
-/// bytes more stack there. Neither builds for debugging nor 32-bit ones for size gain from it.
+/// bytes more stack there. Neither builds for debugging nor 32-bit ones for size gain from it. With
+/// `--cfg mldsa_hardware_keccak` it is a function of the program.
 #[inline(always)]
 pub(crate) fn portable(state: &mut [u64; 25]) {
-    if cfg!(all(
+    if cfg!(mldsa_hardware_keccak) {
+        #[cfg(mldsa_hardware_keccak)]
+        crate::backend::hardware::permute(state);
+    } else if cfg!(all(
         not(debug_assertions),
         any(
             target_pointer_width = "64",

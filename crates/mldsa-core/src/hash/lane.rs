@@ -1,13 +1,13 @@
-//! How a state keeps its lanes. For ARMv7-M that is a word of the even bits and one of the odd bits,
+//! How a state keeps its lanes. For the assembly of ARMv7-M that is a word of the even bits and one of the odd bits,
 //! each rotated by a constant; bytes are converted where they go in and come out.
 
-#[cfg(mldsa_armv7m)]
+#[cfg(mldsa_interleaved)]
 use crate::backend::armv7m::ROTATIONS;
 
 /// Adds 64 bits of input to lane `n`.
 #[inline(always)]
 pub fn add(state: &mut [u64; 25], n: usize, value: u64) {
-    #[cfg(mldsa_armv7m)]
+    #[cfg(mldsa_interleaved)]
     let value = out_of_line(n, value);
     state[n] ^= value;
 }
@@ -23,21 +23,21 @@ pub(crate) fn add_block(state: &mut [u64; 25], block: &[u8]) {
 /// Returns the 64 bits of lane `n`.
 #[inline(always)]
 pub fn value(state: &[u64], n: usize) -> u64 {
-    #[cfg(mldsa_armv7m)]
+    #[cfg(mldsa_interleaved)]
     return loaded(state[n], ROTATIONS[n]);
-    #[cfg(not(mldsa_armv7m))]
+    #[cfg(not(mldsa_interleaved))]
     state[n]
 }
 
 /// [`stored`] for lane `n`. One copy: fewer bytes go in than come out.
-#[cfg(mldsa_armv7m)]
+#[cfg(mldsa_interleaved)]
 #[inline(never)]
 fn out_of_line(n: usize, value: u64) -> u64 {
     stored(value, ROTATIONS[n])
 }
 
 /// Returns a lane of value `value` as a state stores it whose rotations are `even` and `odd`.
-#[cfg(any(mldsa_armv7m, test))]
+#[cfg(any(mldsa_interleaved, test))]
 #[inline(always)]
 pub(crate) const fn stored(value: u64, [even, odd]: [u8; 2]) -> u64 {
     let (low, high) = (unshuffle(value as u32), unshuffle((value >> 32) as u32));
@@ -47,7 +47,7 @@ pub(crate) const fn stored(value: u64, [even, odd]: [u8; 2]) -> u64 {
 }
 
 /// Returns the value of a stored lane.
-#[cfg(any(mldsa_armv7m, test))]
+#[cfg(any(mldsa_interleaved, test))]
 #[inline(always)]
 const fn loaded(lane: u64, [even, odd]: [u8; 2]) -> u64 {
     let e = (lane as u32).rotate_right(even as u32);
@@ -58,7 +58,7 @@ const fn loaded(lane: u64, [even, odd]: [u8; 2]) -> u64 {
 }
 
 /// Moves the even bits to the low half and the odd ones to the high half.
-#[cfg(any(mldsa_armv7m, test))]
+#[cfg(any(mldsa_interleaved, test))]
 #[inline(always)]
 const fn unshuffle(mut x: u32) -> u32 {
     let t = (x ^ (x >> 1)) & 0x2222_2222;
@@ -72,7 +72,7 @@ const fn unshuffle(mut x: u32) -> u32 {
 }
 
 /// The inverse of [`unshuffle`].
-#[cfg(any(mldsa_armv7m, test))]
+#[cfg(any(mldsa_interleaved, test))]
 #[inline(always)]
 const fn shuffle(mut x: u32) -> u32 {
     let t = (x ^ (x >> 8)) & 0x0000_ff00;
