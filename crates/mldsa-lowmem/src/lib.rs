@@ -55,12 +55,14 @@ mod key;
 mod remote;
 mod attempt;
 mod signer;
+mod ram;
 
 pub use crate::attempt::Progress;
 pub use crate::checks::{AllChecks, Checks, NoChecks, Recomputation};
 pub use crate::error::{ReaderError, SignError};
 pub use crate::io::Reader;
 pub use crate::key::{ExpandedKeyPair, ExpandedSigningKey, PrivateKey, SigningKey};
+pub use crate::ram::{Operation, ram};
 pub use crate::signer::MlDsaSigner;
 pub use crate::tier::{Balanced, CacheMatrix, CacheW0, Minimal, Tier, Workspace};
 pub use crate::verify::VerifyingKey;

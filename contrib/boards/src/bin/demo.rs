@@ -10,8 +10,8 @@ use boards::{Meter, Use, exit, flash, println, statics};
 #[cfg(target_arch = "arm")]
 use cortex_m_rt::entry;
 use mldsa_lowmem::{
-    CacheW0, Context, Minimal, MlDsa44, MlDsa65, MlDsa87, MlDsaSigner, ParameterSet, Randomness,
-    SigningKey, Tier, VerifyError, VerifyingKey, Workspace,
+    CacheW0, Context, Minimal, MlDsa44, MlDsa65, MlDsa87, MlDsaSigner, Operation, ParameterSet,
+    Randomness, SigningKey, Tier, VerifyError, VerifyingKey, Workspace, ram,
 };
 #[cfg(target_arch = "riscv32")]
 use riscv_rt::entry;
@@ -31,44 +31,19 @@ struct Part {
     meter: Meter,
 }
 
-/// Bytes of stack and millions of instructions.
-struct Limits {
-    /// For a key from its seed.
-    keygen: (usize, u64),
-    /// For a signature from the seed in tier `Minimal`, workspace included.
-    minimal: (usize, u64),
-    /// The same in tier `CacheW0`, if the part has RAM for workspace, key and signature.
-    cache_w0: Option<(usize, u64)>,
-    /// For its verification.
-    verify: (usize, u64),
-}
-
-const fn limits(
-    keygen: (usize, u64),
-    minimal: (usize, u64),
-    cache_w0: Option<(usize, u64)>,
-    verify: (usize, u64),
-) -> Limits {
-    Limits {
-        keygen,
-        minimal,
-        cache_w0,
-        verify,
-    }
-}
-
-/// For ML-DSA-44, 65 and 87.
+/// Millions of instructions for a key from its seed, for a signature from the seed in tier `Minimal` and, if the part has
+/// RAM for workspace, key and signature, in tier `CacheW0`, and for its verification. For ML-DSA-44, 65 and 87.
 #[cfg(target_arch = "arm")]
-const LIMITS: [Limits; 3] = [
-    limits((3_950, 7), (4_350, 42), Some((6_650, 30)), (3_200, 7)),
-    limits((3_950, 13), (4_350, 102), Some((8_100, 78)), (3_200, 12)),
-    limits((3_950, 23), (4_350, 133), None, (3_200, 21)),
+const LIMITS: [(u64, u64, Option<u64>, u64); 3] = [
+    (7, 42, Some(30), 7),
+    (13, 102, Some(78), 12),
+    (23, 133, None, 21),
 ];
 #[cfg(target_arch = "riscv32")]
-const LIMITS: [Limits; 3] = [
-    limits((3_850, 4), (4_250, 22), Some((6_550, 16)), (3_150, 4)),
-    limits((3_850, 7), (4_250, 53), Some((7_950, 41)), (3_150, 6)),
-    limits((3_850, 13), (4_250, 69), None, (3_150, 11)),
+const LIMITS: [(u64, u64, Option<u64>, u64); 3] = [
+    (4, 22, Some(16), 4),
+    (7, 53, Some(41), 6),
+    (13, 69, None, 11),
 ];
 
 /// The largest public key and signature.
@@ -97,7 +72,7 @@ fn main() -> ! {
         ($set:ident, $name:literal, $limits:literal) => {
             kept &= demonstrate::<$set>(
                 &part,
-                &LIMITS[$limits],
+                LIMITS[$limits],
                 &mut pk[..$set::PK_LEN],
                 &mut signature[..$set::SIG_LEN],
                 include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".pk")),
@@ -125,7 +100,7 @@ fn main() -> ! {
 #[inline(never)]
 fn demonstrate<P: ParameterSet>(
     part: &Part,
-    limits: &Limits,
+    (keygen, minimal, cache_w0, verification): (u64, u64, Option<u64>, u64),
     pk: &mut [u8],
     signature: &mut [u8],
     expected_pk: &[u8],
@@ -134,7 +109,7 @@ fn demonstrate<P: ParameterSet>(
 where
     CacheW0: Tier<P>,
 {
-    let report = |op, used: Use, (stack, millions): (usize, u64), right: bool| {
+    let report = |op, used: Use, stack: usize, millions: u64, right: bool| {
         let kept = used.stack <= stack && used.instructions <= 1_000_000 * millions;
         println!(
             "{{\"part\":\"{}\",\"op\":\"{}\",\"set\":\"{}\",\"stack\":{},\"stack_limit\":{},\
@@ -163,22 +138,46 @@ where
         let Ok(hash) = SigningKey::<P>::keygen_to_writers(&SEED, &mut write, None);
         tr = hash;
     });
-    let mut kept = report("keygen", used, limits.keygen, *pk == *expected_pk);
+    let mut kept = report(
+        "keygen",
+        used,
+        ram::<P, Minimal>(Operation::KeygenToWriters),
+        keygen,
+        *pk == *expected_pk,
+    );
 
     let used = meter.measure(|| sign::<P, Minimal>(&tr, signature));
     let same = *signature == *expected_signature;
-    kept &= report("sign, Minimal, self-verified", used, limits.minimal, same);
+    kept &= report(
+        "sign, Minimal, self-verified",
+        used,
+        ram::<P, Minimal>(Operation::SignFromSeed),
+        minimal,
+        same,
+    );
 
-    if let Some(limits) = limits.cache_w0 {
+    if let Some(millions) = cache_w0 {
         signature.fill(0);
         let used = meter.measure(|| sign::<P, CacheW0>(&tr, signature));
         let same = *signature == *expected_signature;
-        kept &= report("sign, CacheW0, self-verified", used, limits, same);
+        kept &= report(
+            "sign, CacheW0, self-verified",
+            used,
+            ram::<P, CacheW0>(Operation::SignFromSeed),
+            millions,
+            same,
+        );
     }
 
     let mut verdict = Ok(());
     let used = meter.measure(|| verdict = verify::<P>(pk, signature));
-    kept &= report("verify", used, limits.verify, verdict.is_ok());
+    kept &= report(
+        "verify",
+        used,
+        ram::<P, Minimal>(Operation::Verify),
+        verification,
+        verdict.is_ok(),
+    );
 
     // The last bit of z.
     signature[P::SIG_LEN - P::PARAMS.omega - P::K - 1] ^= 0x80;

@@ -24,6 +24,9 @@ impl Permutation {
     #[cfg(not(mldsa_simd))]
     pub const PORTABLE: Self = Self(());
 
+    /// Bytes of stack that it takes more than the assembly of ARMv7-M.
+    pub const MORE_STACK: usize = if cfg!(mldsa_interleaved) { 0 } else { 450 };
+
     /// A backend's own.
     #[cfg(mldsa_simd)]
     pub(crate) const fn new(body: fn(&mut [u64; 25])) -> Self {
