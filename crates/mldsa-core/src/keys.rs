@@ -4,6 +4,7 @@
 mod byte_traits;
 mod message;
 mod signature;
+mod decoded;
 mod verifying;
 mod prepared_verifying;
 pub(crate) mod sign_into;
@@ -19,6 +20,7 @@ pub mod no_alloc;
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 pub use any::*;
 pub use batch_signing::{BatchSigner, SignJob};
+pub use decoded::{AsSignature, DecodedSignature};
 #[cfg(feature = "alloc")]
 pub use prepared_signing::PreparedSigningKey;
 #[cfg(feature = "alloc")]

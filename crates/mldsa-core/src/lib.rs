@@ -95,12 +95,12 @@ pub use crate::formats::serde::SerializableSigningKey;
 #[cfg(feature = "hash-ml-dsa")]
 pub use crate::hash::prehash::{PreHash, PreHashed};
 pub use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
-#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-pub use crate::keys::AnyVerifyingKey;
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedVerifyingKey;
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+pub use crate::keys::{AnyDecodedSignature, AnyVerifyingKey};
 #[cfg(all(
     feature = "alloc",
     feature = "ml-dsa-44",
@@ -108,7 +108,10 @@ pub use crate::keys::PreparedVerifyingKey;
     feature = "ml-dsa-87"
 ))]
 pub use crate::keys::{AnyPreparedSigningKey, AnyPreparedVerifyingKey, AnySigningKey};
-pub use crate::keys::{BatchSigner, SignJob, Signature, SigningKey, VerifyingKey, no_alloc};
+pub use crate::keys::{
+    AsSignature, BatchSigner, DecodedSignature, SignJob, Signature, SigningKey, VerifyingKey,
+    no_alloc,
+};
 pub use crate::memory::secret::zeroize_stack;
 #[cfg(feature = "ml-dsa-44")]
 pub use crate::params::MlDsa44;

@@ -172,11 +172,7 @@ pub(super) fn single_verifications_with_hashes_of_any_length() {
                         (Some(verifying.tr()), pure),
                         (None, JobMessage::Mu(&mu)),
                     ] {
-                        let job = Job {
-                            key: JobKey::Encoded(parts, tr),
-                            message,
-                            signature: &signature,
-                        };
+                        let job = Job::new(JobKey::Encoded(parts, tr), message, &signature);
                         let result = verify_one::<P>(backend, job);
                         assert_eq!(result.is_ok(), wrong.is_none(), "{backend:?} {len}");
                     }

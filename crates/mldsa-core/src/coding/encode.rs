@@ -156,13 +156,22 @@ impl<'a> SignatureParts<'a> {
         if bytes.len() != p.sig_len() {
             return Err(VerifyError::SignatureLength);
         }
+        let parts = Self::of_decoded(p, bytes);
+        Hint::hint_bit_unpack_vartime(&bytes[p.sig_len() - p.omega - p.k..], p.omega)?;
+        Ok(parts)
+    }
+
+    /// Splits a signature that [`Self::parse`] has accepted.
+    ///
+    /// Bounds: `SIG_LEN` bytes.
+    pub(crate) fn of_decoded(p: &Params, bytes: &'a [u8]) -> Self {
         let (c_tilde, rest) = bytes.split_at(p.c_tilde_len);
         let (z, hint) = rest.split_at(p.l * p.z_poly_len());
-        Ok(Self {
+        Self {
             c_tilde,
             z,
-            hint: Hint::hint_bit_unpack_vartime(hint, p.omega)?,
-        })
+            hint: Hint::of_decoded(hint, p.omega),
+        }
     }
 }
 

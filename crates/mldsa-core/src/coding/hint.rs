@@ -51,9 +51,11 @@ impl<'a> Hint<'a> {
     /// [`VerifyError::HintEncoding`] for a count that falls or exceeds omega,
     /// indices of a row that do not rise, or a non-zero byte after the last.
     pub fn hint_bit_unpack_vartime(bytes: &'a [u8], omega: usize) -> Result<Self, VerifyError> {
-        let Some((indices, counts)) = bytes.split_at_checked(omega) else {
+        if bytes.len() < omega {
             return Err(VerifyError::HintEncoding);
-        };
+        }
+        let hint = Self::of_decoded(bytes, omega);
+        let Self { indices, counts } = hint;
         let mut first = 0;
         for &count in counts {
             let row = indices
@@ -68,7 +70,15 @@ impl<'a> Hint<'a> {
         if indices[first..].iter().any(|&byte| byte != 0) {
             return Err(VerifyError::HintEncoding);
         }
-        Ok(Self { indices, counts })
+        Ok(hint)
+    }
+
+    /// Splits a hint section that [`Self::hint_bit_unpack_vartime`] has accepted.
+    ///
+    /// Bounds: at least omega bytes.
+    pub(crate) fn of_decoded(bytes: &'a [u8], omega: usize) -> Self {
+        let (indices, counts) = bytes.split_at(omega);
+        Self { indices, counts }
     }
 
     /// Returns the rising indices of the ones in row `i`; empty if there is no row `i`.

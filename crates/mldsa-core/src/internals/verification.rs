@@ -56,14 +56,9 @@ impl<'a, P: ParameterSet> Verification<'a, P> {
         message: JobMessage<'a>,
         signature: &'a [u8],
     ) -> Self {
-        let job = Job {
-            key,
-            message,
-            signature,
-        };
         Self {
             backend,
-            job,
+            job: Job::new(key, message, signature),
             set: PhantomData,
         }
     }

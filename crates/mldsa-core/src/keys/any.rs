@@ -5,7 +5,9 @@ mod prepared;
 #[cfg(feature = "alloc")]
 mod signing;
 mod verifying;
+mod decoded;
 
+pub use decoded::AnyDecodedSignature;
 #[cfg(feature = "alloc")]
 pub use prepared::{AnyPreparedSigningKey, AnyPreparedVerifyingKey};
 #[cfg(feature = "alloc")]
@@ -136,7 +138,7 @@ macro_rules! any_verifier {
                 &self,
                 message: &[u8],
                 context: $crate::Context<'_>,
-                signature: &(impl AsRef<[u8]> + ?Sized),
+                signature: &(impl $crate::AsSignature + ?Sized),
             ) -> Result<(), $crate::VerifyError> {
                 $crate::with_set!(Self, self, key => key.verify_with_context(message, context, signature))
             }
@@ -148,7 +150,7 @@ macro_rules! any_verifier {
             pub fn verify_mu(
                 &self,
                 mu: &$crate::Mu,
-                signature: &(impl AsRef<[u8]> + ?Sized),
+                signature: &(impl $crate::AsSignature + ?Sized),
             ) -> Result<(), $crate::VerifyError> {
                 $crate::with_set!(Self, self, key => key.verify_mu(mu, signature))
             }

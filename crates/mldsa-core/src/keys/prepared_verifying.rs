@@ -11,8 +11,9 @@ use crate::error::VerifyError;
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
 use crate::hash::transcript::{Context, Mu};
+use crate::keys::decoded::AsSignature;
 use crate::keys::verifying::VerifyingKey;
-use crate::lanes::job::{Job, JobKey, JobMessage};
+use crate::lanes::job::{JobKey, JobMessage};
 use crate::memory::array::Zeroed;
 use crate::params::{CRH_LEN, ParameterSet};
 use crate::ring::poly::NttPoly;
@@ -79,7 +80,7 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
         &self,
         message: &[u8],
         context: Context<'_>,
-        signature: &(impl AsRef<[u8]> + ?Sized),
+        signature: &(impl AsSignature + ?Sized),
     ) -> Result<(), VerifyError> {
         self.as_prepared_ref()
             .verify_with_context(message, context, signature)
@@ -92,7 +93,7 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
     pub fn verify_mu(
         &self,
         mu: &Mu,
-        signature: &(impl AsRef<[u8]> + ?Sized),
+        signature: &(impl AsSignature + ?Sized),
     ) -> Result<(), VerifyError> {
         self.as_prepared_ref().verify_mu(mu, signature)
     }
@@ -106,7 +107,7 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
         &self,
         digest: &PreHashed<'_, P>,
         context: Context<'_>,
-        signature: &(impl AsRef<[u8]> + ?Sized),
+        signature: &(impl AsSignature + ?Sized),
     ) -> Result<(), VerifyError> {
         self.as_prepared_ref()
             .verify_prehashed(digest, context, signature)
@@ -154,13 +155,10 @@ impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
         &self,
         message: &[u8],
         context: Context<'_>,
-        signature: &(impl AsRef<[u8]> + ?Sized),
+        signature: &(impl AsSignature + ?Sized),
     ) -> Result<(), VerifyError> {
         let message = JobMessage::Pure(context, message);
-        verify_one::<P>(
-            self.backend,
-            Job::new(self.job_key(), message, signature.as_ref()),
-        )
+        verify_one::<P>(self.backend, signature.job(self.job_key(), message))
     }
 
     /// Verifies as [`VerifyingKey::verify_mu`] does.
@@ -170,13 +168,10 @@ impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
     pub fn verify_mu(
         &self,
         mu: &Mu,
-        signature: &(impl AsRef<[u8]> + ?Sized),
+        signature: &(impl AsSignature + ?Sized),
     ) -> Result<(), VerifyError> {
         let message = JobMessage::Mu(mu);
-        verify_one::<P>(
-            self.backend,
-            Job::new(self.job_key(), message, signature.as_ref()),
-        )
+        verify_one::<P>(self.backend, signature.job(self.job_key(), message))
     }
 
     /// Verifies as [`VerifyingKey::verify_prehashed`] does.
@@ -188,7 +183,7 @@ impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
         &self,
         digest: &PreHashed<'_, P>,
         context: Context<'_>,
-        signature: &(impl AsRef<[u8]> + ?Sized),
+        signature: &(impl AsSignature + ?Sized),
     ) -> Result<(), VerifyError> {
         let mu = digest.mu_on(self.backend.permutation(), self.tr, context);
         self.verify_mu(&mu, signature)

@@ -9,7 +9,8 @@ use crate::error::{KeyError, VerifyError};
 use crate::hash::prehash::PreHashed;
 use crate::hash::transcript::{self, Context, Mu};
 use crate::keys::byte_traits::impl_byte_traits;
-use crate::lanes::job::{Job, JobKey, JobMessage};
+use crate::keys::decoded::AsSignature;
+use crate::lanes::job::{JobKey, JobMessage};
 use crate::memory::array::Zeroed;
 use crate::memory::ct::{difference, is_zero};
 use crate::params::{CRH_LEN, ParameterSet};
@@ -97,13 +98,10 @@ impl<P: ParameterSet> VerifyingKey<P> {
         &self,
         message: &[u8],
         context: Context<'_>,
-        signature: &(impl AsRef<[u8]> + ?Sized),
+        signature: &(impl AsSignature + ?Sized),
     ) -> Result<(), VerifyError> {
         let message = JobMessage::Pure(context, message);
-        verify_one::<P>(
-            self.backend,
-            Job::new(self.job_key(), message, signature.as_ref()),
-        )
+        verify_one::<P>(self.backend, signature.job(self.job_key(), message))
     }
 
     /// Verifies a signature over an externally computed `mu`.
@@ -113,13 +111,10 @@ impl<P: ParameterSet> VerifyingKey<P> {
     pub fn verify_mu(
         &self,
         mu: &Mu,
-        signature: &(impl AsRef<[u8]> + ?Sized),
+        signature: &(impl AsSignature + ?Sized),
     ) -> Result<(), VerifyError> {
         let message = JobMessage::Mu(mu);
-        verify_one::<P>(
-            self.backend,
-            Job::new(self.job_key(), message, signature.as_ref()),
-        )
+        verify_one::<P>(self.backend, signature.job(self.job_key(), message))
     }
 
     /// Verifies a HashML-DSA signature over a digest (FIPS 204 algorithm 5).
@@ -131,7 +126,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
         &self,
         digest: &PreHashed<'_, P>,
         context: Context<'_>,
-        signature: &(impl AsRef<[u8]> + ?Sized),
+        signature: &(impl AsSignature + ?Sized),
     ) -> Result<(), VerifyError> {
         let mu = digest.mu_on(self.backend.permutation(), &self.tr, context);
         self.verify_mu(&mu, signature)

@@ -272,11 +272,7 @@ mod tests {
                     ),
                     _ => (JobKey::Encoded(pk, None), JobMessage::Mu(&mu)),
                 };
-                let job = Job {
-                    key,
-                    message,
-                    signature: &[],
-                };
+                let job = Job::new(key, message, &[]);
                 let mut written = [0; 1024];
                 let mut interleaved =
                     InterleavedHash::commitment_of(&job, &mut written[..rows * len]);

@@ -4,6 +4,7 @@
 
 use crate::coding::encode::{PublicKeyParts, SignatureParts};
 use crate::coding::expansion::Expansion;
+use crate::error::VerifyError;
 use crate::hash::transcript::{Context, Mu};
 use crate::params::{CRH_LEN, Params};
 use crate::sample::Challenge;
@@ -33,6 +34,8 @@ pub(crate) struct Job<'a> {
     pub(crate) message: JobMessage<'a>,
     /// Of any length: a signature of a wrong length is rejected.
     pub(crate) signature: &'a [u8],
+    /// Whether the hint of the signature was checked.
+    pub(crate) decoded: bool,
 }
 
 impl<'a> Job<'a> {
@@ -41,7 +44,20 @@ impl<'a> Job<'a> {
             key,
             message,
             signature,
+            decoded: false,
         }
+    }
+
+    /// Computes algorithm 27 sigDecode of the signature, without its checks if it was decoded.
+    ///
+    /// # Errors
+    /// As [`SignatureParts::parse`].
+    #[inline(always)]
+    pub(crate) fn parts(&self, p: &Params) -> Result<SignatureParts<'a>, VerifyError> {
+        if self.decoded && self.signature.len() == p.sig_len() {
+            return Ok(SignatureParts::of_decoded(p, self.signature));
+        }
+        SignatureParts::parse(p, self.signature)
     }
 }
 

@@ -112,7 +112,7 @@ fn parse_next<'a, B: LaneBackend, const LANES: usize>(
     let mut count = 0;
     while count < width && *next < results.len() {
         let job = job(*next);
-        match SignatureParts::parse(p, job.signature) {
+        match job.parts(p) {
             Ok(parts) => {
                 parsed[count] = Some(Parsed {
                     index: *next,

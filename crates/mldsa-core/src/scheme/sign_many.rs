@@ -342,15 +342,13 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
         let mut jobs = [None; MAX_SLOTS];
         for ((job, held), slot) in jobs.iter_mut().zip(&self.unverified).zip(&*self.slots) {
             *job = held.as_ref().and_then(|message| {
-                Some(Job {
-                    key: message.request.verify_with?,
-                    // A message is hashed again: a fault may have changed its `mu`.
-                    message: match message.request.message {
-                        ToSign::Pure(ctx, bytes) => JobMessage::Pure(ctx, bytes),
-                        ToSign::Mu(_) => JobMessage::Mu(&message.mu),
-                    },
-                    signature: slot.signature.as_ref(),
-                })
+                // A message is hashed again: a fault may have changed its `mu`.
+                let signed = match message.request.message {
+                    ToSign::Pure(ctx, bytes) => JobMessage::Pure(ctx, bytes),
+                    ToSign::Mu(_) => JobMessage::Mu(&message.mu),
+                };
+                let key = message.request.verify_with?;
+                Some(Job::new(key, signed, slot.signature.as_ref()))
             });
         }
         let Some(first) = jobs.iter().flatten().next().copied() else {

@@ -306,11 +306,8 @@ mod tests {
             }
             let messages: Vec<[u8; 1]> = (0..9).map(|n| [n]).collect();
             let mut results = [Err(HintEncoding); 9];
-            let job = |n: usize| Job {
-                key: vk.job_key(),
-                message: JobMessage::Pure(ctx, &messages[n]),
-                signature: &signatures[n],
-            };
+            let message = |n: usize| JobMessage::Pure(ctx, &messages[n]);
+            let job = |n: usize| Job::new(vk.job_key(), message(n), &signatures[n]);
             verify_jobs::<LongChallenge>(backend, &job, &mut results);
             for (n, result) in results.into_iter().enumerate() {
                 assert_eq!(result.is_ok(), n != 4, "{backend:?} {n}");

@@ -12,9 +12,9 @@ use mldsa_core::internals::{
 };
 use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, Context, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash,
-    PreHashed, Randomness, SignError, Signature, SigningKey, VerifyError, VerifyingKey,
-    no_alloc::PreparedVerifyingKeyStorage,
+    AnyDecodedSignature, AnyVerifyingKey, Backend, Context, DecodedSignature, KeyError, MlDsa44,
+    MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash, PreHashed, Randomness, SignError,
+    Signature, SigningKey, VerifyError, VerifyingKey, no_alloc::PreparedVerifyingKeyStorage,
 };
 use mldsa_kat::hash::Hash;
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Reason, Scheme, Verifier};
@@ -101,6 +101,7 @@ where
     let mut all: Vec<Box<dyn Verifier>> = schemes.map(|scheme| scheme as _).collect();
     for backend in Backend::available() {
         all.push(Box::new(InMemory::<P>(backend, PhantomData)));
+        all.push(Box::new(Steps::<P>(backend, PhantomData)));
     }
     all.push(Box::new(Decoded::<P>(PhantomData)));
     for backend in Backend::available() {
@@ -153,6 +154,9 @@ struct InMemory<P>(Backend, PhantomData<P>);
 
 /// `Signature`, decoded before it is verified.
 struct Decoded<P>(PhantomData<P>);
+
+/// A prepared key and a `DecodedSignature`, verified with both.
+struct Steps<P>(Backend, PhantomData<P>);
 
 /// The functions on encoded keys, on the detected backend.
 struct Encodings<P>(PhantomData<P>);
@@ -390,6 +394,33 @@ impl<P: ParameterSet> Verifier for InMemory<P> {
             other => key.verify_mu(&mu_of::<P>(self.0, key.tr(), other)?, sig),
         }
         .map_err(verify_reason)
+    }
+}
+
+impl<P: ParameterSet> Verifier for Steps<P> {
+    named!(self => name::<P>("three steps", self.0));
+
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Reason> {
+        let key = verifying_key::<P>(self.0, pk)?;
+        let mu = mu_of::<P>(self.0, key.tr(), message)?;
+        let prepared = key.prepare();
+        let any = AnyVerifyingKey::from_bytes(pk).map_err(key_reason)?;
+        let verdict = DecodedSignature::<P>::decode(sig);
+        let of_any = AnyDecodedSignature::decode(any.set(), sig);
+        assert_eq!(verdict.as_ref().err(), of_any.as_ref().err());
+        let (sig, of_any) = (
+            verdict.map_err(verify_reason)?,
+            of_any.map_err(verify_reason)?,
+        );
+        let verdict = verify_with!(prepared, self.0, key.tr(), message, &sig);
+        assert_eq!(key.verify_mu(&mu, &sig).map_err(verify_reason), verdict);
+        for verified in [
+            any.verify_mu(&mu, &of_any),
+            any.prepare().verify_mu(&mu, &of_any),
+        ] {
+            assert_eq!(verified.map_err(verify_reason), verdict);
+        }
+        verdict
     }
 }
 
