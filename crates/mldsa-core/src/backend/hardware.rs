@@ -1,4 +1,5 @@
-//! Keccak-f[1600] of the device: a function of the program, which the linker finds, so that calls are direct.
+//! Keccak-f[1600] of the device: a function of the program, which the linker finds, so that calls are direct. SIMD
+//! backends permute with code of their own.
 
 #![allow(unsafe_code)]
 
