@@ -2,6 +2,7 @@
 """Connects the example `tls` of mldsa-rustls with Go, OpenSSL and Node, and exchanges logs with Go modules.
 
     peers.py [go] [openssl] [node]      all without an argument
+    peers.py cosignatures               CPU time of cosignatures, here and in Go
 
 Every peer is client and server, with and without client certificates, for each set, and refuses a chain of another
 root. Status 77: a peer cannot be installed, and is named.
@@ -107,12 +108,21 @@ def logs(peer, folder):
     run(ours, "logs", "read", folder)
 
 
+def cosignatures():
+    """Measures the same note here and in Go, one after the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        run(cargo(HERE) / "certificates", "cosignatures", folder)
+        run(*go(), "cosignatures", folder)
+
+
 PEERS = {"go": go, "openssl": openssl, "node": node}
 OURS = None
 
 
 def main():
     global OURS
+    if sys.argv[1:] == ["cosignatures"]:
+        return cosignatures()
     names = sys.argv[1:] or list(PEERS)
     OURS = cargo(HERE / "../..", "-p", "mldsa-rustls", "--example", "tls") / "examples/tls"
     missing = []

@@ -1,5 +1,5 @@
 // Go's crypto/tls, and the modules torchwood and formats for transparency logs:
-// serve|dial FOLDER PORT [mutual]; notes FOLDER.
+// serve|dial FOLDER PORT [mutual]; notes|cosignatures FOLDER.
 package main
 
 import (
@@ -28,8 +28,12 @@ func check(ok bool, what string) {
 }
 
 func main() {
-	if os.Args[1] == "notes" {
+	switch os.Args[1] {
+	case "notes":
 		notes(os.Args[2])
+		return
+	case "cosignatures":
+		cosignatures(os.Args[2])
 		return
 	}
 	folder, address := os.Args[2], "127.0.0.1:"+os.Args[3]

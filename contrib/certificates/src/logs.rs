@@ -115,117 +115,96 @@ pub fn read(folder: &Path) {
     println!("this library read the log of Go");
 }
 
-/// A checkpoint with 16 cosignatures of known witnesses, and one cosignature beside `ml-dsa`.
-pub fn cosignatures() {
-    use ml_dsa::signature::Verifier;
+/// Measures a note with the signatures of a log and of 16 known witnesses, and one cosignature, beside `ml-dsa`. Writes note and policy
+/// for Go.
+pub fn cosignatures(folder: &Path) {
+    use ml_dsa::signature::{Signer, Verifier};
+    type Theirs = ml_dsa::MlDsa44;
 
-    let log = cosigner("log.example");
-    let witnesses: Vec<_> = (0..16)
-        .map(|n| cosigner(&format!("witness.example/{n}")))
-        .collect();
     let checkpoint = Checkpoint {
         origin: "log.example",
         size: SIZE,
         root: root(0, SIZE),
     };
-    let mut policy = format!("log {}\n", log.public());
-    let mut note = format!("{checkpoint}\n");
-    for (n, cosigner) in [&log].into_iter().chain(&witnesses).enumerate() {
-        note += &cosigner
-            .sign(
-                1,
-                checkpoint.origin,
-                &checkpoint.tree(),
-                Randomness::Deterministic,
-            )
-            .unwrap();
-        if n > 0 {
-            policy += &format!("witness w{n} {}\n", cosigner.public());
-        }
+    let names = (1..=16).map(|n| format!("witness.example/{n}"));
+    let (mut policy, mut note) = (String::new(), format!("{checkpoint}\n"));
+    let mut theirs = Vec::new();
+    for (n, name) in ["log.example".into()].into_iter().chain(names).enumerate() {
+        let cosigner = cosigner(&name);
+        let (public, tree) = (cosigner.public(), checkpoint.tree());
+        let line = cosigner.sign(1, checkpoint.origin, &tree, Randomness::Deterministic);
+        note += &line.unwrap();
+        policy += &match n {
+            0 => format!("log {public}\n"),
+            _ => format!("witness w{n} {public}\n"),
+        };
+        let parsed = Note::parse(note.as_bytes()).unwrap();
+        let signature = parsed.signatures().last().unwrap().cosignature().unwrap();
+        theirs.push((
+            ml_dsa::VerifyingKey::<Theirs>::decode(&(*public.verifying_key().as_bytes()).into()),
+            SignedMessage::new(&name, 1, checkpoint.origin, &tree).unwrap(),
+            ml_dsa::Signature::<Theirs>::decode(&signature.signature.into()).unwrap(),
+        ));
     }
-    let names: String = (1..=16).map(|n| format!(" w{n}")).collect();
-    policy += &format!("group all all{names}\nquorum all\n");
+    let members: String = (1..=16).map(|n| format!(" w{n}")).collect();
+    policy += &format!("group all all{members}\nquorum all\n");
+    std::fs::write(folder.join("note"), &note).unwrap();
+    std::fs::write(folder.join("policy"), &policy).unwrap();
     let policy = Policy::parse(policy.as_bytes()).unwrap();
 
-    let message =
-        SignedMessage::new("log.example", 1, checkpoint.origin, &checkpoint.tree()).unwrap();
+    let (their_key, message, their_signature) = &theirs[0];
     let message = message.as_ref();
     let ours = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
-    let signature = ours
-        .sign_with_context(message, Context::EMPTY, Randomness::Deterministic)
-        .unwrap();
+    let sign = |randomness| ours.sign_with_context(message, Context::EMPTY, randomness);
+    let signature = sign(Randomness::Deterministic).unwrap();
     let bytes = ours.verifying_key().as_bytes();
     let prepared = ours.verifying_key().prepare();
-    let theirs = ml_dsa::VerifyingKey::<ml_dsa::MlDsa44>::decode(&(*bytes).into());
-    let their_signature =
-        ml_dsa::Signature::<ml_dsa::MlDsa44>::decode(&(*signature.as_bytes()).into()).unwrap();
-    let seeded = ml_dsa::ExpandedSigningKey::<ml_dsa::MlDsa44>::from_seed(&[7; 32].into());
-    for (name, mut call) in [
-        (
-            "note of 17 signatures, all verified",
-            Box::new(|| {
-                policy
-                    .verify(&Note::parse(note.as_bytes()).unwrap())
-                    .unwrap();
-            }) as Box<dyn FnMut()>,
-        ),
-        (
-            "one cosignature, prepared key",
-            Box::new(|| {
-                prepared
-                    .verify_with_context(message, Context::EMPTY, &signature)
-                    .unwrap();
-            }),
-        ),
-        (
-            "one cosignature, encoded key",
-            Box::new(|| {
-                let key = VerifyingKey::<MlDsa44>::from_bytes(bytes).unwrap();
-                key.verify_with_context(message, Context::EMPTY, &signature)
-                    .unwrap();
-            }),
-        ),
-        (
-            "ml-dsa 0.1.2: one cosignature, expanded key",
-            Box::new(|| {
-                theirs.verify(message, &their_signature).unwrap();
-            }),
-        ),
-        (
-            "signed, verified before it leaves",
-            Box::new(|| {
-                ours.sign_with_context(message, Context::EMPTY, Randomness::Hedged(&fresh()))
-                    .unwrap();
-            }),
-        ),
-        (
-            "ml-dsa 0.1.2: signed, expanded key",
-            Box::new(|| {
-                use ml_dsa::signature::Signer;
-                let message = [message, &fresh()[..8]].concat();
-                let _: ml_dsa::Signature<ml_dsa::MlDsa44> = seeded.sign(&message);
-            }),
-        ),
-    ] {
-        let mut times: Vec<f64> = (0..1001)
-            .map(|_| {
-                let start = crate::now();
-                call();
-                crate::now() - start
-            })
-            .collect();
-        let mean = times.iter().sum::<f64>() / times.len() as f64;
-        times.sort_by(f64::total_cmp);
-        println!(
-            "{name:44} median {:6.1} us, mean {mean:6.1} us",
-            times[times.len() / 2]
-        );
-    }
+    let seeded = ml_dsa::ExpandedSigningKey::<Theirs>::from_seed(&[7; 32].into());
+    median("note of 17 signatures, parsed", || {
+        Note::parse(note.as_bytes()).unwrap();
+    });
+    median("note of 17 signatures, parsed and verified", || {
+        policy.verify(&Note::parse(note.as_bytes()).unwrap()).unwrap();
+    });
+    median("ml-dsa 0.1.2: 17 signatures, expanded keys", || {
+        for (key, message, signature) in &theirs {
+            key.verify(message.as_ref(), signature).unwrap();
+        }
+    });
+    median("one cosignature, prepared key", || {
+        let verdict = prepared.verify_with_context(message, Context::EMPTY, &signature);
+        verdict.unwrap();
+    });
+    median("one cosignature, encoded key", || {
+        let key = VerifyingKey::<MlDsa44>::from_bytes(bytes).unwrap();
+        let verdict = key.verify_with_context(message, Context::EMPTY, &signature);
+        verdict.unwrap();
+    });
+    median("ml-dsa 0.1.2: one cosignature, expanded key", || {
+        their_key.verify(message, their_signature).unwrap();
+    });
+    // Another value in every call: what is signed, or with what, differs.
+    let mut count = [0; 32];
+    let mut fresh = || {
+        count[0] = u8::wrapping_add(count[0], 1);
+        count
+    };
+    median("signed, verified before it leaves", || {
+        sign(Randomness::Hedged(&fresh())).unwrap();
+    });
+    median("ml-dsa 0.1.2: signed, expanded key", || {
+        let _: ml_dsa::Signature<Theirs> = seeded.sign(&[message, &fresh()[..8]].concat());
+    });
 }
 
-/// Another value in every call: what is signed, or with what, differs.
-fn fresh() -> [u8; 32] {
-    use std::sync::atomic::{AtomicU8, Ordering};
-    static NEXT: AtomicU8 = AtomicU8::new(0);
-    [NEXT.fetch_add(1, Ordering::Relaxed); 32]
+fn median(name: &str, mut call: impl FnMut()) {
+    let mut times: Vec<f64> = (0..1001)
+        .map(|_| {
+            let start = crate::now();
+            call();
+            crate::now() - start
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    println!("{name:44} median {:6.1} us", times[times.len() / 2]);
 }

@@ -1,4 +1,4 @@
-//! `cargo run --release -- COMMAND`: `handshakes` and `cosignatures` measure CPU time, `logs write|read FOLDER` exchanges logs
+//! `cargo run --release -- COMMAND`: `handshakes` and `cosignatures FOLDER` measure CPU time, `logs write|read FOLDER` exchanges logs
 //! with Go, `mutate [COUNT] [SEED]` tries changed notes, policies, proofs and requests.
 
 #[path = "../../../crates/mldsa-rustls/tests/common/mod.rs"]
@@ -37,7 +37,7 @@ fn main() {
     let number = |text: &str| text.parse().expect("a number");
     match arguments[..] {
         ["handshakes"] => handshakes(),
-        ["cosignatures"] => logs::cosignatures(),
+        ["cosignatures", folder] => logs::cosignatures(folder.as_ref()),
         ["logs", "write", folder] => logs::write(folder.as_ref()),
         ["logs", "read", folder] => logs::read(folder.as_ref()),
         ["mutate"] => mutate::run(1_000_000, 1),
@@ -45,7 +45,7 @@ fn main() {
         ["mutate", count, seed] => mutate::run(number(count), number(seed)),
         _ => {
             eprintln!(
-                "usage: handshakes | cosignatures | logs write|read FOLDER | mutate [COUNT] [SEED]"
+                "usage: handshakes | cosignatures FOLDER | logs write|read FOLDER | mutate [COUNT] [SEED]"
             );
             std::process::exit(2);
         }

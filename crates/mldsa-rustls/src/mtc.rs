@@ -30,7 +30,7 @@ const AUTHORITY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.44
 /// algorithms or invalid do not count. IDs are trust anchor IDs, such as `32473.2`.
 #[derive(Default)]
 pub struct MerkleTreeCertificates {
-    cosigners: Vec<(Vec<u8>, String, AnyPreparedVerifyingKey)>,
+    cosigners: Vec<Cosigner>,
     quorum: usize,
     subtrees: Vec<(String, u16, Subtree)>,
     revoked: Vec<(String, RangeInclusive<u64>)>,
@@ -46,13 +46,20 @@ impl MerkleTreeCertificates {
         }
     }
 
-    /// Adds a cosigner. One whose ID is already there, or is no ID, changes nothing.
+    /// Adds a cosigner. One whose ID or key is already there, or whose ID is none, changes nothing.
     #[must_use]
     pub fn with_cosigner(mut self, id: &str, key: &AnyVerifyingKey) -> Self {
-        if let Some(binary) =
-            binary(id).filter(|id| self.cosigners.iter().all(|known| known.0 != *id))
-        {
-            self.cosigners.push((binary, id.into(), key.prepare()));
+        let new = |binary: &Vec<u8>| {
+            let mut known = self.cosigners.iter();
+            known.all(|known| known.id != *binary && known.key != *key)
+        };
+        if let Some(binary) = binary(id).filter(new) {
+            self.cosigners.push(Cosigner {
+                id: binary,
+                text: id.into(),
+                key: key.clone(),
+                prepared: key.prepare(),
+            });
         }
         self
     }
@@ -112,10 +119,14 @@ impl MerkleTreeCertificates {
                 by_authority = verify::SMALL
                     .verify_issued(key, message(authority)?.as_ref(), signature)
                     .is_ok();
-            } else if let Some((_, id, key)) = self.cosigners.iter().find(|known| known.0 == id) {
+            } else if let Some(known) = self.cosigners.iter().find(|known| known.id == id) {
+                let message = message(&known.text)?;
                 let verdict =
-                    key.verify_with_context(message(id)?.as_ref(), Context::EMPTY, signature);
-                others += usize::from(verdict.is_ok());
+                    known
+                        .prepared
+                        .verify_with_context(message.as_ref(), Context::EMPTY, signature);
+                // The authority does not vouch for itself under another ID.
+                others += usize::from(verdict.is_ok() && known.key.as_ref() != key);
             }
         }
         (by_authority && others >= self.quorum).then_some(())
@@ -148,6 +159,13 @@ impl fmt::Debug for MerkleTreeCertificates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("MerkleTreeCertificates")
     }
+}
+
+struct Cosigner {
+    id: Vec<u8>,
+    text: String,
+    key: AnyVerifyingKey,
+    prepared: AnyPreparedVerifyingKey,
 }
 
 /// The parts of a certificate that its entry in the log is made of.

@@ -5,6 +5,7 @@
 #[allow(dead_code, reason = "the tests share it")]
 mod issue;
 
+use core::ops::{Range, RangeInclusive};
 use core::time::Duration;
 
 use issue::{Chain, Plan};
@@ -32,8 +33,10 @@ fn element(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
 
 const OID: [u8; 10] = [6, 10, 43, 6, 1, 4, 1, 0x82, 0xda, 0x4b];
 
-/// A log of which the subtree [2, 4) is known: leaf 2 is another's, leaf 3 the certificate's.
+/// A certificate in a subtree of one or two leaves, of which the other is another's.
 struct Issued {
+    log: u16,
+    index: u64,
     authority: AnySigningKey,
     cosigners: [AnySigningKey; 2],
     name: Vec<u8>,
@@ -41,11 +44,15 @@ struct Issued {
     /// The certificate after its serial number and algorithm.
     fields: Vec<u8>,
     subtree: Subtree,
-    sibling: Hash,
+    path: Vec<Hash>,
 }
 
 impl Issued {
     fn new() -> Self {
+        Self::at(7, 2..4, 3)
+    }
+
+    fn at(log: u16, leaves: Range<u64>, index: u64) -> Self {
         let key = |set| AnySigningKey::generate(set).unwrap();
         let authority = key(Set::MlDsa44);
         let id = element(12, &[b"32473.2"]);
@@ -74,33 +81,29 @@ impl Issued {
             &extensions,
         ];
         let sibling = leaf_hash(b"another entry");
-        let hash = node_hash(&sibling, &leaf_hash(&entry.concat()));
-        let spki = {
-            let root = Chain::new::<SigningKey<MlDsa44>, SigningKey<MlDsa44>>(&Plan::default())
-                .unwrap()
-                .root;
-            let root = Certificate::from_der(&root).unwrap();
-            let algorithm = root
-                .tbs_certificate()
-                .subject_public_key_info()
-                .algorithm
-                .to_der()
-                .unwrap();
-            let public = authority.verifying_key();
-            [algorithm, element(3, &[&[0], public.as_ref()])].concat()
+        let leaf = leaf_hash(&entry.concat());
+        let (hash, path) = match (leaves.end - leaves.start, index - leaves.start) {
+            (1, 0) => (leaf, vec![]),
+            (2, 0) => (node_hash(&leaf, &sibling), vec![sibling]),
+            _ => (node_hash(&sibling, &leaf), vec![sibling]),
         };
+        let public = authority.verifying_key();
+        let algorithm = key_info.algorithm.to_der().unwrap();
+        let spki = [algorithm, element(3, &[&[0], public.as_ref()])].concat();
         Self {
+            log,
+            index,
             authority,
             cosigners: [key(Set::MlDsa65), key(Set::MlDsa87)],
             name,
             spki,
             fields: [dates, key_bytes, extensions].concat(),
             subtree: Subtree {
-                start: 2,
-                end: 4,
+                start: leaves.start,
+                end: leaves.end,
                 hash,
             },
-            sibling,
+            path,
         }
     }
 
@@ -108,19 +111,23 @@ impl Issued {
         let mut signatures = Vec::new();
         for (id, text, key) in signers {
             let name = format!("oid/1.3.6.1.4.1.{text}");
-            let message =
-                SignedMessage::new(&name, 0, "oid/1.3.6.1.4.1.32473.2.0.7", &self.subtree).unwrap();
+            let origin = format!("oid/1.3.6.1.4.1.32473.2.0.{}", self.log);
+            let message = SignedMessage::new(&name, 0, &origin, &self.subtree).unwrap();
             let signature = key.sign_hedged(message.as_ref(), Context::EMPTY).unwrap();
             signatures.push(u8::try_from(id.len()).unwrap());
             signatures.extend_from_slice(id);
             signatures.extend(u16::try_from(signature.len()).unwrap().to_be_bytes());
             signatures.extend(signature);
         }
-        let len = u16::try_from(signatures.len()).unwrap().to_be_bytes();
+        let two = |len: usize| u16::try_from(len).unwrap().to_be_bytes();
+        let path = self.path.concat();
         [
-            &[0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 4, 0, 32][..],
-            &self.sibling,
-            &len,
+            &[0, 0][..], // No extensions.
+            &self.subtree.start.to_be_bytes()[2..],
+            &self.subtree.end.to_be_bytes()[2..],
+            &two(path.len()),
+            &path,
+            &two(signatures.len()),
             &signatures,
         ]
         .concat()
@@ -135,8 +142,8 @@ impl Issued {
         ])
     }
 
-    fn content(&self, log: u8, index: u8) -> Vec<u8> {
-        let serial = [2, 7, log, 0, 0, 0, 0, 0, index];
+    fn content(&self, log: u16, index: u64) -> Vec<u8> {
+        let serial = ((u64::from(log) << 48) | index).to_der().unwrap();
         element(
             0x30,
             &[
@@ -152,7 +159,11 @@ impl Issued {
         let algorithm = element(0x30, &[&OID, &[47, 0]]);
         element(
             0x30,
-            &[&self.content(7, 3), &algorithm, &element(3, &[&[0], proof])],
+            &[
+                &self.content(self.log, self.index),
+                &algorithm,
+                &element(3, &[&[0], proof]),
+            ],
         )
         .into()
     }
@@ -216,6 +227,67 @@ fn quorums() {
 }
 
 #[test]
+fn a_key_counts_once() {
+    let issued = Issued::new();
+    let (own, key) = (&issued.authority, &issued.cosigners[0]);
+    let ids: [&[u8]; 3] = [
+        &[0x81, 0xfd, 0x59, 2],
+        &[0x81, 0xfd, 0x59, 2, 2],
+        &[0x81, 0xfd, 0x59, 2, 4],
+    ];
+    let trust = |quorum, second: &AnySigningKey| {
+        MerkleTreeCertificates::new(quorum)
+            .with_cosigner("32473.2.2", &key.verifying_key())
+            .with_cosigner("32473.2.4", &second.verifying_key())
+    };
+    for second in [key, own] {
+        let proof = issued.proof(&[
+            (ids[0], "32473.2", own),
+            (ids[1], "32473.2.2", key),
+            (ids[2], "32473.2.4", second),
+        ]);
+        assert!(issued.verify(&trust(1, second), &proof));
+        assert!(!issued.verify(&trust(2, second), &proof));
+    }
+}
+
+#[test]
+fn indices_at_the_bounds() {
+    let last = (1 << 48) - 2;
+    for (log, leaves, index) in [
+        (1, 0..1, 0),
+        (1, 0..2, 0),
+        (7, 2..4, 2),
+        (0x7fff, 2..4, 3),
+        (0x8000, 2..4, 3),
+        (u16::MAX, last..last + 1, last),
+    ] {
+        let issued = Issued::at(log, leaves.clone(), index);
+        let (trust, proof) = (issued.trust(2), issued.signed());
+        assert!(issued.verify(&trust, &proof), "{log} {index}");
+        // The certificate says that it is beside its place, or in another log.
+        let key = issued.authority.verifying_key();
+        let beside = [index.checked_sub(1), Some(index ^ 1), Some(leaves.end)];
+        let beside = beside.into_iter().flatten().map(|index| (log, index));
+        for (log, index) in beside.chain([(log - 1, index), (log ^ 0x4000, index)]) {
+            let content = issued.content(log, index);
+            let verdict = trust.verify_signature(key.as_ref(), &content, &proof);
+            assert!(verdict.is_err(), "{log} {index}");
+        }
+    }
+    // Log 0, an empty subtree, and one that is none.
+    for (log, leaves, index) in [(0, 2..4, 3), (7, 3..4, 4), (7, 1..3, 2)] {
+        let mut issued = Issued::at(log, leaves, index.min(3));
+        issued.index = index;
+        let subtree = issued.subtree;
+        let trust = issued
+            .trust(0)
+            .with_trusted_subtree("32473.2", log, subtree);
+        assert!(!issued.verify(&trust, &issued.proof(&[])), "{log} {index}");
+    }
+}
+
+#[test]
 fn trusted_subtrees_and_revoked_serial_numbers() {
     let issued = Issued::new();
     let (bare, signed) = (issued.proof(&[]), issued.signed());
@@ -245,6 +317,14 @@ fn trusted_subtrees_and_revoked_serial_numbers() {
         &bare
     ));
     let serial = (7 << 48) + 3;
+    // Ranges that overlap, and one that has no number.
+    let overlapping = issued
+        .trust(2)
+        .with_revoked("32473.2", serial - 9..=serial - 1);
+    let overlapping = overlapping.with_revoked("32473.2", RangeInclusive::new(serial + 1, serial));
+    assert!(issued.verify(&overlapping, &signed));
+    let overlapping = overlapping.with_revoked("32473.2", serial - 5..=serial);
+    assert!(!issued.verify(&overlapping, &signed));
     for (range, valid) in [
         (serial..=serial, false),
         (0..=serial - 1, true),

@@ -36,11 +36,12 @@ impl<'a> Note<'a> {
             return Err(Error::TooLarge);
         }
         let note = core::str::from_utf8(note).map_err(|_| malformed)?;
-        if note.bytes().any(|byte| byte < b' ' && byte != b'\n') {
+        // Without an early exit the compiler looks at many bytes at a time.
+        let control = |byte| byte < b' ' && byte != b'\n';
+        if note.bytes().fold(false, |any, byte| any | control(byte)) {
             return Err(malformed);
         }
-        let at = note.rfind("\n\n").ok_or(malformed)?;
-        let (text, lines) = (&note[..at + 1], &note[at + 2..]);
+        let (text, lines) = split(note).ok_or(malformed)?;
         if lines.is_empty() {
             return Err(malformed);
         }
@@ -65,6 +66,18 @@ impl<'a> Note<'a> {
     pub fn signature_of(&self, name: &str, id: [u8; 4]) -> Option<SignatureLine<'a>> {
         self.signatures()
             .find(|line| line.name == name && line.id == id)
+    }
+}
+
+/// Splits a note at its last empty line.
+fn split(note: &str) -> Option<(&str, &str)> {
+    let mut end = note.len();
+    loop {
+        let at = note[..end].rfind('\n')?;
+        if note[at + 1..].starts_with('\n') {
+            return Some((&note[..at + 1], &note[at + 2..]));
+        }
+        end = at;
     }
 }
 

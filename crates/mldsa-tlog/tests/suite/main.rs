@@ -36,67 +36,59 @@ fn note(text: &str, cosigners: &[&Cosigner]) -> String {
     format!("{text}\n{lines}")
 }
 
+fn range(start: u64, end: u64) -> Subtree {
+    let hash = [7; 32];
+    Subtree { start, end, hash }
+}
+
 #[test]
 fn messages_have_the_bytes_of_the_specification() {
-    let tree = Subtree {
-        start: 8,
-        end: 13,
-        hash: [7; 32],
-    };
-    let message = SignedMessage::new("w/1", 0, "log", &tree).unwrap();
+    let message = SignedMessage::new("w/1", 0, "log", &range(8, 13)).unwrap();
     let mut expected = b"subtree/v1\n\0\x03w/1".to_vec();
     expected.extend([0; 8]);
     expected.extend(b"\x03log\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\x0d");
     expected.extend([7; 32]);
     assert_eq!(message.as_ref(), expected);
-    let whole = Subtree { start: 0, ..tree };
-    assert!(
-        SignedMessage::new(&"n".repeat(255), i64::MAX as u64, &"o".repeat(255), &whole).is_ok()
-    );
-    for (name, time, origin, tree, error) in [
-        ("", 0, "log", whole, Error::Malformed("name")),
-        (&"n".repeat(256), 0, "log", whole, Error::Malformed("name")),
-        ("w", 0, "", whole, Error::Malformed("name")),
-        ("w", 1 << 63, "log", whole, Error::Subtree),
-        ("w", 1, "log", tree, Error::Subtree),
-        (
-            "w",
-            0,
-            "log",
-            Subtree {
-                start: 7,
-                end: 13,
-                hash: [0; 32],
-            },
-            Error::Subtree,
-        ),
-        (
-            "w",
-            0,
-            "log",
-            Subtree {
-                start: 8,
-                end: 8,
-                hash: [0; 32],
-            },
-            Error::Subtree,
-        ),
-        (
-            "w",
-            0,
-            "log",
-            Subtree {
-                start: 1,
-                end: u64::MAX,
-                hash: [0; 32],
-            },
-            Error::Subtree,
-        ),
+    let (longest, longer) = (&"n".repeat(255), &"n".repeat(256));
+    let (max, name) = (i64::MAX as u64, Err(Error::Malformed("name")));
+    for (cosigner, time, origin, (start, end), verdict) in [
+        (&**longest, max, &**longest, (0, u64::MAX), Ok(())),
+        ("w", 1, "log", (0, 0), Ok(())),
+        ("", 0, "log", (0, 13), name),
+        (longer, 0, "log", (0, 13), name),
+        ("w", 0, "", (0, 13), name),
+        ("w", 0, longer, (0, 13), name),
+        ("w", max + 1, "log", (0, 13), Err(Error::Subtree)),
+        ("w", 1, "log", (8, 13), Err(Error::Subtree)),
+        ("w", 0, "log", (7, 13), Err(Error::Subtree)),
+        ("w", 0, "log", (8, 8), Err(Error::Subtree)),
+        ("w", 0, "log", (13, 8), Err(Error::Subtree)),
+        ("w", 0, "log", (1, u64::MAX), Err(Error::Subtree)),
+        ("w", 0, "log", (u64::MAX, u64::MAX), Err(Error::Subtree)),
+        ("w", 0, "log", (1 << 63, u64::MAX), Ok(())),
     ] {
-        assert_eq!(
-            SignedMessage::new(name, time, origin, &tree).unwrap_err(),
-            error
-        );
+        let message = SignedMessage::new(cosigner, time, origin, &range(start, end));
+        assert_eq!(message.map(|_| ()), verdict, "{start} {end}");
+    }
+}
+
+/// The last and the first size of a log, and what precedes and follows them.
+#[test]
+fn sizes_at_the_bounds() {
+    let root = &TEXT[TEXT.len() - 45..];
+    let log = cosigner("o");
+    for size in ["0", "1", "18446744073709551615"] {
+        let text = format!("o\n{size}\n{root}");
+        assert_eq!(Checkpoint::parse(&text).unwrap().to_string(), text);
+        let signed = note(&text, &[&log]);
+        let parsed = Note::parse(signed.as_bytes()).unwrap();
+        let (verified, _) = log.public().verify_note(&parsed).unwrap();
+        assert_eq!(verified.size.to_string(), size);
+        let other = signed.replacen(size, "2", 1);
+        let verdict = log
+            .public()
+            .verify_note(&Note::parse(other.as_bytes()).unwrap());
+        assert_eq!(verdict, Err(Error::Signature));
     }
 }
 
@@ -121,6 +113,11 @@ fn checkpoints_are_read_and_written() {
         format!("o\n+1\n{root}"),
         format!("o\n18446744073709551616\n{root}"),
         format!("o\n-1\n{root}"),
+        format!("o\n1\r\n{root}"),
+        format!("o\r\n1\n{root}"),
+        format!("o\n1\n{}\r\n", root.trim_end()),
+        format!("o\n1 \n{root}"),
+        format!("o\n\u{664}\n{root}"),
         "o\n1\nAAAA\n".into(),
         format!("o\n1\n{}", root.replace('=', "")),
         format!("o\n1\nA{root}"),
@@ -172,21 +169,24 @@ fn keys_are_read_and_written() {
         format!("{name}+{}+{key}", id.to_uppercase())
     };
     assert_eq!(error(&capital), Error::Malformed("verifier key"));
-    // A shorter key with the right ID.
-    let short = {
+    for after in ["\n", " ", "=", "AAAA", "+"] {
+        let malformed = Error::Malformed("verifier key");
+        assert_eq!(error(&format!("{vkey}{after}")), malformed, "{after:?}");
+    }
+    // Keys of other lengths with the right ID, the length first.
+    let key = read.verifying_key().as_bytes();
+    for bytes in [&key[..32], &key[..1311], &[&key[..], &[0]].concat()] {
         use base64::prelude::{BASE64_STANDARD, Engine};
         use sha2::{Digest, Sha256};
+        let typed = [&[6], bytes].concat();
         let hash = Sha256::new()
-            .chain_update(b"a\n\x06")
-            .chain_update([1; 32])
+            .chain_update(b"a\n")
+            .chain_update(&typed)
             .finalize();
         let id = u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]);
-        format!(
-            "a+{id:08x}+{}",
-            BASE64_STANDARD.encode([&[6][..], &[1; 32]].concat())
-        )
-    };
-    assert_eq!(error(&short), Error::Key(KeyError::Length));
+        let vkey = format!("a+{id:08x}+{}", BASE64_STANDARD.encode(&typed));
+        assert_eq!(error(&vkey), Error::Key(KeyError::Length));
+    }
     for wrong in ["", "a b", "a+b", "a\u{2003}b", &"a".repeat(256)] {
         assert!(Cosigner::new(wrong, SigningKey::from_seed(&[1; 32])).is_err());
     }
@@ -231,11 +231,7 @@ fn cosignatures_cover_everything() {
         Err(Error::NotSigned)
     );
     // A subtree.
-    let part = Subtree {
-        start: 8,
-        end: 13,
-        hash: [3; 32],
-    };
+    let part = range(8, 13);
     let line = witness
         .sign(0, "log", &part, Randomness::Deterministic)
         .unwrap();
@@ -281,6 +277,11 @@ fn notes_have_bounds_and_one_form() {
         (format!("{valid}\u{2014} a+b AAAAAAA=\n"), "signature line"),
         (format!("{valid}- a AAAAAAA=\n"), "signature line"),
         (format!("{valid}{short}\r"), "note"),
+        (valid.replace('\n', "\r\n"), "note"),
+        (
+            valid.replacen("\u{2014} b", "\u{2014} b\u{85}", 1),
+            "signature line",
+        ),
         (valid.replacen("com", "c\tm", 1), "note"),
     ] {
         assert_eq!(

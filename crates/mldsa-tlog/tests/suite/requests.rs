@@ -174,6 +174,17 @@ fn requests_for_subtrees() {
             "{range}"
         );
     }
+    // The tree without leaves is part of every tree, and has one hash and no proof.
+    let empty = Hash::from(<sha2::Sha256 as sha2::Digest>::digest([]));
+    for (hash, proof, valid) in [
+        (empty, "", true),
+        ([0; 32], "", false),
+        (empty, &*proof, false),
+    ] {
+        let request = format!("subtree 0 0\n{}{proof}\n{note}", hashes(&[hash]));
+        let request = SignSubtree::parse(request.as_bytes()).unwrap();
+        assert_eq!(request.check_consistency().is_ok(), valid);
+    }
     let many = text("8 13", &"\u{2014} a AAAAAAA=\n".repeat(101), &hash);
     assert_eq!(SignSubtree::parse(many.as_bytes()), Err(Error::TooLarge));
     assert!(SignSubtree::parse(text("8 13", "\u{2014} a AAAA\n", &hash).as_bytes()).is_err());
