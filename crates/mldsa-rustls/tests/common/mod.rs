@@ -144,7 +144,7 @@ impl<const RSA: bool> Issuer for Other<RSA> {
 
 /// A signature, or a public key in DER.
 #[derive(Clone)]
-pub(crate) struct Bytes(Vec<u8>);
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
 impl EncodePublicKey for Bytes {
     fn to_public_key_der(&self) -> spki::Result<Document> {
