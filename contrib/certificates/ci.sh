@@ -3,7 +3,7 @@
 # COSE and CMS, and a million changed inputs.
 # Reads: crates/mldsa-rustls crates/mldsa-tlog crates/mldsa-core/src crates/mldsa-core/Cargo.toml
 source .ci/lib.sh
-need cc=gcc python3=python3
+need cc=gcc python3=python3 npm=npm
 target=${CARGO_TARGET_DIR:-$PWD/contrib/certificates/target}
 run cargo test --locked --release --manifest-path contrib/certificates/Cargo.toml --target-dir "$target"
 run cargo run --locked --release --manifest-path contrib/certificates/Cargo.toml --target-dir "$target" -- mutate

@@ -28,10 +28,10 @@ def run(*command, **options):
     return subprocess.run([str(part) for part in command], check=True, stdin=subprocess.DEVNULL, **options)
 
 
-def cargo(folder, *options):
-    command = ["cargo", "build", "--quiet", "--release", "--locked", *options, "--target-dir", TARGET]
-    run(*command, cwd=folder)
-    return TARGET / "release"
+def cargo(target):
+    command = ["cargo", "build", "--quiet", "--release", "--locked", "--bins", "--examples", "--target-dir", TARGET]
+    run(*command, cwd=HERE)
+    return TARGET / "release" / target
 
 
 def go():
@@ -102,7 +102,7 @@ def tls(name, peer, folder):
 
 def logs(peer, folder):
     """Both write notes, policies, proofs and requests, and both read those of the other."""
-    ours = cargo(HERE) / "certificates"
+    ours = cargo("certificates")
     run(ours, "logs", "write", folder)
     run(*peer, "notes", folder)
     run(ours, "logs", "read", folder)
@@ -111,7 +111,7 @@ def logs(peer, folder):
 def cosignatures():
     """Measures the same note here and in Go, one after the other."""
     with tempfile.TemporaryDirectory() as folder:
-        run(cargo(HERE) / "certificates", "cosignatures", folder)
+        run(cargo("certificates"), "cosignatures", folder)
         run(*go(), "cosignatures", folder)
 
 
@@ -124,7 +124,7 @@ def main():
     if sys.argv[1:] == ["cosignatures"]:
         return cosignatures()
     names = sys.argv[1:] or list(PEERS)
-    OURS = cargo(HERE / "../..", "-p", "mldsa-rustls", "--example", "tls") / "examples/tls"
+    OURS = cargo("examples/tls")
     missing = []
     folder = Path(tempfile.mkdtemp())
     try:

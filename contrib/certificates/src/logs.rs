@@ -136,7 +136,7 @@ pub fn cosignatures(folder: &Path) {
         note += &line.unwrap();
         policy += &match n {
             0 => format!("log {public}\n"),
-            _ => format!("witness w{n} {public}\n"),
+            _ => format!("witness w{n} {public} https://{name}\n"),
         };
         let parsed = Note::parse(note.as_bytes()).unwrap();
         let signature = parsed.signatures().last().unwrap().cosignature().unwrap();
@@ -147,7 +147,7 @@ pub fn cosignatures(folder: &Path) {
         ));
     }
     let members: String = (1..=16).map(|n| format!(" w{n}")).collect();
-    policy += &format!("group all all{members}\nquorum all\n");
+    policy += &format!("group g all{members}\nquorum g\n");
     std::fs::write(folder.join("note"), &note).unwrap();
     std::fs::write(folder.join("policy"), &policy).unwrap();
     let policy = Policy::parse(policy.as_bytes()).unwrap();
@@ -155,8 +155,11 @@ pub fn cosignatures(folder: &Path) {
     let (their_key, message, their_signature) = &theirs[0];
     let message = message.as_ref();
     let ours = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
-    let sign = |randomness| ours.sign_with_context(message, Context::EMPTY, randomness);
-    let signature = sign(Randomness::Deterministic).unwrap();
+    let sign = |randomness: Randomness<'_>| {
+        let signature = ours.sign_with_context(message, Context::EMPTY, randomness);
+        signature.unwrap()
+    };
+    let signature = sign(Randomness::Deterministic);
     let bytes = ours.verifying_key().as_bytes();
     let prepared = ours.verifying_key().prepare();
     let seeded = ml_dsa::ExpandedSigningKey::<Theirs>::from_seed(&[7; 32].into());
@@ -164,7 +167,9 @@ pub fn cosignatures(folder: &Path) {
         Note::parse(note.as_bytes()).unwrap();
     });
     median("note of 17 signatures, parsed and verified", || {
-        policy.verify(&Note::parse(note.as_bytes()).unwrap()).unwrap();
+        policy
+            .verify(&Note::parse(note.as_bytes()).unwrap())
+            .unwrap();
     });
     median("ml-dsa 0.1.2: 17 signatures, expanded keys", || {
         for (key, message, signature) in &theirs {
@@ -190,7 +195,7 @@ pub fn cosignatures(folder: &Path) {
         count
     };
     median("signed, verified before it leaves", || {
-        sign(Randomness::Hedged(&fresh())).unwrap();
+        sign(Randomness::Hedged(&fresh()));
     });
     median("ml-dsa 0.1.2: signed, expanded key", || {
         let _: ml_dsa::Signature<Theirs> = seeded.sign(&[message, &fresh()[..8]].concat());

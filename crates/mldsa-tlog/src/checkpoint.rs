@@ -76,7 +76,8 @@ pub struct Subtree {
 
 impl Subtree {
     /// Checks that the tree of a log has a node, or part of a node, with these leaves: that `start` is a multiple of
-    /// the least power of two that is not below the number of leaves.
+    /// the least power of two that is not below the number of leaves. Of the ranges without leaves only `0..0`, the tree of a new log,
+    /// is one: drafts after draft-ietf-plants-merkle-tree-certs-05 have all of them.
     ///
     /// # Errors
     /// [`Error::Subtree`].
