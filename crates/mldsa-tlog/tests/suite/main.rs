@@ -6,7 +6,8 @@ mod requests;
 
 use mldsa_core::{KeyError, MlDsa44, Randomness, SigningKey};
 use mldsa_tlog::{
-    Checkpoint, Cosigner, CosignerKey, Error, MAX_SIGNATURES, Note, SignedMessage, Subtree, key_id,
+    Checkpoint, Cosignature, Cosigner, CosignerKey, Error, MAX_SIGNATURES, Note, SignedMessage,
+    Subtree, key_id,
 };
 
 const TEXT: &str =
@@ -194,15 +195,18 @@ fn keys_are_read_and_written() {
 
 #[test]
 fn cosignatures_cover_everything() {
-    let (witness, other) = (cosigner("witness"), cosigner("other"));
+    let [witness, other, stranger] = ["witness", "other", "stranger"].map(cosigner);
     let key = witness.public();
     let signed = note(TEXT, &[&other, &witness]);
-    let (checkpoint, time) = key
-        .verify_note(&Note::parse(signed.as_bytes()).unwrap())
-        .unwrap();
-    assert_eq!((checkpoint, time), (Checkpoint::parse(TEXT).unwrap(), 1));
+    let parsed = Note::parse(signed.as_bytes()).unwrap();
+    let checkpoint = Checkpoint::parse(TEXT).unwrap();
+    assert_eq!(key.verify_note(&parsed), Ok((checkpoint, 1)));
+    assert_eq!(
+        stranger.public().verify_note(&parsed),
+        Err(Error::NotSigned)
+    );
     for (from, to) in [
-        ("behind", "beyond"),
+        ("hind", "yond"),
         ("20852163", "20852164"),
         ("\nCsU", "\nCsV"),
     ] {
@@ -211,44 +215,24 @@ fn cosignatures_cover_everything() {
         assert_eq!(key.verify_note(&changed), Err(Error::Signature), "{from}");
     }
     // The signature of one cosigner under the name and ID of another, and at another time.
-    let parsed = Note::parse(signed.as_bytes()).unwrap();
-    let tree = checkpoint.tree();
-    let mut cosignature = parsed.signatures().next().unwrap().cosignature().unwrap();
-    assert_eq!(
-        key.verify(checkpoint.origin, &tree, &cosignature),
-        Err(Error::Signature)
-    );
-    cosignature = parsed.signatures().nth(1).unwrap().cosignature().unwrap();
-    key.verify(checkpoint.origin, &tree, &cosignature).unwrap();
-    cosignature.time = 2;
-    assert_eq!(
-        key.verify(checkpoint.origin, &tree, &cosignature),
-        Err(Error::Signature)
-    );
-    let stranger = cosigner("stranger");
-    assert_eq!(
-        stranger.public().verify_note(&parsed),
-        Err(Error::NotSigned)
-    );
+    let verify = |tree: &Subtree, cosignature: &Cosignature| {
+        key.verify(checkpoint.origin, tree, cosignature)
+    };
+    let lines = parsed.signatures().map(|line| line.cosignature().unwrap());
+    let [of_other, mut own] = lines.collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!(verify(&checkpoint.tree(), &of_other), Err(Error::Signature));
+    assert_eq!(verify(&checkpoint.tree(), &own), Ok(()));
+    own.time = 2;
+    assert_eq!(verify(&checkpoint.tree(), &own), Err(Error::Signature));
     // A subtree.
-    let part = range(8, 13);
-    let line = witness
-        .sign(0, "log", &part, Randomness::Deterministic)
-        .unwrap();
-    let of_part = format!("{TEXT}\n{line}");
+    let sign = |time, part| witness.sign(time, checkpoint.origin, &part, Randomness::Deterministic);
+    let of_part = format!("{TEXT}\n{}", sign(0, range(8, 13)).unwrap());
     let parsed = Note::parse(of_part.as_bytes()).unwrap();
     let cosignature = parsed.signatures().next().unwrap().cosignature().unwrap();
-    key.verify("log", &part, &cosignature).unwrap();
-    assert_eq!(
-        key.verify("log", &Subtree { end: 14, ..part }, &cosignature),
-        Err(Error::Signature)
-    );
+    assert_eq!(verify(&range(8, 13), &cosignature), Ok(()));
+    assert_eq!(verify(&range(8, 14), &cosignature), Err(Error::Signature));
     assert_eq!(key.verify_note(&parsed), Err(Error::Signature));
-    assert!(
-        witness
-            .sign(5, "log", &part, Randomness::Deterministic)
-            .is_err()
-    );
+    assert_eq!(sign(5, range(8, 13)), Err(Error::Subtree));
 }
 
 #[test]

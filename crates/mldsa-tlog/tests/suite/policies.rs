@@ -42,28 +42,19 @@ fn verify(policy: &Policy, note: &str) -> Result<Vec<String>, Error> {
 fn nested_groups() {
     let policy = parse(&nested()).unwrap();
     let verdict = |names: &[&str]| verify(&policy, &signed(names));
-    assert_eq!(
-        verdict(&["Y2", "X3", ORIGIN, "X1"]).unwrap(),
-        ["X1 1", "X3 1", "Y2 1"]
-    );
-    assert_eq!(
-        verdict(&[ORIGIN, "X1", "X2", "X3", "Y1", "unknown"])
-            .unwrap()
-            .len(),
-        4
-    );
-    assert_eq!(verdict(&[ORIGIN, "X1", "X2", "X3"]), Err(Error::Quorum));
-    assert_eq!(
-        verdict(&[ORIGIN, "X1", "Y1", "Y2", "Y3"]),
-        Err(Error::Quorum)
-    );
-    assert_eq!(verdict(&[ORIGIN]), Err(Error::Quorum));
+    let witnesses = verdict(&["Y2", "X3", ORIGIN, "X1"]).unwrap();
+    assert_eq!(witnesses, ["X1 1", "X3 1", "Y2 1"]);
+    let witnesses = verdict(&[ORIGIN, "X1", "X2", "X3", "Y1", "unknown"]);
+    assert_eq!(witnesses.unwrap().len(), 4);
     assert_eq!(verdict(&["X1", "X2", "Y1"]), Err(Error::NotSigned));
-    // A witness that signs many times counts once.
-    assert_eq!(
-        verdict(&[ORIGIN, "X1", "X1", "X1", "Y1"]),
-        Err(Error::Quorum)
-    );
+    for names in [
+        &[ORIGIN][..],
+        &[ORIGIN, "X1", "X2", "X3"],
+        &[ORIGIN, "X1", "Y1", "Y2", "Y3"],
+        &[ORIGIN, "X1", "X1", "X1", "Y1"], // A witness counts once.
+    ] {
+        assert_eq!(verdict(names), Err(Error::Quorum), "{names:?}");
+    }
     let many = signed(&[ORIGIN, "Y1"]) + &line(&cosigner("X1"), TEXT, 1).repeat(98);
     assert_eq!(verify(&policy, &many), Err(Error::Quorum));
     let too_many = many + &line(&cosigner("X1"), TEXT, 1);
@@ -74,25 +65,22 @@ fn nested_groups() {
 fn an_invalid_signature_of_a_known_key_ends_it() {
     let policy = parse(&nested()).unwrap();
     let other = TEXT.replace("20852163", "20852164");
-    let stale = line(&cosigner("Y3"), &other, 1);
+    let (good, stale) = (
+        line(&cosigner("Y3"), TEXT, 1),
+        line(&cosigner("Y3"), &other, 1),
+    );
+    let unknown = line(&cosigner("Z"), &other, 1);
     let valid = signed(&[ORIGIN, "X1", "X2", "Y1"]);
-    assert_eq!(
-        verify(&policy, &format!("{valid}{stale}")),
-        Err(Error::Signature)
-    );
     // The first line of a key decides, whatever follows it.
-    let second = format!("{valid}{stale}{}", line(&cosigner("Y3"), TEXT, 1));
-    assert_eq!(verify(&policy, &second), Err(Error::Signature));
-    let first = format!("{valid}{}{stale}", line(&cosigner("Y3"), TEXT, 1));
-    assert_eq!(verify(&policy, &first).unwrap().len(), 4);
-    // The same of a key that nobody knows.
-    assert!(
-        verify(
-            &policy,
-            &format!("{valid}{}", line(&cosigner("Z"), &other, 1))
-        )
-        .is_ok()
-    );
+    for (lines, verdict) in [
+        (stale.clone(), Err(Error::Signature)),
+        (format!("{stale}{good}"), Err(Error::Signature)),
+        (format!("{good}{stale}"), Ok(4)),
+        (unknown, Ok(3)),
+    ] {
+        let witnesses = verify(&policy, &format!("{valid}{lines}"));
+        assert_eq!(witnesses.map(|list| list.len()), verdict);
+    }
     let extended = valid.replacen("=\n\n", "=\nextension\n\n", 1);
     assert_eq!(verify(&policy, &extended), Err(Error::ExtensionLines));
 }
@@ -186,16 +174,10 @@ fn refused_policies() {
         assert_eq!(error(text), (line, Error::Malformed(part)), "{text}");
     }
     // The same key under another name and ID.
-    let renamed = Cosigner::new(
-        "x",
-        mldsa_core::SigningKey::from_seed(&{
-            let mut seed = [0; 32];
-            seed[0] = b'w';
-            seed
-        }),
-    );
-    let renamed = renamed.unwrap().public().to_string();
-    let twice = format!("witness a {w}\nwitness b {renamed}");
+    let mut seed = [0; 32];
+    seed[0] = b'w';
+    let renamed = Cosigner::new("x", mldsa_core::SigningKey::from_seed(&seed)).unwrap();
+    let twice = format!("witness a {w}\nwitness b {}", renamed.public());
     assert_eq!(error(&twice), (2, Error::Malformed("duplicate key")));
     let members = |count| {
         format!(
@@ -250,28 +232,28 @@ fn proofs() {
         };
         assert_eq!(other.verify(&policy, &leaf).unwrap_err(), Error::Proof);
     }
-    let index = |text: &str| format!("c2sp.org/tlog-proof@v1\n{text}\n{note}");
-    assert!(Proof::parse(index("index 8\n").as_bytes()).is_ok());
+    let parse = |text: &str, length: usize| {
+        let hashes = ("A".repeat(43) + "=\n").repeat(length);
+        let proof = format!("c2sp.org/tlog-proof@v1\n{text}{hashes}\n{note}");
+        Proof::parse(proof.as_bytes()).map(|_| ())
+    };
+    assert_eq!(parse("index 8\n", 0), Ok(()));
+    assert_eq!(parse("index 18446744073709551615\n", 63), Ok(()));
+    assert_eq!(parse("index 8\n", 64), Err(Error::TooLarge));
     for wrong in [
         "index 08\n",
         "index -1\n",
         "index 1 \n",
+        "index 18446744073709551616\n",
         "extra *\nindex 1\n",
         "index 1\nextra AA==\n",
         "index 1\nAAAA\n",
         "",
     ] {
         assert!(
-            matches!(
-                Proof::parse(index(wrong).as_bytes()),
-                Err(Error::Malformed(_))
-            ),
+            matches!(parse(wrong, 0), Err(Error::Malformed(_))),
             "{wrong}"
         );
     }
-    let hash = "A".repeat(43) + "=\n";
-    assert!(Proof::parse(index(&format!("index 1\n{}", hash.repeat(63))).as_bytes()).is_ok());
-    let longer = index(&format!("index 1\n{}", hash.repeat(64)));
-    assert_eq!(Proof::parse(longer.as_bytes()), Err(Error::TooLarge));
     assert_eq!(Proof::parse(&vec![b'a'; 1_000_001]), Err(Error::TooLarge));
 }

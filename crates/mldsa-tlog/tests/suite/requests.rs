@@ -49,73 +49,68 @@ fn a_log_that_grows() {
 
 #[test]
 fn refusals() {
-    let (log, thirteen) = (cosigner("log"), (13, root(0, 13)));
-    let answer = |old_size, proof: &[Hash], note: &str, latest| {
+    let (log, other) = (cosigner("log"), cosigner("other"));
+    let (log, other) = (log.public(), other.public());
+    let thirteen = (13, root(0, 13));
+    let note = checkpoint(20, root(0, 20));
+    let changed = note.replacen("\n20\n", "\n21\n", 1);
+    let empty = checkpoint(0, [1; 32]);
+    let proof = &consistency(0, 13, 0, 20, true)[..];
+    let request = |old_size, proof: &[Hash], note, known| {
+        let proof = proof.to_vec();
         let request = AddCheckpoint {
             old_size,
-            proof: proof.to_vec(),
+            proof,
             note,
         };
-        let refusal = request.check(|_| Some((log.public(), latest))).unwrap_err();
-        (refusal, refusal.status())
+        request.check(|_| known)
     };
-    let note = checkpoint(20, root(0, 20));
-    let proof = consistency(0, 13, 0, 20, true);
-    let request = AddCheckpoint {
-        old_size: 13,
-        proof: proof.clone(),
-        note: &note,
-    };
-    assert!(request.check(|_| Some((log.public(), thirteen))).is_ok());
-    assert_eq!(request.check(|_| None), Err(Refusal::UnknownLog));
-    let other = cosigner("other");
-    assert_eq!(
-        request.check(|_| Some((other.public(), thirteen))),
-        Err(Refusal::NotSigned)
-    );
-    assert_eq!(
-        answer(21, &proof, &note, thirteen),
-        (Refusal::Malformed, 400)
-    );
-    assert_eq!(
-        answer(12, &proof, &note, thirteen),
-        (Refusal::Conflict { size: 13 }, 409)
-    );
-    assert_eq!(
-        answer(0, &[], &note, thirteen),
-        (Refusal::Conflict { size: 13 }, 409)
-    );
-    assert_eq!(
-        answer(13, &proof[1..], &note, thirteen),
-        (Refusal::Inconsistent, 422)
-    );
-    assert_eq!(
-        answer(13, &proof, &note, (13, [0; 32])),
-        (Refusal::Inconsistent, 422)
-    );
-    // The same size with another root, and a proof where there is nothing to prove.
-    assert_eq!(
-        answer(20, &[], &note, (20, [0; 32])),
-        (Refusal::Conflict { size: 20 }, 409)
-    );
-    assert_eq!(
-        answer(20, &proof, &note, (20, root(0, 20))),
-        (Refusal::Inconsistent, 422)
-    );
-    assert_eq!(
-        answer(0, &proof, &note, (0, [0; 32])),
-        (Refusal::Inconsistent, 422)
-    );
-    // The tree without leaves has one root.
-    assert_eq!(
-        answer(0, &[], &checkpoint(0, [1; 32]), (0, [0; 32])),
-        (Refusal::Inconsistent, 422)
-    );
-    let changed = note.replacen("\n20\n", "\n21\n", 1);
-    assert_eq!(
-        answer(13, &proof, &changed, thirteen),
-        (Refusal::NotSigned, 403)
-    );
+    assert!(request(13, proof, &note, Some((log, thirteen))).is_ok());
+    let conflict = |size| (Refusal::Conflict { size }, 409);
+    let inconsistent = (Refusal::Inconsistent, 422);
+    for (old_size, proof, note, known, refusal) in [
+        (13, proof, &note, None, (Refusal::UnknownLog, 404)),
+        (
+            13,
+            proof,
+            &note,
+            Some((other, thirteen)),
+            (Refusal::NotSigned, 403),
+        ),
+        (
+            13,
+            proof,
+            &changed,
+            Some((log, thirteen)),
+            (Refusal::NotSigned, 403),
+        ),
+        (
+            21,
+            proof,
+            &note,
+            Some((log, thirteen)),
+            (Refusal::Malformed, 400),
+        ),
+        (12, proof, &note, Some((log, thirteen)), conflict(13)),
+        (0, &[], &note, Some((log, thirteen)), conflict(13)),
+        (13, &proof[1..], &note, Some((log, thirteen)), inconsistent),
+        (13, proof, &note, Some((log, (13, [0; 32]))), inconsistent),
+        // The same size with another root, and a proof where there is nothing to prove.
+        (20, &[], &note, Some((log, (20, [0; 32]))), conflict(20)),
+        (
+            20,
+            proof,
+            &note,
+            Some((log, (20, root(0, 20)))),
+            inconsistent,
+        ),
+        (0, proof, &note, Some((log, (0, [0; 32]))), inconsistent),
+        // The tree without leaves has one root.
+        (0, &[], &empty, Some((log, (0, [0; 32]))), inconsistent),
+    ] {
+        let answer = request(old_size, proof, note, known).unwrap_err();
+        assert_eq!((answer, answer.status()), refusal, "{old_size}");
+    }
 }
 
 #[test]
