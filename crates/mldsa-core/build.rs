@@ -8,9 +8,27 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(mldsa_simd)");
     println!("cargo::rustc-check-cfg=cfg(mldsa_armv7m)");
     println!("cargo::rustc-check-cfg=cfg(mldsa_interleaved)");
+    println!("cargo::rustc-check-cfg=cfg(mldsa_thumb2)");
+    println!("cargo::rustc-check-cfg=cfg(mldsa_small)");
+    println!("cargo::rustc-check-cfg=cfg(mldsa_halves)");
     println!("cargo::rustc-check-cfg=cfg(mldsa_opt_level, values(\"0\", \"1\", \"s\", \"z\"))");
     if env::var_os("CARGO_FEATURE_SIMD").is_some() && has_vectors() {
         println!("cargo::rustc-cfg=mldsa_simd");
+    }
+    let level = env::var("OPT_LEVEL").unwrap_or_default();
+    if ["0", "1", "s", "z"].contains(&level.as_str()) {
+        println!("cargo::rustc-cfg=mldsa_opt_level=\"{level}\"");
+    }
+    // Firmware that is optimised for size has one loop where others have one for each use.
+    let firmware = env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("none");
+    let small = firmware && ["s", "z"].contains(&level.as_str());
+    // The permutation of the device takes plain lanes.
+    let hardware = env::var_os("CARGO_CFG_MLDSA_HARDWARE_KECCAK").is_some();
+    if small {
+        println!("cargo::rustc-cfg=mldsa_small");
+    }
+    if small && !hardware {
+        println!("cargo::rustc-cfg=mldsa_halves");
     }
     // The instruction set is a feature of the target that stable compilers do not tell of.
     let target = env::var("TARGET").unwrap_or_default();
@@ -18,14 +36,13 @@ fn main() {
         .iter()
         .any(|name| target.starts_with(name))
     {
-        println!("cargo::rustc-cfg=mldsa_armv7m");
-        // The permutation of the device takes plain lanes.
-        if env::var_os("CARGO_CFG_MLDSA_HARDWARE_KECCAK").is_none() {
+        println!("cargo::rustc-cfg=mldsa_thumb2");
+        if !small {
+            println!("cargo::rustc-cfg=mldsa_armv7m");
+        }
+        if !small && !hardware {
             println!("cargo::rustc-cfg=mldsa_interleaved");
         }
-    }
-    if let Ok(level @ ("0" | "1" | "s" | "z")) = env::var("OPT_LEVEL").as_deref() {
-        println!("cargo::rustc-cfg=mldsa_opt_level=\"{level}\"");
     }
 }
 

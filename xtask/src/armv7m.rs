@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     };
     let folder = crate::root().join(FOLDER);
     let files = [
-        ("keccak_2.s", keccak::assembly(2)),
+        ("keccak_small.s", keccak::small::assembly()),
         ("keccak_4.s", keccak::assembly(4)),
         ("rotations.in", keccak::rotations()),
         ("first_layers.s", transform::first_layers()),

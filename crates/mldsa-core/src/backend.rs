@@ -15,6 +15,8 @@ mod portable;
 pub(crate) mod armv7m;
 #[cfg(mldsa_hardware_keccak)]
 pub(crate) mod hardware;
+#[cfg(mldsa_thumb2)]
+pub(crate) mod thumb2;
 #[cfg(mldsa_simd)]
 pub(crate) mod cpu;
 #[cfg(mldsa_simd)]

@@ -18,7 +18,8 @@ pub use crate::formats::pem::decode_pem;
 pub use crate::formats::pkcs8::{PrivateKeyChoice, PrivateParts};
 pub use crate::hash::keccak::Permutation;
 pub use crate::hash::transcript::{
-    CommitmentHash, ExpandedSeed, expand_seed, mu_from_m_prime, rho_pp, tr,
+    CommitmentHash, ExpandedSeed, expand_seed, is_commitment, message_mu, mu_from_m_prime, rho_pp,
+    tr,
 };
 pub use crate::hash::xof::{LaneHash, Shake128, Shake256, Sponge};
 #[cfg(all(

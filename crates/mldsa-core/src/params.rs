@@ -23,6 +23,10 @@ pub const CRH_LEN: usize = 64;
 /// the repetitions of table 1 to 4.36 / 5.14 / 3.91, and with them this minimum to 821.
 pub const MAX_SIGN_ATTEMPTS: u16 = 821;
 
+/// Whether one loop serves all widths and all products, at the expense of time: in firmware that
+/// is optimised for size.
+pub(crate) const SMALL: bool = cfg!(mldsa_small);
+
 /// The numbers of one parameter set, as a value: what functions that are not
 /// generic over the set take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

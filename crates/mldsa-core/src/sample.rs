@@ -5,6 +5,8 @@ use crate::coding::pack;
 use crate::hash::keccak::Permutation;
 use crate::hash::xof::{Shake128, Shake256};
 use crate::memory::secret::{Secret, declassify};
+#[cfg(any(feature = "unstable-internals", test))]
+use crate::params::SMALL;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::{NttPoly, Poly};
 
@@ -92,7 +94,7 @@ pub fn rej_ntt_poly_each_vartime(
         xof.squeeze_block();
         for n in (0..RATE_128 / 8).step_by(3) {
             let candidates = next_candidates(&xof, n);
-            if all_accepted(&candidates) {
+            if !SMALL && all_accepted(&candidates) {
                 if !sink(&candidates) {
                     return;
                 }
@@ -226,7 +228,8 @@ pub fn rej_bounded_packed(
     let mut group = Secret::<[i32; pack::GROUP]>::zeroed();
     let (bytes, group) = (bytes.expose_mut(), group.expose_mut());
     let mut halves = 0;
-    for slot in out.chunks_exact_mut(bits) {
+    for n in (0..N).step_by(pack::GROUP) {
+        let slot = pack::part_mut(out, bits, n, pack::GROUP);
         let mut filled = 0;
         while let Some(place) = group.get_mut(filled) {
             if halves == 0 {

@@ -17,13 +17,13 @@ use mldsa_core::internals::window::{
 };
 use mldsa_core::internals::{
     CRH_LEN, CommitmentHash, MAX_SIGN_ATTEMPTS, N, Params, SEED_LEN, declassify,
-    declassify_in_place, signature_parts_mut,
+    declassify_in_place, is_commitment, signature_parts_mut,
 };
 
 use crate::checks::Checks;
 use crate::error::SignError;
 use crate::matrix::{Matrix, mask_row};
-use crate::packed::{KECCAK, packed_row_mut, wiped};
+use crate::packed::{KECCAK, packed_row, packed_row_mut, wiped};
 use crate::signing_secrets::SigningSecrets;
 use crate::tier::Keeps;
 
@@ -204,8 +204,9 @@ impl<S: SigningSecrets, T: Keeps, C: Checks> Pass<'_, '_, S, T, C> {
         if T::PAIR && self.attempt.is_multiple_of(2) {
             return self.commit_pair(rho_pp, kappa);
         }
-        for (j, y) in (0..).zip(self.z.chunks_exact_mut(p.z_poly_len())) {
-            expand_mask_packed(KECCAK, rho_pp, kappa + j, y);
+        for j in 0..p.l {
+            let y = packed_row_mut(self.z, j, p.z_poly_len());
+            expand_mask_packed(KECCAK, rho_pp, kappa + j as u16, y);
         }
         Ok(())
     }
@@ -242,7 +243,8 @@ impl<S: SigningSecrets, T: Keeps, C: Checks> Pass<'_, '_, S, T, C> {
     #[inline(never)]
     fn commit(&mut self) -> Result<(), SignError> {
         let p = self.p;
-        let mut hash = CommitmentHash::new(KECCAK, self.request.mu);
+        let mut hash = CommitmentHash::empty(KECCAK);
+        hash.absorb_mu(self.request.mu);
         for i in 0..p.k {
             self.report(Progress::Row(i))?;
             if T::PAIR {
@@ -294,7 +296,8 @@ impl<S: SigningSecrets, T: Keeps, C: Checks> Pass<'_, '_, S, T, C> {
     fn check_z(&self, c: &SparseChallenge) -> Result<(), AttemptError> {
         let p = self.p;
         let mut row = wiped::<S::Row>();
-        for (j, y) in self.z.chunks_exact(p.z_poly_len()).enumerate() {
+        for j in 0..p.l {
+            let y = packed_row(self.z, j, p.z_poly_len());
             let s1 = self.key.row(p, j, row.expose_mut());
             if z_row_reaches(p, c, s1, y) {
                 return Err(AttemptError::Rejected);
@@ -317,7 +320,8 @@ impl<S: SigningSecrets, T: Keeps, C: Checks> Pass<'_, '_, S, T, C> {
             mask_seed(self.key, self.request, rho_pp.expose_mut());
         }
         let kappa = self.attempt * p.l as u16;
-        for (j, y) in self.z.chunks_exact_mut(p.z_poly_len()).enumerate() {
+        for j in 0..p.l {
+            let y = packed_row_mut(self.z, j, p.z_poly_len());
             if C::RECOMPUTES {
                 let kappa = kappa + j as u16;
                 expand_mask_poly(KECCAK, rho_pp.expose(), kappa, p.gamma1_bits, self.acc);
@@ -337,7 +341,10 @@ impl<S: SigningSecrets, T: Keeps, C: Checks> Pass<'_, '_, S, T, C> {
     #[inline(never)]
     fn second_pass(&mut self, c: &SparseChallenge) -> Result<(), AttemptError> {
         let p = self.p;
-        let mut hash = C::RECOMPUTES.then(|| CommitmentHash::new(KECCAK, self.request.mu));
+        let mut hash = C::RECOMPUTES.then(|| CommitmentHash::empty(KECCAK));
+        if let Some(hash) = &mut hash {
+            hash.absorb_mu(self.request.mu);
+        }
         for i in 0..p.k {
             self.report(Progress::Row(i))?;
             self.row_of_w(i);
@@ -356,9 +363,14 @@ impl<S: SigningSecrets, T: Keeps, C: Checks> Pass<'_, '_, S, T, C> {
                 }
             }
         }
-        match &mut hash {
-            Some(hash) => compare(hash, self.c_tilde),
-            None => Ok(()),
+        // Equal to the first hash unless there was a fault.
+        if hash
+            .as_mut()
+            .is_none_or(|hash| is_commitment(hash, self.c_tilde))
+        {
+            Ok(())
+        } else {
+            Err(SignError::SelfVerification.into())
         }
     }
 
@@ -439,18 +451,4 @@ impl<S: SigningSecrets, T: Keeps, C: Checks> Pass<'_, '_, S, T, C> {
 #[inline(never)]
 fn unpack_row(p: &Params, y: &[u8], acc: &mut [i32; N]) {
     unpack_z_part(p.gamma1_bits, y, acc);
-}
-
-#[inline(never)]
-fn compare(hash: &mut CommitmentHash, c_tilde: &[u8]) -> Result<(), AttemptError> {
-    let mut again = [0; CRH_LEN];
-    let again = &mut again[..c_tilde.len()];
-    hash.finish(again);
-    // Equal to the first hash unless there was a fault.
-    declassify_in_place(again, "c_tilde of an attempt");
-    if again == c_tilde {
-        Ok(())
-    } else {
-        Err(SignError::SelfVerification.into())
-    }
 }

@@ -4,10 +4,10 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use mldsa_core::internals::ct::{difference, is_negative, is_zero};
-use mldsa_core::internals::pack::{GROUP, unpack_eta_part};
+use mldsa_core::internals::pack::{GROUP, part, unpack_eta_part};
 use mldsa_core::internals::{
-    CRH_LEN, ExpandedSeed, N, Params, SEED_LEN, SecretKeyParts, SecretKeyPartsMut, T0_POLY_LEN,
-    T1_POLY_LEN, declassify, expand_seed, tr, variation,
+    CRH_LEN, ExpandedSeed, N, Params, SEED_LEN, SecretKeyParts, SecretKeyPartsMut, Shake256,
+    T0_POLY_LEN, T1_POLY_LEN, Zeroed, declassify, expand_seed, variation,
 };
 use mldsa_core::{KeyError, ParameterSet};
 
@@ -53,7 +53,7 @@ impl<P: ParameterSet> SigningKey<P> {
         let p = &P::PARAMS;
         let mut key = Self {
             seed: ExpandedSeed::zeroed(),
-            tr: [0; CRH_LEN],
+            tr: Zeroed::zeroed(),
             set: PhantomData,
         };
         expand_seed(KECCAK, p, xi, &mut key.seed);
@@ -112,7 +112,7 @@ impl<P: ParameterSet> SigningKey<P> {
                 packed_row_mut(parts.t0, i, T0_POLY_LEN),
             );
         }
-        parts.tr.copy_from_slice(&tr(KECCAK, pk.as_ref()));
+        Shake256::digest(KECCAK, &[pk.as_ref()], parts.tr);
     }
 
     /// Generates a key without key buffers: passes the public key row by row to `pk` and the
@@ -315,8 +315,9 @@ impl<P: ParameterSet> PrivateKey<P> for ExpandedKeyPair<'_, P> {
 fn check_range(p: &Params, parts: &SecretKeyParts<'_>) -> Result<(), KeyError> {
     let mut group = wiped::<[i32; GROUP]>();
     let mut sign = 0;
-    for rows in [parts.s1, parts.s2] {
-        for bytes in rows.chunks_exact(p.eta_bits()) {
+    for (rows, count) in [(parts.s1, p.l), (parts.s2, p.k)] {
+        for n in (0..count * N).step_by(GROUP) {
+            let bytes = part(rows, p.eta_bits(), n, GROUP);
             sign |= unpack_eta_part(p.eta, bytes, group.expose_mut());
         }
     }

@@ -3,11 +3,11 @@
 use mldsa_core::internals::sample::rej_bounded_packed;
 use mldsa_core::internals::{
     Array, CRH_LEN, ExpandedSeed, N, Params, SEED_LEN, SecretKeyPartsMut, Shake256, T0_POLY_LEN,
-    T1_POLY_LEN, expand_seed,
+    T1_POLY_LEN, Zeroed, expand_seed,
 };
 
 use crate::matrix::public_row;
-use crate::packed::{KECCAK, wiped};
+use crate::packed::{KECCAK, packed_row_mut, wiped};
 use crate::secrets::Secrets;
 
 /// Lines 1 to 4 of algorithm 6: all of a private key except t0 and `tr`.
@@ -22,12 +22,12 @@ pub(crate) fn sample_secrets(
     parts.rho.copy_from_slice(&seed.rho);
     parts.k_seed.copy_from_slice(seed.k_seed.expose());
     let len = p.eta_poly_len();
-    let slots = parts
-        .s1
-        .chunks_exact_mut(len)
-        .chain(parts.s2.chunks_exact_mut(len));
-    for (nonce, slot) in (0..).zip(slots) {
-        rej_bounded_packed(KECCAK, p.eta, seed.rho_p.expose(), nonce, slot);
+    for n in 0..p.l + p.k {
+        let slot = match n.checked_sub(p.l) {
+            None => packed_row_mut(parts.s1, n, len),
+            Some(n) => packed_row_mut(parts.s2, n, len),
+        };
+        rej_bounded_packed(KECCAK, p.eta, seed.rho_p.expose(), n as u16, slot);
     }
     seed.rho
 }
@@ -47,7 +47,7 @@ pub(crate) fn for_each_public_row<T0: Array<u8>, S: Secrets, E>(
     let mut hash = Shake256::new(KECCAK);
     hash.absorb(secrets.rho());
     let mut acc = wiped::<[i32; N]>();
-    let mut t1 = [0; T1_POLY_LEN];
+    let mut t1: [u8; T1_POLY_LEN] = Zeroed::zeroed();
     let mut t0 = wiped::<T0>();
     let t0 = t0.expose_mut().as_mut();
     for i in 0..p.k {
@@ -56,7 +56,7 @@ pub(crate) fn for_each_public_row<T0: Array<u8>, S: Secrets, E>(
         row(i, &t1, t0)?;
     }
     hash.finish();
-    let mut tr = [0; CRH_LEN];
+    let mut tr: [u8; CRH_LEN] = Zeroed::zeroed();
     hash.squeeze(&mut tr);
     Ok(tr)
 }

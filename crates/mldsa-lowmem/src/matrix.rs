@@ -1,6 +1,6 @@
 //! Rows of matrix products, one polynomial of accumulator at a time.
 
-use mldsa_core::internals::pack::{GROUP, part, unpack_eta_part, unpack_z_part};
+use mldsa_core::internals::pack::{GROUP, part, unpack_signed_part};
 use mldsa_core::internals::row_steps::power2round_row;
 use mldsa_core::internals::window::{
     COMPACT_LEN, WINDOW, finish_row, first_layers, multiply_accumulate, multiply_accumulate_compact,
@@ -19,89 +19,68 @@ pub(crate) enum Matrix<'a> {
     Compact(&'a [u8]),
 }
 
+/// A packed row of s1, y or z, which the number of bits of a coefficient tells.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    bits: usize,
+    bytes: &'a [u8],
+}
+
+impl<'a> Row<'a> {
+    /// A row of y or z.
+    pub(crate) fn mask(p: &Params, bytes: &'a [u8]) -> Self {
+        let bits = 1 + p.gamma1_bits as usize;
+        Self { bits, bytes }
+    }
+
+    /// The first layers of a quarter of the transform.
+    #[inline(never)]
+    fn window(self, quarter: usize, window: &mut [i32; WINDOW]) {
+        first_layers(quarter, window, |n, group| self.unpack(n, group));
+    }
+
+    /// Eight coefficients, out of line: inlined at the four offsets that a quarter reads from, they
+    /// make the deepest frame of the crate.
+    #[inline(never)]
+    fn unpack(self, n: usize, group: &mut [i32; GROUP]) {
+        unpack_signed_part(self.bits, part(self.bytes, self.bits, n, GROUP), group);
+    }
+}
+
 /// Row `i` of `A y` for packed rows of y or z; canonical.
 pub(crate) fn mask_row(p: &Params, a: &Matrix<'_>, i: usize, y: &[u8], acc: &mut [i32; N]) {
     acc.fill(0);
-    for (j, y) in y.chunks_exact(p.z_poly_len()).enumerate() {
-        mask_entry(p, a, i, j, y, acc);
+    for j in 0..p.l {
+        let y = Row::mask(p, packed_row(y, j, p.z_poly_len()));
+        match *a {
+            Matrix::Sampled(rho) => entry_sampled(rho, i, j, y, acc),
+            Matrix::Compact(entries) => {
+                entry_compact(packed_row(entries, i * p.l + j, COMPACT_LEN), y, acc);
+            }
+        }
     }
     finish_row(acc);
 }
 
-/// Adds entry (`i`, `j`) of A times a packed row of y or z to `acc`.
-fn mask_entry(p: &Params, a: &Matrix<'_>, i: usize, j: usize, y: &[u8], acc: &mut [i32; N]) {
-    match *a {
-        Matrix::Sampled(rho) => mask_entry_sampled(p, rho, i, j, y, acc),
-        Matrix::Compact(entries) => {
-            mask_entry_compact(p, packed_row(entries, i * p.l + j, COMPACT_LEN), y, acc);
-        }
-    }
-}
-
 // Out of line, so that each has a frame of its own.
 
+/// Adds entry (`i`, `j`) of A times a packed row to `acc`.
 #[inline(never)]
-pub(crate) fn mask_entry_sampled(
-    p: &Params,
+pub(crate) fn entry_sampled(
     rho: &[u8; SEED_LEN],
     i: usize,
     j: usize,
-    y: &[u8],
+    row: Row<'_>,
     acc: &mut [i32; N],
 ) {
     multiply_accumulate(KECCAK, rho, i, j, acc, |quarter, window| {
-        mask_window(p, y, quarter, window);
+        row.window(quarter, window);
     });
 }
 
 #[inline(never)]
-fn mask_entry_compact(p: &Params, entry: &[u8], y: &[u8], acc: &mut [i32; N]) {
-    multiply_accumulate_compact(entry, acc, |quarter, window| {
-        mask_window(p, y, quarter, window);
-    });
-}
-
-/// The first layers of a quarter of the transform of a packed row of y or z.
-#[inline(never)]
-fn mask_window(p: &Params, y: &[u8], quarter: usize, window: &mut [i32; WINDOW]) {
-    let bits = 1 + p.gamma1_bits as usize;
-    first_layers(quarter, window, |n, group| {
-        z_group(p, part(y, bits, n, GROUP), group);
-    });
-}
-
-// Eight coefficients at a time, out of line: inlined at the four offsets that a quarter
-// reads from, they make the deepest frame of the crate.
-
-#[inline(never)]
-fn z_group(p: &Params, bytes: &[u8], group: &mut [i32; GROUP]) {
-    unpack_z_part(p.gamma1_bits, bytes, group);
-}
-
-#[inline(never)]
-fn eta_group(p: &Params, bytes: &[u8], group: &mut [i32; GROUP]) {
-    unpack_eta_part(p.eta, bytes, group);
-}
-
-#[inline(never)]
-fn secret_entry(
-    p: &Params,
-    rho: &[u8; SEED_LEN],
-    i: usize,
-    j: usize,
-    s1: &[u8],
-    acc: &mut [i32; N],
-) {
-    multiply_accumulate(KECCAK, rho, i, j, acc, |quarter, window| {
-        secret_window(p, s1, quarter, window);
-    });
-}
-
-#[inline(never)]
-fn secret_window(p: &Params, s1: &[u8], quarter: usize, window: &mut [i32; WINDOW]) {
-    first_layers(quarter, window, |n, group| {
-        eta_group(p, part(s1, p.eta_bits(), n, GROUP), group);
-    });
+fn entry_compact(entry: &[u8], row: Row<'_>, acc: &mut [i32; N]) {
+    multiply_accumulate_compact(entry, acc, |quarter, window| row.window(quarter, window));
 }
 
 /// Row `i` of the public key, packed: t1 and t0. An empty slice skips its part.
@@ -118,7 +97,8 @@ pub(crate) fn public_row<S: Secrets>(
     let mut row = wiped::<S::Row>();
     for j in 0..p.l {
         let s1 = secrets.row(p, j, row.expose_mut());
-        secret_entry(p, secrets.rho(), i, j, s1, acc);
+        let bits = p.eta_bits();
+        entry_sampled(secrets.rho(), i, j, Row { bits, bytes: s1 }, acc);
     }
     finish_row(acc);
     let s2 = secrets.row(p, p.l + i, row.expose_mut());

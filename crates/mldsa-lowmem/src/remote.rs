@@ -16,7 +16,7 @@ use mldsa_core::{Mu, ParameterSet, VerifyError};
 
 use crate::error::ReaderError;
 use crate::io::Reader;
-use crate::matrix::mask_entry_sampled;
+use crate::matrix::{Row, entry_sampled};
 use crate::packed::KECCAK;
 use crate::verify::{VerifyingKey, compare, is_digest};
 
@@ -81,7 +81,8 @@ impl<P: ParameterSet> VerifyingKey<'_, P> {
         pk.read(0, &mut rho).map_err(read)?;
         key_hash.absorb(&rho);
 
-        let mut hash = CommitmentHash::new(KECCAK, mu);
+        let mut hash = CommitmentHash::empty(KECCAK);
+        hash.absorb_mu(mu);
         let mut acc = [0; N];
         let mut first_pass = [0; CRH_LEN];
         for i in 0..p.k {
@@ -137,7 +138,7 @@ fn row_of_w<E>(
             });
         }
         pass.absorb(z);
-        mask_entry_sampled(p, rho, i, j, z, acc);
+        entry_sampled(rho, i, j, Row::mask(p, z), acc);
     }
     if i == 0 {
         digest(&mut pass, first_pass);

@@ -7,16 +7,16 @@ use core::ops::ControlFlow;
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
 use mldsa_core::internals::hint::HINT_ROW_LEN;
-use mldsa_core::internals::{N, Wipe, randomness_bytes};
+use mldsa_core::internals::{CRH_LEN, N, Wipe, message_mu, randomness_bytes};
 use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, Randomness};
 
 use crate::attempt::{Memory, Progress, SignInputs, Watch, sign_internal};
 use crate::checks::{AllChecks, Checks};
 use crate::error::SignError;
 use crate::key::PrivateKey;
-use crate::packed::wiped;
+use crate::packed::{KECCAK, wiped};
 use crate::tier::{Tier, Workspace};
-use crate::verify::{Fresh, message_mu};
+use crate::verify::Fresh;
 
 #[cfg(all(
     test,
@@ -123,7 +123,8 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>, C: Checks> MlDsaSigner<'
         randomness: Randomness<'_>,
         signature: &mut [u8],
     ) -> Result<(), SignError> {
-        let mu = message_mu(self.key.tr(), ctx, message);
+        let mut mu = Mu::from_bytes([0; CRH_LEN]);
+        message_mu(KECCAK, self.key.tr(), ctx, message, &mut mu);
         self.sign_mu_into(&mu, randomness, signature)
     }
 

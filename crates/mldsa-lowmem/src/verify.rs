@@ -11,7 +11,7 @@ use mldsa_core::internals::row_steps::{absorb_w1_row, response_row_reaches};
 use mldsa_core::internals::sparse::SparseChallenge;
 use mldsa_core::internals::{
     Array, CRH_LEN, CommitmentHash, N, Params, PublicKeyParts, SEED_LEN, Shake256, SignatureParts,
-    T1_POLY_LEN, declassify, tr,
+    T1_POLY_LEN, Zeroed, declassify, is_commitment, message_mu,
 };
 use mldsa_core::{Context, KeyError, Mu, MuBuilder, ParameterSet, VerifyError};
 
@@ -64,7 +64,9 @@ impl<'a, P: ParameterSet> VerifyingKey<'a, P> {
 
     /// Computes `tr = H(pk, 64)`, which starts every `mu`.
     pub fn tr(&self) -> [u8; CRH_LEN] {
-        tr_of(self.encoded)
+        let mut tr = [0; CRH_LEN];
+        tr_of(self.encoded, &mut tr);
+        tr
     }
 
     /// Verifies a signature over `message` (FIPS 204 algorithm 3).
@@ -77,13 +79,17 @@ impl<'a, P: ParameterSet> VerifyingKey<'a, P> {
         ctx: Context<'_>,
         signature: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<(), VerifyError> {
-        self.verify_mu(&self.mu(ctx, message), signature)
+        let mut mu = Mu::from_bytes([0; CRH_LEN]);
+        self.mu(ctx, message, &mut mu);
+        self.verify_mu(&mu, signature)
     }
 
-    /// `mu` under this key. A frame of its own, which holds `tr`.
+    /// Computes `mu` under this key. A frame of its own, which holds `tr`.
     #[inline(never)]
-    fn mu(&self, ctx: Context<'_>, message: &[u8]) -> Mu {
-        message_mu(&self.tr(), ctx, message)
+    fn mu(&self, ctx: Context<'_>, message: &[u8], mu: &mut Mu) {
+        let mut tr = [0; CRH_LEN];
+        tr_of(self.encoded, &mut tr);
+        message_mu(KECCAK, &tr, ctx, message, mu);
     }
 
     /// Starts a builder of `mu` for a message that arrives in pieces; [`Self::verify_mu`]
@@ -129,7 +135,7 @@ impl<'a, P: ParameterSet> VerifyingKey<'a, P> {
     fn verify_bytes(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
         let p = &P::PARAMS;
         let parts = SignatureParts::parse(p, signature)?;
-        let mut acc = [0; N];
+        let mut acc = Zeroed::zeroed();
         verify_internal(
             p,
             self.parts.rho,
@@ -147,19 +153,10 @@ impl<P: ParameterSet> fmt::Debug for VerifyingKey<'_, P> {
     }
 }
 
-/// `tr` of an encoded key. A frame of its own, so that it ends before verification starts.
+/// Computes `tr` of an encoded key. A frame of its own, so that it ends before verification starts.
 #[inline(never)]
-fn tr_of(pk: &[u8]) -> [u8; CRH_LEN] {
-    tr(KECCAK, pk)
-}
-
-/// `mu` of a message in one piece. A frame of its own, so that it ends before signing
-/// or verification starts.
-#[inline(never)]
-pub(crate) fn message_mu(tr: &[u8; CRH_LEN], ctx: Context<'_>, message: &[u8]) -> Mu {
-    let mut mu = MuBuilder::from_tr(tr, ctx);
-    mu.update(message);
-    mu.finish()
+fn tr_of(pk: &[u8], tr: &mut [u8; CRH_LEN]) {
+    Shake256::digest(KECCAK, &[pk], tr);
 }
 
 trait T1 {
@@ -234,7 +231,9 @@ pub(crate) fn verify_given(p: &Params, pk: &[u8], fresh: &Fresh<'_>, acc: &mut [
     ) else {
         return false;
     };
-    let same_tr = is_zero(difference(fresh.tr, &tr_of(pk)));
+    let mut tr = [0; CRH_LEN];
+    tr_of(pk, &mut tr);
+    let same_tr = is_zero(difference(fresh.tr, &tr));
     let t1 = &mut Stored(key.t1);
     let verdict = verify_internal(p, key.rho, t1, fresh.mu, &parts, acc).is_ok();
     declassify(verdict & same_tr, "verdict of a self-verification")
@@ -262,7 +261,7 @@ pub(crate) fn verify_computed<S: Secrets>(
 /// Whether `hash` ends as `expected`; no early exit.
 #[inline(never)]
 pub(crate) fn is_digest(hash: &mut Shake256, expected: &[u8; CRH_LEN]) -> bool {
-    let mut digest = [0; CRH_LEN];
+    let mut digest: [u8; CRH_LEN] = Zeroed::zeroed();
     hash.finish();
     hash.squeeze(&mut digest);
     is_zero(difference(expected, &digest))
@@ -278,12 +277,13 @@ fn verify_internal<T: T1>(
     parts: &SignatureParts<'_>,
     acc: &mut [i32; N],
 ) -> Result<(), VerifyError> {
-    let mut rows = parts.z.chunks_exact(p.z_poly_len());
+    let mut rows = (0..p.l).map(|j| packed_row(parts.z, j, p.z_poly_len()));
     if rows.any(|z| response_row_reaches(p, z)) {
         return Err(VerifyError::ResponseNorm);
     }
     let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, parts.c_tilde);
-    let mut hash = CommitmentHash::new(KECCAK, mu);
+    let mut hash = CommitmentHash::empty(KECCAK);
+    hash.absorb_mu(mu);
     let mut buffer = wiped::<T::Buffer>();
     for i in 0..p.k {
         let t1 = t1.t1(p, i, acc, buffer.expose_mut());
@@ -296,10 +296,7 @@ fn verify_internal<T: T1>(
 /// The last check: the commitment hashes to `c_tilde`.
 #[inline(never)]
 pub(crate) fn compare(hash: &mut CommitmentHash, c_tilde: &[u8]) -> Result<(), VerifyError> {
-    let mut again = [0; CRH_LEN];
-    let again = &mut again[..c_tilde.len()];
-    hash.finish(again);
-    if again == c_tilde {
+    if is_commitment(hash, c_tilde) {
         Ok(())
     } else {
         Err(VerifyError::ChallengeMismatch)

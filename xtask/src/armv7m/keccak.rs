@@ -17,6 +17,7 @@
 use core::fmt::Write;
 
 mod schedule;
+pub(super) mod small;
 
 use schedule::{HALVES, LANES, Lane, Schedule, Source, Word};
 

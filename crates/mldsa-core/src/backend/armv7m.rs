@@ -6,12 +6,12 @@
 
 #![allow(unsafe_code)]
 
-use core::arch::{asm, naked_asm};
+use core::arch::naked_asm;
 
 #[cfg(mldsa_interleaved)]
 use crate::hash::{keccak::ROUND_CONSTANTS, lane::stored};
-use crate::params::{N, Q};
-use crate::ring::field::{Q_INV, montgomery_reduce_portable};
+use crate::params::N;
+use crate::ring::field::montgomery_reduce_portable;
 use crate::ring::ntt::{INV_256_MONT, ZETAS};
 use crate::ring::poly::NttPoly;
 
@@ -87,15 +87,7 @@ macro_rules! kernel {
     };
 }
 
-#[cfg(all(mldsa_interleaved, any(mldsa_opt_level = "s", mldsa_opt_level = "z")))]
-kernel! {
-    /// Permutes; two rounds in the loop.
-    keccak(state: *mut [u64; 25], constants: *const [u32; 49]), "keccak_2.s"
-}
-#[cfg(all(
-    mldsa_interleaved,
-    not(any(mldsa_opt_level = "s", mldsa_opt_level = "z"))
-))]
+#[cfg(mldsa_interleaved)]
 kernel! {
     /// Permutes; four rounds in the loop.
     keccak(state: *mut [u64; 25], constants: *const [u32; 49]), "keccak_4.s"
@@ -207,25 +199,4 @@ pub(crate) fn row_product(a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly) {
 pub(crate) fn sums_of_three(factors: &[i32; 3], a: &[i32; 8], b: &mut [[i32; 8]; 2]) {
     // SAFETY: the function reads what the pointers point to, and writes 8 words to `b`.
     unsafe { products(a, b, factors) }
-}
-
-/// [`crate::ring::field::montgomery_reduce`]: the compiler makes the product with q, a constant, of
-/// more instructions.
-#[inline(always)]
-pub(crate) fn montgomery_reduce(a: i64) -> i32 {
-    let out: i32;
-    // SAFETY: registers only.
-    unsafe {
-        asm!(
-            "mul {t}, {low}, {inverse}",
-            "smlal {low}, {high}, {t}, {minus_q}",
-            low = inout(reg) a as i32 => _,
-            high = inout(reg) (a >> 32) as i32 => out,
-            t = out(reg) _,
-            inverse = in(reg) Q_INV,
-            minus_q = in(reg) -Q,
-            options(pure, nomem, nostack, preserves_flags)
-        );
-    }
-    out
 }

@@ -8,7 +8,7 @@
 use crate::memory::ct::is_negative;
 #[cfg(any(feature = "unstable-internals", test))]
 use crate::params::GAMMA2_32;
-use crate::params::{D, GAMMA2_88, N, Q, T0_POLY_LEN, T1_POLY_LEN};
+use crate::params::{D, GAMMA2_88, N, Q, SMALL, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::poly::Poly;
 
 /// Algorithm 16 SimpleBitPack for `BITS`-bit values: `map` turns a coefficient
@@ -16,6 +16,9 @@ use crate::ring::poly::Poly;
 // Inlined unoptimised, its temporaries would all be in one frame.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn bit_pack<const BITS: usize>(w: &[i32], out: &mut [u8], map: impl Fn(i32) -> i32) {
+    if SMALL {
+        return pack_any(BITS, w, out, &map);
+    }
     for (coefficients, bytes) in w.chunks_exact(8).zip(out.chunks_exact_mut(BITS)) {
         let mut buffer = 0u64;
         let mut filled = 0;
@@ -31,6 +34,46 @@ pub(crate) fn bit_pack<const BITS: usize>(w: &[i32], out: &mut [u8], map: impl F
             }
         }
     }
+}
+
+/// [`bit_pack`] for every width up to 24.
+#[inline(never)]
+fn pack_any(bits: usize, w: &[i32], out: &mut [u8], map: &dyn Fn(i32) -> i32) {
+    let mut out = out.iter_mut();
+    let (mut buffer, mut filled) = (0, 0);
+    for &a in w {
+        buffer |= (map(a) as u32) << filled;
+        filled += bits;
+        while filled >= 8 {
+            if let Some(byte) = out.next() {
+                *byte = buffer as u8;
+            }
+            buffer >>= 8;
+            filled -= 8;
+        }
+    }
+}
+
+/// [`bit_unpack`] for every width up to 24, of coefficients that are packed as `offset - a`. The
+/// result is negative if one is below `-offset`.
+#[inline(never)]
+fn unpack_any(bits: usize, offset: i32, bytes: &[u8], w: &mut [i32]) -> i32 {
+    let mut bytes = bytes.iter();
+    let (mut buffer, mut filled, mut sign) = (0, 0, 0);
+    for a in w {
+        while filled < bits {
+            let Some(&byte) = bytes.next() else {
+                return sign;
+            };
+            buffer |= u32::from(byte) << filled;
+            filled += 8;
+        }
+        *a = offset - (buffer & ((1 << bits) - 1)) as i32;
+        sign |= *a + offset;
+        buffer >>= bits;
+        filled -= bits;
+    }
+    sign
 }
 
 /// Algorithm 18 SimpleBitUnpack, the inverse of [`bit_pack`]: `map` turns a
@@ -52,6 +95,16 @@ pub(crate) fn bit_unpack<const BITS: usize>(
             let word = u32::from_le_bytes([byte(at), byte(at + 1), byte(at + 2), byte(at + 3)]);
             *a = map(((word >> (n * BITS - 8 * at)) & ((1 << BITS) - 1)) as i32);
         }
+    }
+}
+
+/// [`bit_unpack`] for every width, of coefficients that are packed as they are.
+#[cfg(any(feature = "unstable-internals", test))]
+#[inline(never)]
+fn unpack_plain(bits: usize, bytes: &[u8], w: &mut [i32]) {
+    unpack_any(bits, 0, bytes, w);
+    for a in w {
+        *a = -*a;
     }
 }
 
@@ -158,6 +211,9 @@ pub fn pack_t1_part(t1: &[i32], out: &mut [u8]) {
 #[cfg(any(feature = "unstable-internals", test))]
 #[inline(always)]
 pub fn unpack_t1_part(bytes: &[u8], out: &mut [i32]) {
+    if SMALL {
+        return unpack_plain(10, bytes, out);
+    }
     bit_unpack::<10>(bytes, out, |a| a);
 }
 
@@ -170,6 +226,10 @@ pub fn pack_t0_part(t0: &[i32], out: &mut [u8]) {
 /// Unpacks a part of a row, as [`unpack_t0`] does.
 #[inline(always)]
 pub fn unpack_t0_part(bytes: &[u8], out: &mut [i32]) {
+    if SMALL {
+        unpack_any(13, 1 << 12, bytes, out);
+        return;
+    }
     bit_unpack::<13>(bytes, out, |a| (1 << 12) - a);
 }
 
@@ -187,6 +247,9 @@ pub fn pack_eta_part(eta: i32, s: &[i32], out: &mut [u8]) {
 /// invalid.
 #[inline(always)]
 pub fn unpack_eta_part(eta: i32, bytes: &[u8], out: &mut [i32]) -> i32 {
+    if SMALL {
+        return unpack_any(if eta == 2 { 3 } else { 4 }, eta, bytes, out);
+    }
     let mut sign = 0;
     if eta == 2 {
         bit_unpack::<3>(bytes, out, |a| {
@@ -202,6 +265,21 @@ pub fn unpack_eta_part(eta: i32, bytes: &[u8], out: &mut [i32]) -> i32 {
     sign
 }
 
+/// Unpacks a part of a row of s1, s2, y or z: the number of bits tells which.
+#[cfg(any(feature = "unstable-internals", test))]
+#[inline(always)]
+pub fn unpack_signed_part(bits: usize, bytes: &[u8], out: &mut [i32]) {
+    if SMALL {
+        // 2, 4, 2^17 or 2^19.
+        let offset = 1 << if bits < 8 { bits - 2 } else { bits - 1 };
+        unpack_any(bits, offset, bytes, out);
+    } else if bits < 8 {
+        unpack_eta_part(if bits == 3 { 2 } else { 4 }, bytes, out);
+    } else {
+        unpack_z_part(bits as u32 - 1, bytes, out);
+    }
+}
+
 /// Packs a part of a row, as [`pack_z`] does.
 #[inline(always)]
 pub fn pack_z_part(gamma1_bits: u32, z: &[i32], out: &mut [u8]) {
@@ -215,6 +293,10 @@ pub fn pack_z_part(gamma1_bits: u32, z: &[i32], out: &mut [u8]) {
 /// Unpacks a part of a row, as [`unpack_z`] does.
 #[inline(always)]
 pub fn unpack_z_part(gamma1_bits: u32, bytes: &[u8], out: &mut [i32]) {
+    if SMALL {
+        unpack_any(1 + gamma1_bits as usize, 1 << gamma1_bits, bytes, out);
+        return;
+    }
     if gamma1_bits == 17 {
         bit_unpack::<18>(bytes, out, |a| (1 << 17) - a);
     } else {
@@ -245,6 +327,9 @@ pub fn pack_compact(a: &[i32], out: &mut [u8]) {
 #[cfg(any(feature = "unstable-internals", test))]
 #[inline(always)]
 pub fn unpack_compact(bytes: &[u8], a: &mut [i32]) {
+    if SMALL {
+        return unpack_plain(23, bytes, a);
+    }
     bit_unpack::<23>(bytes, a, |a| a);
 }
 
@@ -272,6 +357,10 @@ pub fn pack_low(gamma2: i32, w: &[i32], out: &mut [u8]) {
 /// Computes the inverse of [`pack_low`].
 #[cfg(any(feature = "unstable-internals", test))]
 pub fn unpack_low(gamma2: i32, bytes: &[u8], w: &mut [i32]) {
+    if SMALL {
+        unpack_any(low_part_bits(gamma2), 2 * gamma2 + 1, bytes, w);
+        return;
+    }
     if gamma2 == GAMMA2_88 {
         bit_unpack::<19>(bytes, w, |a| 2 * GAMMA2_88 + 1 - a);
     } else {
@@ -304,183 +393,4 @@ pub fn unpack_full(bytes: &[u8; FULL_POLY_LEN], out: &mut [i32; N]) -> bool {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::memory::array::Element;
-    use crate::params::N;
-
-    /// Algorithm 17 to the letter: bit n*width+i of the output is bit i of value n.
-    fn plain_pack(values: impl Iterator<Item = i32>, width: usize) -> [u8; 736] {
-        let mut out = [0u8; 736];
-        for (n, value) in values.enumerate() {
-            for i in 0..width {
-                let bit = n * width + i;
-                out[bit / 8] |= (((value >> i) & 1) as u8) << (bit % 8);
-            }
-        }
-        out
-    }
-
-    pub(crate) fn check(
-        width: usize,
-        low: i32,
-        high: i32,
-        offset: impl Fn(i32) -> i32,
-        pack: impl Fn(&Poly, &mut [u8]),
-        unpack: impl Fn(&[u8], &mut Poly),
-    ) {
-        // Every value of the range passes through every position.
-        let span = (high - low + 1) as usize;
-        for round in 0..span.div_ceil(N) + 1 {
-            let w = Poly(core::array::from_fn(|n| {
-                low + ((n + round * N) % span) as i32
-            }));
-            let mut bytes = [0u8; 736];
-            pack(&w, &mut bytes[..32 * width]);
-            assert_eq!(bytes, plain_pack(w.0.iter().map(|&a| offset(a)), width));
-            let mut back = Poly::ZERO;
-            unpack(&bytes[..32 * width], &mut back);
-            assert_eq!(back.0, w.0);
-        }
-    }
-
-    #[test]
-    fn every_width_packs_bit_by_bit_and_unpacks() {
-        check(
-            10,
-            0,
-            1023,
-            |a| a,
-            |w, out| pack_t1(w, out.try_into().unwrap()),
-            |bytes, w| {
-                unpack_t1_2d(bytes, w);
-                w.0 = w.0.map(|a| a >> D);
-            },
-        );
-        check(
-            10,
-            0,
-            1023,
-            |a| a,
-            |w, out| pack_t1_part(&w.0, out),
-            |bytes, w| unpack_t1_part(bytes, &mut w.0),
-        );
-        check(
-            23,
-            Q - 5000,
-            Q - 1,
-            |a| a,
-            |w, out| pack_compact(&w.0, out),
-            |bytes, w| unpack_compact(bytes, &mut w.0),
-        );
-        check(
-            13,
-            -4095,
-            4096,
-            |a| 4096 - a,
-            |w, out| pack_t0(w, out.try_into().unwrap()),
-            unpack_t0,
-        );
-        check(
-            3,
-            -2,
-            2,
-            |a| 2 - a,
-            |w, out| pack_eta(2, w, out),
-            |b, w| assert!(unpack_eta(2, b, w)),
-        );
-        check(
-            4,
-            -4,
-            4,
-            |a| 4 - a,
-            |w, out| pack_eta(4, w, out),
-            |b, w| assert!(unpack_eta(4, b, w)),
-        );
-        for bits in [17, 19] {
-            let gamma1 = 1 << bits;
-            check(
-                bits as usize + 1,
-                1 - gamma1,
-                gamma1,
-                |a| gamma1 - a,
-                |w, out| pack_z(bits, w, out),
-                |b, w| unpack_z(bits, b, w),
-            );
-        }
-    }
-
-    #[test]
-    fn low_parts_with_flags_pack_and_unpack_over_their_range() {
-        for gamma2 in [GAMMA2_88, GAMMA2_32] {
-            let bits = low_part_bits(gamma2);
-            for first in (-2 * gamma2..=2 * gamma2 + 1 - N as i32).step_by(N - 1) {
-                let w: [i32; N] = core::array::from_fn(|n| first + n as i32);
-                let mut bytes = [0u8; 640];
-                pack_low(gamma2, &w, &mut bytes[..32 * bits]);
-                let mut back = [0; N];
-                unpack_low(gamma2, &bytes[..32 * bits], &mut back);
-                assert_eq!(back, w);
-            }
-        }
-    }
-
-    #[test]
-    fn a_part_is_the_same_bytes_as_in_the_whole_row() {
-        let z = Poly(core::array::from_fn(|n| n as i32 * 503 - 64_000));
-        for bits in [17u32, 19] {
-            let width = bits as usize + 1;
-            let mut row = [0u8; 640];
-            let row = &mut row[..32 * width];
-            pack_z(bits, &z, row);
-            let mut other = [0u8; 640];
-            let other = &mut other[..32 * width];
-            for n in (0..N).step_by(GROUP) {
-                let mut group = [0; GROUP];
-                unpack_z_part(bits, part(row, width, n, GROUP), &mut group);
-                assert_eq!(group, z.0[n..n + GROUP]);
-                pack_z_part(bits, &group, part_mut(other, width, n, GROUP));
-            }
-            assert_eq!(row, other);
-            assert_eq!(part(row, width, N, GROUP), [0u8; 0]);
-            assert_eq!(part_mut(other, width, N, GROUP), [0u8; 0]);
-        }
-    }
-
-    #[test]
-    fn secret_code_words_out_of_range_are_reported_at_every_place() {
-        for (eta, width) in [(2, 3), (4, 4)] {
-            for n in 0..N {
-                for code in 0..1 << width {
-                    let values = (0..N).map(|m| if m == n { code } else { eta });
-                    let bytes = plain_pack(values, width);
-                    let mut s = Poly::ZERO;
-                    assert_eq!(
-                        unpack_eta(eta, &bytes[..32 * width], &mut s),
-                        code <= 2 * eta
-                    );
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn full_form_rejects_what_is_not_reduced() {
-        let mut w = Poly(core::array::from_fn(|n| (n as i32 * 32_767) % Q));
-        for (n, value, verdict) in [
-            (0, Q - 1, true),
-            (255, Q, false),
-            (7, (1 << 24) - 1, false),
-            (9, 0, true),
-        ] {
-            let kept = core::mem::replace(&mut w.0[n], value);
-            let mut bytes = [0; FULL_POLY_LEN];
-            pack_full(&w.0, &mut bytes);
-            assert_eq!(bytes[3 * n..3 * n + 3], value.to_le_bytes()[..3]);
-            let mut back = Poly::ZERO;
-            assert_eq!(unpack_full(&bytes, &mut back.0), verdict);
-            assert_eq!(back.0, w.0);
-            w.0[n] = kept;
-        }
-    }
-}
+pub(crate) mod tests;

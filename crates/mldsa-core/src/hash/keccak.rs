@@ -4,6 +4,7 @@
 use core::fmt;
 
 use crate::hash::complemented::keccak_f1600_complemented;
+use crate::hash::lane::{self, stored};
 
 /// The code that permutes one state: all that a sponge needs of a backend.
 #[derive(Clone, Copy)]
@@ -40,7 +41,9 @@ impl Permutation {
         (self.0)(state);
         #[cfg(mldsa_interleaved)]
         crate::backend::armv7m::permute(state);
-        #[cfg(not(any(mldsa_simd, mldsa_interleaved)))]
+        #[cfg(all(mldsa_thumb2, mldsa_halves))]
+        crate::backend::thumb2::permute(state);
+        #[cfg(not(any(mldsa_simd, mldsa_interleaved, all(mldsa_thumb2, mldsa_halves))))]
         portable(state);
     }
 }
@@ -68,7 +71,7 @@ pub(crate) fn portable(state: &mut [u64; 25]) {
     )) {
         keccak_f1600_complemented(state);
     } else {
-        keccak_f1600_compact(state);
+        compact::<{ lane::HALVES }>(state);
     }
 }
 
@@ -348,14 +351,25 @@ fn round<W: Word>(a: [W; 25], rc: u64) -> [W; 25] {
 /// The same permutation as a compact loop over the state: a smaller frame and
 /// less code, for targets whose registers cannot hold the state anyway.
 pub fn keccak_f1600_compact(a: &mut [u64; 25]) {
+    compact::<false>(a);
+}
+
+/// [`keccak_f1600_compact`], also on lanes whose low half has the even bits and whose high half has
+/// the odd bits: 32-bit CPUs rotate these in two instructions.
+fn compact<const HALVES: bool>(a: &mut [u64; 25]) {
+    let constants = if HALVES {
+        &HALVES_OF_CONSTANTS
+    } else {
+        &ROUND_CONSTANTS
+    };
     // By reference: by value the constants would be copied to the stack.
-    for constant in &ROUND_CONSTANTS {
+    for constant in constants {
         let mut c = [0u64; 5];
         for (x, c) in c.iter_mut().enumerate() {
             *c = a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20];
         }
         for x in 0..5 {
-            let d = c[(x + 4) % 5] ^ c[(x + 1) % 5].rotate_left(1);
+            let d = c[(x + 4) % 5] ^ rotated::<HALVES>(c[(x + 1) % 5], 1);
             for y in 0..5 {
                 a[x + 5 * y] ^= d;
             }
@@ -364,7 +378,7 @@ pub fn keccak_f1600_compact(a: &mut [u64; 25]) {
         let mut carried = a[1];
         for (&at, &bits) in PI_CYCLE.iter().zip(&RHO_ALONG_PI) {
             let next = a[usize::from(at)];
-            a[usize::from(at)] = carried.rotate_left(u32::from(bits));
+            a[usize::from(at)] = rotated::<HALVES>(carried, u32::from(bits));
             carried = next;
         }
         for row in a.chunks_exact_mut(5) {
@@ -380,6 +394,32 @@ pub fn keccak_f1600_compact(a: &mut [u64; 25]) {
         a[0] ^= constant;
     }
 }
+
+#[inline(always)]
+fn rotated<const HALVES: bool>(lane: u64, bits: u32) -> u64 {
+    if !HALVES {
+        return lane.rotate_left(bits);
+    }
+    let (even, odd) = (lane as u32, (lane >> 32) as u32);
+    let half = bits / 2;
+    let (even, odd) = if bits.is_multiple_of(2) {
+        (even.rotate_left(half), odd.rotate_left(half))
+    } else {
+        (odd.rotate_left(half + 1), even.rotate_left(half))
+    };
+    u64::from(even) | u64::from(odd) << 32
+}
+
+/// [`ROUND_CONSTANTS`] as [`compact`] wants them.
+const HALVES_OF_CONSTANTS: [u64; 24] = {
+    let mut constants = ROUND_CONSTANTS;
+    let mut n = 0;
+    while n < 24 {
+        constants[n] = stored(constants[n], [0, 0]);
+        n += 1;
+    }
+    constants
+};
 
 /// Positions to which pi moves the word that starts at (1, 0), step by step.
 const PI_CYCLE: [u8; 24] = {
@@ -437,12 +477,15 @@ mod tests {
         let mut a: [u64; 25] =
             core::array::from_fn(|n| 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(n as u64 + 1));
         let (mut b, mut c) = (a, a);
+        let mut d = a.map(|lane| stored(lane, [0, 0]));
         for _ in 0..100 {
             keccak_f1600(&mut a);
             keccak_f1600_compact(&mut b);
             assert_eq!(a, b);
             keccak_f1600_complemented(&mut c);
             assert_eq!(a, c);
+            compact::<true>(&mut d);
+            assert_eq!(a.map(|lane| stored(lane, [0, 0])), d);
         }
     }
 }

@@ -4,11 +4,16 @@
 #[cfg(mldsa_interleaved)]
 use crate::backend::armv7m::ROTATIONS;
 
+/// Whether lanes are words of even and of odd bits without rotations: where the permutation takes few
+/// bytes.
+pub(crate) const HALVES: bool = cfg!(mldsa_halves);
+
 /// Adds 64 bits of input to lane `n`.
 #[inline(always)]
 pub fn add(state: &mut [u64; 25], n: usize, value: u64) {
     #[cfg(mldsa_interleaved)]
     let value = out_of_line(n, value);
+    let value = if HALVES { stored(value, [0, 0]) } else { value };
     state[n] ^= value;
 }
 
@@ -26,7 +31,33 @@ pub fn value(state: &[u64], n: usize) -> u64 {
     #[cfg(mldsa_interleaved)]
     return loaded(state[n], ROTATIONS[n]);
     #[cfg(not(mldsa_interleaved))]
-    state[n]
+    if HALVES {
+        value_of_halves(state[n])
+    } else {
+        state[n]
+    }
+}
+
+/// Adds one byte of input.
+#[inline(never)]
+pub(crate) fn add_byte(state: &mut [u64; 25], position: usize, byte: u8) {
+    let Some(lane) = state.get_mut(position / 8) else {
+        return;
+    };
+    if HALVES {
+        let bits = unshuffle(u32::from(byte)); // Four even bits, and from bit 16 on four odd ones.
+        let place = position % 8 * 4;
+        *lane ^= u64::from((bits & 15) << place) | u64::from((bits >> 16) << place) << 32;
+    } else {
+        *lane ^= u64::from(byte) << (position % 8 * 8);
+    }
+}
+
+/// One copy: three words of a block are read at once.
+#[cfg(not(mldsa_interleaved))]
+#[inline(never)]
+fn value_of_halves(lane: u64) -> u64 {
+    loaded(lane, [0, 0])
 }
 
 /// [`stored`] for lane `n`. One copy: fewer bytes go in than come out.
@@ -37,7 +68,6 @@ fn out_of_line(n: usize, value: u64) -> u64 {
 }
 
 /// Returns a lane of value `value` as a state stores it whose rotations are `even` and `odd`.
-#[cfg(any(mldsa_interleaved, test))]
 #[inline(always)]
 pub(crate) const fn stored(value: u64, [even, odd]: [u8; 2]) -> u64 {
     let (low, high) = (unshuffle(value as u32), unshuffle((value >> 32) as u32));
@@ -47,7 +77,6 @@ pub(crate) const fn stored(value: u64, [even, odd]: [u8; 2]) -> u64 {
 }
 
 /// Returns the value of a stored lane.
-#[cfg(any(mldsa_interleaved, test))]
 #[inline(always)]
 const fn loaded(lane: u64, [even, odd]: [u8; 2]) -> u64 {
     let e = (lane as u32).rotate_right(even as u32);
@@ -58,7 +87,6 @@ const fn loaded(lane: u64, [even, odd]: [u8; 2]) -> u64 {
 }
 
 /// Moves the even bits to the low half and the odd ones to the high half.
-#[cfg(any(mldsa_interleaved, test))]
 #[inline(always)]
 const fn unshuffle(mut x: u32) -> u32 {
     let t = (x ^ (x >> 1)) & 0x2222_2222;
@@ -72,7 +100,6 @@ const fn unshuffle(mut x: u32) -> u32 {
 }
 
 /// The inverse of [`unshuffle`].
-#[cfg(any(mldsa_interleaved, test))]
 #[inline(always)]
 const fn shuffle(mut x: u32) -> u32 {
     let t = (x ^ (x >> 8)) & 0x0000_ff00;

@@ -6,6 +6,7 @@ use core::fmt;
 use crate::error::{MessageError, SignError};
 use crate::hash::keccak::Permutation;
 use crate::hash::xof::Shake256;
+use crate::memory::array::Zeroed;
 use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::{Secret, declassify, declassify_in_place};
 use crate::params::{CRH_LEN, Params, SEED_LEN};
@@ -122,7 +123,7 @@ pub(crate) fn mu_prefix<'p>(
 pub struct MuBuilder(Shake256);
 
 impl MuBuilder {
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn start(
         keccak: Permutation,
         tr: &[u8; CRH_LEN],
@@ -130,9 +131,15 @@ impl MuBuilder {
         ctx: Context<'_>,
     ) -> Self {
         let mut mu = Self(Shake256::new(keccak));
-        mu.0.absorb(&mu_head(tr, domain, ctx));
-        mu.0.absorb(ctx.0);
+        mu.absorb_head(tr, domain, ctx);
         mu
+    }
+
+    #[inline(never)]
+    fn absorb_head(&mut self, tr: &[u8; CRH_LEN], domain: u8, ctx: Context<'_>) {
+        self.0.absorb(tr);
+        self.0.absorb(&[domain, ctx.0.len() as u8]);
+        self.0.absorb(ctx.0);
     }
 
     /// Absorbs the next piece of the message.
@@ -151,6 +158,23 @@ impl MuBuilder {
     }
 }
 
+/// Computes `mu` of a message in one piece, in place. A frame of its own.
+#[cfg(feature = "unstable-internals")]
+#[inline(never)]
+pub fn message_mu(
+    keccak: Permutation,
+    tr: &[u8; CRH_LEN],
+    ctx: Context<'_>,
+    message: &[u8],
+    mu: &mut Mu,
+) {
+    let mut hash = MuBuilder(Shake256::new(keccak));
+    hash.absorb_head(tr, 0, ctx);
+    hash.0.absorb(message);
+    hash.0.finish();
+    hash.0.squeeze(&mut mu.0);
+}
+
 /// Computes `mu = H(tr || M', 64)` for an M' that the caller formatted: the message of
 /// the internal interfaces, algorithms 7 and 8.
 #[cfg(feature = "unstable-internals")]
@@ -167,7 +191,7 @@ pub fn mu_from_m_prime(keccak: Permutation, tr: &[u8; CRH_LEN], m_prime: &[&[u8]
 /// Computes `tr = H(pk, 64)`.
 #[must_use]
 pub fn tr(keccak: Permutation, pk: &[u8]) -> [u8; CRH_LEN] {
-    let mut tr = [0; CRH_LEN];
+    let mut tr: [u8; CRH_LEN] = Zeroed::zeroed();
     Shake256::digest(keccak, &[pk], &mut tr);
     tr
 }
@@ -265,9 +289,21 @@ impl CommitmentHash {
     #[inline(never)]
     #[must_use]
     pub fn new(keccak: Permutation, mu: &Mu) -> Self {
-        let mut hash = Self(Shake256::new(keccak));
-        hash.0.absorb(&mu.0);
+        let mut hash = Self::empty(keccak);
+        hash.absorb_mu(mu);
         hash
+    }
+
+    /// Creates a state that [`Self::absorb_mu`] starts, in place.
+    #[inline(always)]
+    #[must_use]
+    pub fn empty(keccak: Permutation) -> Self {
+        Self(Shake256::new(keccak))
+    }
+
+    /// Absorbs `mu`, the first input.
+    pub fn absorb_mu(&mut self, mu: &Mu) {
+        self.0.absorb(&mu.0);
     }
 
     /// Absorbs the next packed row (or part of a row) of w1.
@@ -281,6 +317,17 @@ impl CommitmentHash {
         self.0.finish();
         self.0.squeeze(c_tilde);
     }
+}
+
+/// Ends a hash and returns whether it is `c_tilde`.
+#[cfg(feature = "unstable-internals")]
+#[inline(never)]
+#[must_use]
+pub fn is_commitment(hash: &mut CommitmentHash, c_tilde: &[u8]) -> bool {
+    let mut again: [u8; CRH_LEN] = Zeroed::zeroed();
+    hash.finish(&mut again);
+    let same = is_zero(difference(&again, c_tilde)) & (c_tilde.len() <= CRH_LEN);
+    declassify(same, "c_tilde of an attempt")
 }
 
 /// The `rnd` of algorithm 2: fresh bytes, or zeros for deterministic signing.

@@ -4,7 +4,8 @@ use core::fmt;
 
 use crate::hash::keccak::Permutation;
 use crate::hash::lane;
-use crate::memory::array::Wipe;
+use crate::memory::array::{Wipe, Zeroed};
+use crate::params::SMALL;
 
 /// SHAKE128: the XOF G, from which A is sampled.
 pub type Shake128 = Sponge<168>;
@@ -27,7 +28,7 @@ impl<const RATE: usize> Sponge<RATE> {
     #[inline(always)]
     pub fn new(keccak: Permutation) -> Self {
         Self {
-            state: [0; 25],
+            state: Zeroed::zeroed(),
             position: 0,
             keccak,
         }
@@ -35,6 +36,10 @@ impl<const RATE: usize> Sponge<RATE> {
 
     /// Absorbs `bytes`. Not to be called after [`Self::finish`].
     pub fn absorb(&mut self, mut bytes: &[u8]) {
+        if SMALL {
+            let (state, position) = (&mut self.state, &mut self.position);
+            return absorb_bytes(self.keccak, RATE, state, position, bytes);
+        }
         while !self.position.is_multiple_of(8) || bytes.len() < 8 {
             let Some((&byte, rest)) = bytes.split_first() else {
                 return;
@@ -74,6 +79,14 @@ impl<const RATE: usize> Sponge<RATE> {
     /// Finishes with another domain byte than that of SHAKE: 0x01 is the Keccak of
     /// Ethereum.
     pub fn finish_with(&mut self, domain: u8) {
+        if SMALL {
+            // The absorption of the last byte would permute, which is left to squeezing.
+            let (state, position) = (&mut self.state, self.position);
+            lane::add_byte(state, position, domain);
+            lane::add_byte(state, RATE - 1, 0x80);
+            self.position = RATE;
+            return;
+        }
         let value = u64::from(domain) << (self.position % 8 * 8);
         lane::add(&mut self.state, self.position / 8, value);
         lane::add(&mut self.state, RATE / 8 - 1, 1 << 63);
@@ -83,6 +96,10 @@ impl<const RATE: usize> Sponge<RATE> {
     /// Squeezes `out.len()` bytes, continuing where the last call stopped. Only
     /// after [`Self::finish`].
     pub fn squeeze(&mut self, mut out: &mut [u8]) {
+        if SMALL {
+            let (state, position) = (&mut self.state, &mut self.position);
+            return squeeze_bytes(self.keccak, RATE, state, position, out);
+        }
         while !out.is_empty() {
             if self.position == RATE && out.len() >= RATE {
                 let (block, rest) = out.split_at_mut(RATE);
@@ -135,6 +152,46 @@ impl<const RATE: usize> Sponge<RATE> {
     }
 }
 
+/// [`Sponge::absorb`] for every rate, byte by byte.
+#[inline(never)]
+fn absorb_bytes(
+    keccak: Permutation,
+    rate: usize,
+    state: &mut [u64; 25],
+    position: &mut usize,
+    bytes: &[u8],
+) {
+    for &byte in bytes {
+        lane::add_byte(state, *position, byte);
+        *position += 1;
+        if *position == rate {
+            keccak.permute(state);
+            *position = 0;
+        }
+    }
+}
+
+/// [`Sponge::squeeze`] for every rate, byte by byte.
+#[inline(never)]
+fn squeeze_bytes(
+    keccak: Permutation,
+    rate: usize,
+    state: &mut [u64; 25],
+    position: &mut usize,
+    out: &mut [u8],
+) {
+    for byte in out {
+        if *position == rate {
+            keccak.permute(state);
+            *position = 0;
+        }
+        let word = lane::value(state, *position / 8);
+        let half = if *position & 4 != 0 { word >> 32 } else { word };
+        *byte = (half as u32 >> (*position % 4 * 8)) as u8;
+        *position += 1;
+    }
+}
+
 impl<const RATE: usize> Drop for Sponge<RATE> {
     fn drop(&mut self) {
         self.state.wipe();
@@ -172,6 +229,16 @@ mod tests {
             // One piece in, one piece out.
             let mut out = [0u8; 500];
             Sponge::<RATE>::digest(Permutation::PORTABLE, &[&data[..len]], &mut out);
+            assert_eq!(out, expected);
+
+            // Byte by byte.
+            let (mut state, mut position) = ([0; 25], 0);
+            let (keccak, at) = (Permutation::PORTABLE, &mut position);
+            absorb_bytes(keccak, RATE, &mut state, at, &data[..len]);
+            lane::add_byte(&mut state, *at, 0x1f);
+            lane::add_byte(&mut state, RATE - 1, 0x80);
+            *at = RATE;
+            squeeze_bytes(keccak, RATE, &mut state, at, &mut out);
             assert_eq!(out, expected);
 
             // Uneven pieces in and out.

@@ -1,6 +1,9 @@
 //! Traits of fixed-size arrays, so that generic code can own memory sized
 //! for its parameter set without `alloc` and without const-generic arithmetic.
 
+use crate::memory::barrier::value_barrier;
+use crate::params::SMALL;
+
 pub(crate) mod sealed {
     /// Keeps the traits of this crate closed.
     pub trait Sealed {}
@@ -11,12 +14,22 @@ pub(crate) mod sealed {
 pub trait Element: Sized + Send + Sync + 'static {
     /// All zero.
     const ZERO: Self;
+
+    /// Zero, made of a number that the compiler does not know to be 0.
+    fn from_zero(_: i32) -> Self {
+        Self::ZERO
+    }
 }
 
 macro_rules! element {
     ($($t:ty),+) => {$(
         impl Element for $t {
             const ZERO: Self = 0;
+
+            #[inline(always)]
+            fn from_zero(zero: i32) -> Self {
+                zero as Self
+            }
         }
     )+};
 }
@@ -38,8 +51,12 @@ impl<T: Element> Wipe for [T] {
     // vectorised.
     #[inline]
     fn wipe(&mut self) {
+        let mut zero = 0;
         for element in self.iter_mut() {
-            *element = T::ZERO;
+            if SMALL {
+                zero = value_barrier(zero);
+            }
+            *element = T::from_zero(zero);
         }
         zeroize::optimization_barrier(self);
     }

@@ -13,9 +13,9 @@ pub(crate) const Q_INV: i32 = 58_728_449;
 /// (2^31 q + 2^31 q) / 2^32.
 #[inline(always)]
 pub fn montgomery_reduce(a: i64) -> i32 {
-    #[cfg(mldsa_armv7m)]
-    return crate::backend::armv7m::montgomery_reduce(a);
-    #[cfg(not(mldsa_armv7m))]
+    #[cfg(mldsa_thumb2)]
+    return crate::backend::thumb2::montgomery_reduce(a);
+    #[cfg(not(mldsa_thumb2))]
     montgomery_reduce_portable(a)
 }
 

@@ -5,7 +5,7 @@
 
 #[cfg(mldsa_armv7m)]
 use crate::backend::armv7m;
-use crate::params::{N, Q};
+use crate::params::{N, Q, SMALL};
 #[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
 use crate::ring::field::montgomery_mul;
 use crate::ring::field::montgomery_reduce;
@@ -84,6 +84,9 @@ pub(crate) fn last_layers(quarter: usize, w: &mut [i32; N / 4]) {
 #[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
 #[inline(always)]
 pub fn ntt_layers(w: &mut [i32], first: usize, m: usize) {
+    if SMALL {
+        return layers_any(w, first, m, false);
+    }
     let mut len = first;
     let mut base = m;
     while len > 0 {
@@ -98,6 +101,67 @@ pub fn ntt_layers(w: &mut [i32], first: usize, m: usize) {
         len /= 2;
         base *= 2;
     }
+}
+
+/// The layers of both transforms, from distance `len` on, with the zetas from `ZETAS[m]` on; those of
+/// the inverse end at `ZETAS[2 m - 1]`, and are used backwards.
+#[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
+#[inline(never)]
+fn layers_any(w: &mut [i32], mut len: usize, mut m: usize, inverse: bool) {
+    while (1..w.len()).contains(&len) {
+        let mut rest = &mut *w;
+        let mut n = if inverse { 2 * m - 1 } else { m };
+        while let Some((block, others)) = rest.split_at_mut_checked(2 * len) {
+            let zeta = zeta(n);
+            let (low, high) = block.split_at_mut(len);
+            for (a, b) in low.iter_mut().zip(high) {
+                if inverse {
+                    let t = *a;
+                    *a = t + *b;
+                    *b = montgomery_mul(zeta, *b - t);
+                } else {
+                    let t = montgomery_mul(zeta, *b);
+                    *b = *a - t;
+                    *a += t;
+                }
+            }
+            rest = others;
+            n = if inverse { n - 1 } else { n + 1 };
+        }
+        (len, m) = if inverse {
+            (2 * len, m / 2)
+        } else {
+            (len / 2, 2 * m)
+        };
+    }
+}
+
+/// `ZETAS[n]`, or where [`SMALL`] holds a number equal to it modulo q.
+#[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
+#[inline(always)]
+pub(crate) fn zeta(n: usize) -> i32 {
+    if SMALL {
+        zeta_of_parts(n)
+    } else {
+        ZETAS[n % N]
+    }
+}
+
+/// The product of two of 32 zetas. Bounds: |out| < q.
+#[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
+#[inline(always)]
+fn zeta_of_parts(n: usize) -> i32 {
+    static PARTS: [[i32; 16]; 2] = {
+        let mut parts = [[0; 16]; 2];
+        let mut n = 0;
+        while n < 16 {
+            parts[0][n] = ZETAS[n];
+            parts[1][n] = ZETAS[16 * n];
+            n += 1;
+        }
+        parts
+    };
+    montgomery_mul(PARTS[0][n % 16], PARTS[1][n / 16 % 16])
 }
 
 /// Computes algorithm 42 NTT^-1, times 2^32.
@@ -129,7 +193,10 @@ pub fn inv_ntt_in_place(w: &mut [i32; N]) {
 #[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
 #[inline(always)]
 pub fn inverse_layers(w: &mut [i32; N]) {
-    let mut len = 1;
+    if SMALL {
+        layers_any(w, 1, N / 2, true);
+    }
+    let mut len = if SMALL { N } else { 1 };
     while len < N {
         // Blocks of this layer use zetas[m], m falling from N/len - 1 to N/(2 len).
         let zetas = ZETAS[N / (2 * len)..N / len].iter().rev();
@@ -218,6 +285,24 @@ mod tests {
             inv_ntt(&sum, &mut product);
             assert_eq!(product.0.map(canonical), schoolbook(&a, &b));
         }
+    }
+
+    #[test]
+    fn one_loop_for_both_transforms() {
+        for (n, &zeta) in ZETAS.iter().enumerate() {
+            assert_eq!(canonical(zeta_of_parts(n)), canonical(zeta));
+        }
+        let w = Random::new(3).poly(Q - 1);
+        let (mut a, mut b) = (w, w);
+        ntt_layers(&mut a, N / 2, 1);
+        layers_any(&mut b, N / 2, 1, false);
+        assert_eq!(a.map(canonical), b.map(canonical));
+        a = a.map(canonical);
+        b = a;
+        inverse_layers(&mut a);
+        layers_any(&mut b, 1, N / 2, true);
+        b = b.map(|b| montgomery_mul(INV_256_MONT, b));
+        assert_eq!(a.map(canonical), b.map(canonical));
     }
 
     #[test]

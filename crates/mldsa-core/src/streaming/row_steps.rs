@@ -3,8 +3,8 @@
 
 use crate::coding::hint::HINT_ROW_LEN;
 use crate::coding::pack::{
-    GROUP, pack_t0_part, pack_t1_part, pack_z_part, part, part_mut, unpack_eta_part,
-    unpack_t0_part, unpack_z_part, w1_encode_part,
+    GROUP, pack_t0_part, pack_t1_part, pack_z_part, part, part_mut, unpack_eta_part, unpack_z_part,
+    w1_encode_part,
 };
 use crate::hash::transcript::CommitmentHash;
 use crate::memory::ct::{abs, is_negative};
@@ -14,7 +14,7 @@ use crate::ring::field::canonical;
 use crate::ring::rounding::{
     high_bits, low_and_flag, make_hint_low, power2round, use_hint_vartime,
 };
-use crate::streaming::sparse::{CHUNK, SparseChallenge};
+use crate::streaming::sparse::{CHUNK, SparseChallenge, unpack_row};
 
 /// Computes lines 5 and 6 of algorithm 6 for one row: adds the packed row of s2 to
 /// `acc`, which holds the row of A s1 and is used up, and writes the packed rows
@@ -147,11 +147,9 @@ pub fn hint_row(
 ) -> bool {
     let mut row = Secret::<[i16; N]>::zeroed();
     let row = row.expose_mut();
-    unpack_row(row, |n, group| {
-        unpack_t0_part(part(t0, 13, n, GROUP), group)
-    });
+    unpack_row(row, 13, t0);
     let mut sign = 0;
-    c.times_row(row, |n, ct0| {
+    c.times_row::<GROUP>(row, |n, ct0| {
         let mut byte = 0;
         for (bit, (&ct0, &low)) in ct0.iter().zip(&low[n..]).enumerate() {
             sign |= p.gamma2 - 1 - abs(ct0);
@@ -162,18 +160,6 @@ pub fn hint_row(
     declassify(is_negative(sign), "ct0 verdict of a row")
 }
 
-#[inline(always)]
-fn unpack_row(row: &mut [i16; N], mut read: impl FnMut(usize, &mut [i32; GROUP])) {
-    let mut group = Secret::<[i32; GROUP]>::zeroed();
-    let group = group.expose_mut();
-    for (n, out) in (0..).step_by(GROUP).zip(row.as_chunks_mut::<GROUP>().0) {
-        read(n, group);
-        for (out, &a) in out.iter_mut().zip(&*group) {
-            *out = a as i16;
-        }
-    }
-}
-
 /// Returns whether a packed row of z reaches gamma1 - beta (algorithm 8 line 13).
 #[inline(never)]
 pub fn response_row_reaches(p: &Params, z: &[u8]) -> bool {
@@ -181,7 +167,8 @@ pub fn response_row_reaches(p: &Params, z: &[u8]) -> bool {
     // A signer that checks itself may reject what it made.
     let mut group = Secret::<[i32; GROUP]>::zeroed();
     let group = group.expose_mut();
-    for bytes in z.chunks_exact(1 + p.gamma1_bits as usize) {
+    for n in (0..N).step_by(GROUP) {
+        let bytes = part(z, 1 + p.gamma1_bits as usize, n, GROUP);
         unpack_z_part(p.gamma1_bits, bytes, group);
         sign |= response_sign(p, group);
     }

@@ -4,16 +4,18 @@
 //! The places of the challenge are addresses; they are public (the challenge of
 //! an attempt is). The other factor only ever feeds additions.
 
-use crate::coding::pack::{GROUP, part, unpack_eta_part, unpack_t1_part};
+use crate::coding::pack::{
+    GROUP, part, unpack_eta_part, unpack_signed_part, unpack_t0_part, unpack_t1_part,
+};
 use crate::hash::keccak::Permutation;
 use crate::hash::xof::Shake256;
-use crate::memory::array::Wipe;
+use crate::memory::array::{Wipe, Zeroed};
 use crate::memory::secret::Secret;
-use crate::params::N;
+use crate::params::{N, SMALL};
 use crate::sample::sample_in_ball_steps_vartime;
 
 /// Coefficients of a product made at once by [`SparseChallenge::times_secret`].
-pub const CHUNK: usize = 16;
+pub const CHUNK: usize = if SMALL { GROUP } else { 16 };
 
 /// The challenge as its tau places, those with coefficient 1 first: 66 bytes.
 #[derive(Debug)]
@@ -29,9 +31,12 @@ impl SparseChallenge {
     /// Variable time: the challenge of an attempt is public.
     #[inline(never)]
     pub fn sample_in_ball_vartime(keccak: Permutation, tau: usize, c_tilde: &[u8]) -> Self {
-        let mut unsorted = [0u8; 64];
-        let mut minus = 0u64;
-        let mut count = 0;
+        let mut c = Self {
+            places: Zeroed::zeroed(),
+            positive: 0,
+            tau: tau as u8,
+        };
+        let mut minus_at = tau;
         let mut xof = Shake256::new(keccak);
         xof.absorb(c_tilde);
         xof.finish();
@@ -42,32 +47,23 @@ impl SparseChallenge {
         };
         // A byte that always comes never runs out.
         let _ = sample_in_ball_steps_vartime(tau, next, |i, j, negative| {
-            // c[i] = c[j], then c[j] = +-1: the value at j moves to i.
-            let (taken, free) = unsorted.split_at_mut(count);
-            if let Some(place) = taken.iter_mut().find(|place| **place == j) {
+            // c[i] = c[j], then c[j] = +-1: the value at j moves to i, with its sign.
+            let plus_at = usize::from(c.positive);
+            let taken = c.places.iter_mut().enumerate();
+            let mut taken = taken.filter(|(n, _)| *n < plus_at || (minus_at..tau).contains(n));
+            if let Some((_, place)) = taken.find(|(_, place)| **place == j) {
                 *place = i;
             }
-            if let Some(slot) = free.first_mut() {
+            if negative {
+                minus_at -= 1;
+            } else {
+                c.positive += 1;
+            }
+            let at = if negative { minus_at } else { plus_at };
+            if let Some(slot) = c.places.get_mut(at) {
                 *slot = j;
-                minus |= u64::from(negative) << count;
-                count += 1;
             }
         });
-        let mut c = Self {
-            places: [0; 64],
-            positive: (count - minus.count_ones() as usize) as u8,
-            tau: count as u8,
-        };
-        let (mut plus_at, mut minus_at) = (0, usize::from(c.positive));
-        for (n, &place) in unsorted[..count].iter().enumerate() {
-            let at = if minus >> n & 1 == 1 {
-                &mut minus_at
-            } else {
-                &mut plus_at
-            };
-            c.places[*at % 64] = place;
-            *at += 1;
-        }
         c
     }
 
@@ -79,12 +75,19 @@ impl SparseChallenge {
         )
     }
 
-    /// Computes `c s` for a packed row of s1 or s2, blocks of 16 coefficients in order:
-    /// `emit(n, block)`. 272 bytes of scratch.
+    /// Computes `c s` for a packed row of s1 or s2, blocks of [`CHUNK`] coefficients in order:
+    /// `emit(n, block)`.
     ///
     /// Bounds: code words in range, so |out| <= tau eta. Constant time in `s`.
     #[inline(always)]
     pub fn times_secret(&self, eta: i32, s: &[u8], mut emit: impl FnMut(usize, &mut [i32; CHUNK])) {
+        if SMALL {
+            let mut row = Secret::<[i16; N]>::zeroed();
+            let row = row.expose_mut();
+            let bits = if eta == 2 { 3 } else { 4 };
+            unpack_row(row, bits, s);
+            return self.times_row(row, emit);
+        }
         let mut codes = Secret::<[u8; CHUNK + N]>::zeroed();
         let codes = codes.expose_mut();
         code_words(eta, s, codes);
@@ -109,11 +112,16 @@ impl SparseChallenge {
         }
     }
 
-    /// Computes `c t1` for a packed row of t1, blocks of 16 coefficients in order, two to a word.
+    /// Computes `c t1` for a packed row of t1, blocks of [`CHUNK`] coefficients in order.
     ///
     /// Bounds: 32 code words of at most 2046 are below 2^16. Public data.
     #[inline(always)]
     pub fn times_t1(&self, t1: &[u8], mut emit: impl FnMut(usize, &mut [i32; CHUNK])) {
+        if SMALL {
+            let mut row = Zeroed::zeroed();
+            unpack_row(&mut row, 10, t1);
+            return self.times_row(&row, emit);
+        }
         let mut codes = [0; CHUNK + N];
         t1_code_words(t1, &mut codes);
         let (positive, negative) = self.signed_places();
@@ -133,25 +141,65 @@ impl SparseChallenge {
         }
     }
 
-    /// Computes `c t` for a row of 16-bit coefficients, groups of eight in order.
+    /// Computes `c t` for a row of 16-bit coefficients, blocks of `LEN` in order.
     ///
     /// Bounds: |t| <= 2^13 gives |out| < 2^19. Constant time in `t`.
     #[inline(always)]
-    pub fn times_row(&self, t: &[i16; N], mut emit: impl FnMut(usize, &mut [i32; GROUP])) {
-        let (positive, negative) = self.signed_places();
-        let mut block = Secret::<[i32; GROUP]>::zeroed();
+    pub fn times_row<const LEN: usize>(
+        &self,
+        t: &[i16; N],
+        mut emit: impl FnMut(usize, &mut [i32; LEN]),
+    ) {
+        let mut block = Secret::<[i32; LEN]>::zeroed();
         let block = block.expose_mut();
-        for n in (0..N).step_by(GROUP) {
-            *block = [0; GROUP];
-            add_shifted(t, n, positive, block);
-            for a in block.iter_mut() {
-                *a = -*a;
-            }
-            add_shifted(t, n, negative, block);
-            for a in block.iter_mut() {
-                *a = -*a;
+        for n in (0..N).step_by(LEN) {
+            *block = Zeroed::zeroed();
+            if SMALL {
+                self.add_block(t, n, block);
+            } else {
+                let (positive, negative) = self.signed_places();
+                add_shifted(t, n, positive, block);
+                for a in block.iter_mut() {
+                    *a = -*a;
+                }
+                add_shifted(t, n, negative, block);
+                for a in block.iter_mut() {
+                    *a = -*a;
+                }
             }
             emit(n, block);
+        }
+    }
+
+    /// Adds one group of [`Self::times_row`], coefficient by coefficient.
+    #[inline(never)]
+    fn add_block(&self, t: &[i16; N], n: usize, block: &mut [i32]) {
+        for (at, &place) in self.places.iter().take(self.tau.into()).enumerate() {
+            for (k, a) in block.iter_mut().enumerate() {
+                let from = (n + k).wrapping_sub(place.into());
+                let negative = (from >= N) != (at >= self.positive.into());
+                let t = i32::from(t[from % N]);
+                *a += if negative { -t } else { t };
+            }
+        }
+    }
+}
+
+/// Unpacks a row of s1, s2, t0 or t1: the number of bits tells which.
+#[cfg_attr(mldsa_small, inline(never))]
+#[cfg_attr(not(mldsa_small), inline(always))]
+pub(crate) fn unpack_row(row: &mut [i16; N], bits: usize, packed: &[u8]) {
+    let mut group = Secret::<[i32; GROUP]>::zeroed();
+    let group = group.expose_mut();
+    for (n, out) in (0..).step_by(GROUP).zip(row.as_chunks_mut::<GROUP>().0) {
+        let packed = part(packed, bits, n, GROUP);
+        match bits {
+            10 => unpack_t1_part(packed, group),
+            13 => unpack_t0_part(packed, group),
+            _ => unpack_signed_part(bits, packed, group),
+        }
+        for (out, &a) in out.iter_mut().zip(&*group) {
+            *out = a as i16;
         }
     }
 }
@@ -262,15 +310,15 @@ fn sum_codes(codes: &[u8; CHUNK + N], eta: i32, n: usize, places: &[u8]) -> [u8;
 /// Adds `sum over places of X^place t` at `n..n + 8` to `block`.
 // A call in debug builds, where inlining it takes kilobytes of stack.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn add_shifted(t: &[i16; N], n: usize, places: &[u8], block: &mut [i32; GROUP]) {
+fn add_shifted<const LEN: usize>(t: &[i16; N], n: usize, places: &[u8], block: &mut [i32; LEN]) {
     for &place in places {
         let place = usize::from(place);
         let at = n.wrapping_sub(place) % N;
-        if let (Some(source), true) = (t[at..].first_chunk::<GROUP>(), n >= place) {
+        if let (Some(source), true) = (t[at..].first_chunk::<LEN>(), n >= place) {
             for (a, &t) in block.iter_mut().zip(source) {
                 *a += i32::from(t);
             }
-        } else if let (Some(source), true) = (t[at..].first_chunk::<GROUP>(), n + GROUP <= place) {
+        } else if let (Some(source), true) = (t[at..].first_chunk::<LEN>(), n + LEN <= place) {
             for (a, &t) in block.iter_mut().zip(source) {
                 *a -= i32::from(t);
             }
@@ -371,7 +419,12 @@ mod tests {
                     1 => -4095,
                     _ => (n as i32 * 7919 * i32::from(seed) % 8192 - 4095) as i16,
                 });
-                c.times_row(&t, |n, block| out.0[n..n + GROUP].copy_from_slice(block));
+                c.times_row::<GROUP>(&t, |n, block| {
+                    out.0[n..n + GROUP].copy_from_slice(block);
+                    let mut other = [0; GROUP];
+                    c.add_block(&t, n, &mut other);
+                    assert_eq!(other, *block);
+                });
                 assert_eq!(out.0, plain(&dense.0, &t.map(i32::from)));
             }
         }

@@ -12,9 +12,9 @@
 use crate::coding::pack::{GROUP, pack_compact, part, part_mut, unpack_compact};
 use crate::hash::keccak::Permutation;
 use crate::memory::secret::Secret;
-use crate::params::{N, Q, SEED_LEN};
+use crate::params::{N, Q, SEED_LEN, SMALL};
 use crate::ring::field::{add_q_if_negative, canonical, montgomery_mul, sums_of_three};
-use crate::ring::ntt::{self, ZETAS};
+use crate::ring::ntt;
 use crate::sample::rej_ntt_poly_each_vartime;
 
 /// Coefficients in a window.
@@ -38,8 +38,8 @@ pub fn first_layers(
     mut read: impl FnMut(usize, &mut [i32; GROUP]),
 ) {
     let signed = |zeta: i32, minus: bool| if minus { -zeta } else { zeta };
-    let first = signed(ZETAS[1], quarter >= 2);
-    let second = signed(ZETAS[2 + quarter / 2 % 2], quarter % 2 == 1);
+    let first = signed(ntt::zeta(1), quarter >= 2);
+    let second = signed(ntt::zeta(2 + quarter / 2 % 2), quarter % 2 == 1);
     let zetas = [second, first, montgomery_mul(first, second)];
     let mut scratch = Secret::<[[i32; GROUP]; 2]>::zeroed();
     let scratch = scratch.expose_mut();
@@ -84,7 +84,9 @@ pub fn multiply_accumulate(
     let mut n = 0;
     rej_ntt_poly_each_vartime(keccak, rho, j as u8, i as u8, |some| {
         let at = n % WINDOW;
-        if let (Some(acc), true, Some(b), Ok(a)) = (
+        if SMALL {
+            // One coefficient at a time.
+        } else if let (Some(acc), true, Some(b), Ok(a)) = (
             acc[n % N..].first_chunk_mut::<GROUP>(),
             at > 0,
             window[at..].first_chunk::<GROUP>(),
