@@ -350,6 +350,7 @@ fn round<W: Word>(a: [W; 25], rc: u64) -> [W; 25] {
 
 /// The same permutation as a compact loop over the state: a smaller frame and
 /// less code, for targets whose registers cannot hold the state anyway.
+#[cfg(any(test, feature = "unstable-internals"))]
 pub fn keccak_f1600_compact(a: &mut [u64; 25]) {
     compact::<false>(a);
 }
