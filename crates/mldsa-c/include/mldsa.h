@@ -267,6 +267,9 @@ typedef struct mldsa_batch mldsa_batch;
 // number of threads at once.
 typedef struct mldsa_committee mldsa_committee;
 
+// A decoded signature of any parameter set. Any number of threads at once.
+typedef struct mldsa_signature mldsa_signature;
+
 // A message representative in the making: it streams a message of any length. One thread at a
 // time uses it.
 typedef struct mldsa_mu mldsa_mu;
@@ -511,8 +514,8 @@ MLDSA_MUST_USE mldsa_status mldsa_mu_finish(const mldsa_mu *mu, uint8_t *out, si
 void mldsa_mu_free(mldsa_mu *mu);
 
 // Executes the precompile of EIP-8355: `input` is public key, signature and message, concatenated.
-// Writes the gas and whether the signature is valid (1 or 0); a malformed input is not valid.
-// `MLDSA_STATUS_OUT_OF_GAS` if the limit is below the price.
+// Writes the price in gas and whether the signature is valid (1 or 0); a malformed input is not
+// valid. `MLDSA_STATUS_OUT_OF_GAS` if the limit is below the price: nothing was verified.
 MLDSA_MUST_USE
 mldsa_status mldsa_eip8355(uint32_t set,
                            const uint8_t *input,
@@ -673,6 +676,27 @@ mldsa_status mldsa_public_key_spki(const mldsa_public_key *key,
 // Expands the key once, for keys that verify often: 20, 36 or 64 KiB, and a third of the time
 // or less for each later verification. Idempotent.
 MLDSA_MUST_USE mldsa_status mldsa_public_key_prepare(const mldsa_public_key *key);
+
+// Decodes a signature (FIPS 204 algorithm 27): length and hint. Hosts that charge for
+// each step call `mldsa_public_key_new` and `mldsa_public_key_prepare`, this function and
+// `mldsa_verify_decoded`. Free it with `mldsa_signature_free`.
+MLDSA_MUST_USE
+mldsa_status mldsa_signature_decode(uint32_t set,
+                                    const uint8_t *signature,
+                                    size_t signature_len,
+                                    mldsa_signature **decoded);
+
+// Frees a decoded signature. Null is allowed.
+void mldsa_signature_free(mldsa_signature *decoded);
+
+// Verifies as `mldsa_verify` does, with a decoded signature.
+MLDSA_MUST_USE
+mldsa_status mldsa_verify_decoded(const mldsa_public_key *key,
+                                  const uint8_t *message,
+                                  size_t message_len,
+                                  const uint8_t *context,
+                                  size_t context_len,
+                                  const mldsa_signature *decoded);
 
 // Verifies a signature (FIPS 204 algorithm 3). 0 for a valid one only.
 MLDSA_MUST_USE

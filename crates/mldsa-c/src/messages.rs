@@ -92,8 +92,8 @@ pub unsafe extern "C" fn mldsa_mu_free(mu: *mut MuState) {
 }
 
 /// Executes the precompile of EIP-8355: `input` is public key, signature and message, concatenated.
-/// Writes the gas and whether the signature is valid (1 or 0); a malformed input is not valid.
-/// `MLDSA_STATUS_OUT_OF_GAS` if the limit is below the price.
+/// Writes the price in gas and whether the signature is valid (1 or 0); a malformed input is not
+/// valid. `MLDSA_STATUS_OUT_OF_GAS` if the limit is below the price: nothing was verified.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_eip8355(
@@ -110,8 +110,8 @@ pub unsafe extern "C" fn mldsa_eip8355(
         write(valid, 0)?;
         let input = items(input, input_len)?;
         let set = crate::public_key::set(set)?;
+        write(gas_used, set.gas(input.len()))?;
         let output = set.execute(input, gas_limit).ok_or(Status::OutOfGas)?;
-        write(gas_used, output.gas_used)?;
         write(valid, output.valid.into())
     })
 }

@@ -3,7 +3,10 @@
 use std::sync::OnceLock;
 
 use mldsa_core::spki::EncodePublicKey;
-use mldsa_core::{AnyPreparedVerifyingKey, AnyVerifyingKey, Context, Mu, PreHash, Set};
+use mldsa_core::{
+    AnyDecodedSignature, AnyPreparedVerifyingKey, AnyVerifyingKey, AsSignature, Context, Mu,
+    PreHash, Set,
+};
 
 use crate::Status;
 use crate::boundary::{copy_out, free, guard, handle, items, store};
@@ -74,7 +77,11 @@ impl PublicKey {
         Self { key, prepared }
     }
 
-    fn verify(&self, message: &Signed<'_>, signature: &[u8]) -> Result<(), Status> {
+    fn verify(
+        &self,
+        message: &Signed<'_>,
+        signature: &(impl AsSignature + ?Sized),
+    ) -> Result<(), Status> {
         let prepared = self.prepared.get();
         let verify_mu = |mu| match prepared {
             Some(key) => key.verify_mu(mu, signature),
@@ -193,6 +200,56 @@ pub unsafe extern "C" fn mldsa_public_key_prepare(key: *const PublicKey) -> Stat
         let key = unsafe { handle(key) }?;
         key.prepared.get_or_init(|| key.key.prepare());
         Ok(())
+    })
+}
+
+/// A decoded signature of any parameter set. Any number of threads at once.
+#[derive(Debug)]
+pub struct Decoded(AnyDecodedSignature);
+
+/// Decodes a signature (FIPS 204 algorithm 27): length and hint. Hosts that charge for
+/// each step call `mldsa_public_key_new` and `mldsa_public_key_prepare`, this function and
+/// `mldsa_verify_decoded`. Free it with `mldsa_signature_free`.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signature_decode(
+    set: u32,
+    signature: *const u8,
+    signature_len: usize,
+    decoded: *mut *mut Decoded,
+) -> Status {
+    // SAFETY: the contract of the crate.
+    unsafe {
+        store(decoded, || {
+            let (set, signature) = (self::set(set)?, items(signature, signature_len)?);
+            Ok(Decoded(AnyDecodedSignature::decode(set, signature)?))
+        })
+    }
+}
+
+/// Frees a decoded signature. Null is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signature_free(decoded: *mut Decoded) {
+    // SAFETY: the contract of the crate.
+    unsafe { free(decoded) }
+}
+
+/// Verifies as `mldsa_verify` does, with a decoded signature.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_verify_decoded(
+    key: *const PublicKey,
+    message: *const u8,
+    message_len: usize,
+    context: *const u8,
+    context_len: usize,
+    decoded: *const Decoded,
+) -> Status {
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe {
+        let (message, context) = (items(message, message_len)?, items(context, context_len)?);
+        let signed = Signed::Pure(message, self::context(context)?);
+        handle(key)?.verify(&signed, &handle(decoded)?.0)
     })
 }
 

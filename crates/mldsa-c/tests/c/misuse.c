@@ -86,6 +86,7 @@ static void private_keys(signer *s) {
 }
 
 static void public_keys(signer *s) {
+  mldsa_signature *decoded = (mldsa_signature *)&decoded;
   mldsa_public_key *key = (mldsa_public_key *)&key;
   uint8_t buffer[8192];
   size_t len = sizeof buffer;
@@ -107,6 +108,16 @@ static void public_keys(signer *s) {
   IS(mldsa_public_key_bytes(s->public_key, buffer, &len), BUFFER_LENGTH);
   CHECK(len == s->encoded_len);
   IS(mldsa_public_key_prepare(NULL), NULL_POINTER);
+  IS(mldsa_signature_decode(s->set, NULL, s->signature_len, &decoded), NULL_POINTER);
+  CHECK(decoded == NULL);
+  IS(mldsa_signature_decode(s->set, s->signature, s->signature_len, NULL), NULL_POINTER);
+  IS(mldsa_signature_decode(s->set + 1, s->signature, s->signature_len, &decoded), UNKNOWN_SET);
+  IS(mldsa_signature_decode(s->set, s->signature, s->signature_len - 1, &decoded), SIGNATURE_LENGTH);
+  IS(mldsa_verify_decoded(s->public_key, NULL, 0, NULL, 0, NULL), NULL_POINTER);
+  IS(mldsa_signature_decode(s->set, s->signature, s->signature_len, &decoded), OK);
+  IS(mldsa_verify_decoded(NULL, NULL, 0, NULL, 0, decoded), NULL_POINTER);
+  mldsa_signature_free(decoded);
+  mldsa_signature_free(NULL);
   IS(mldsa_private_key_public_key(NULL, &key), NULL_POINTER);
 }
 
@@ -414,7 +425,7 @@ static void precompile(signer *s) {
   uint64_t gas = 1;
   uint8_t valid = 1;
   IS(mldsa_eip8355(s->set, s->signature, 10, 1, &gas, &valid), OUT_OF_GAS);
-  CHECK(valid == 0 && gas == 0);
+  CHECK(valid == 0 && gas > 1);
   IS(mldsa_eip8355(s->set, s->signature, 10, 1000000, &gas, &valid), OK);
   CHECK(valid == 0 && gas > 0);
   IS(mldsa_eip8355(s->set, NULL, 10, 1000000, &gas, &valid), NULL_POINTER);

@@ -167,6 +167,7 @@ static void compare(uint32_t set, const mldsa_public_key *key, blob encoded, blo
   mldsa_status result;
   mldsa_committee *committee = NULL;
   mldsa_mu *state = NULL;
+  mldsa_signature *decoded = NULL;
   uint64_t weight = 1;
   size_t half = input.len / 2;
   if (mldsa_mu_new(key, context.bytes, context.len, &state) != 0 ||
@@ -177,6 +178,11 @@ static void compare(uint32_t set, const mldsa_public_key *key, blob encoded, blo
   mldsa_mu_free(state);
   if (mldsa_verify_mu(key, mu, sizeof mu, signature.bytes, signature.len) != status)
     fail("mldsa_verify_mu differs from", status);
+  result = mldsa_signature_decode(set, signature.bytes, signature.len, &decoded);
+  if (result == 0)
+    result = mldsa_verify_decoded(key, input.bytes, input.len, context.bytes, context.len, decoded);
+  if (result != status) fail("the three steps differ from", status);
+  mldsa_signature_free(decoded);
 
   item.public_key = encoded.bytes;
   item.public_key_len = encoded.len;
