@@ -281,6 +281,34 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
+func TestThreeStepsVerifyAsOne(t *testing.T) {
+	if _, err := DecodeSignature(0, nil); err != ErrSet {
+		t.Fatal(err)
+	}
+	for i, set := range allSets {
+		key := seeded(t, set, 1).PublicKey()
+		signature := signed(t, seeded(t, set, 1), []byte("message"), []byte("context"))
+		if _, err := DecodeSignature(set, signature[1:]); err != ErrSignature {
+			t.Fatal(err)
+		}
+		for at := 0; at < len(signature); at += 7 {
+			changed := bytes.Clone(signature)
+			changed[at] ^= byte(at % 3)
+			want := key.Verify([]byte("message"), []byte("context"), changed)
+			decoded, err := DecodeSignature(set, changed)
+			if err != nil && err != ErrInvalid {
+				t.Fatal(err)
+			}
+			if key.VerifyDecoded([]byte("message"), []byte("context"), decoded) != want || want != (at%3 == 0) {
+				t.Fatal(set, at, want)
+			}
+			if seeded(t, allSets[(i+1)%3], 1).PublicKey().VerifyDecoded(nil, nil, decoded) {
+				t.Fatal("another set")
+			}
+		}
+	}
+}
+
 func TestHedgedSignaturesDiffer(t *testing.T) {
 	for _, set := range allSets {
 		key, err := GenerateKey(set)

@@ -78,6 +78,17 @@ func (cgo) verify(key unsafe.Pointer, message, context, signature []byte) int32 
 		u8(signature), size(signature)))
 }
 
+func (cgo) signatureDecode(set uint32, signature []byte, decoded *unsafe.Pointer) int32 {
+	var made *C.mldsa_signature
+	status := C.mldsa_signature_decode(C.uint32_t(set), u8(signature), size(signature), &made)
+	*decoded = unsafe.Pointer(made)
+	return int32(status)
+}
+
+func (cgo) signatureFree(decoded unsafe.Pointer) {
+	C.mldsa_signature_free((*C.mldsa_signature)(decoded))
+}
+
 func (cgo) verifyPreHashed(key unsafe.Pointer, hash uint32, digest, context, signature []byte) int32 {
 	return int32(C.mldsa_verify_prehashed(vk(key), C.uint32_t(hash), u8(digest), size(digest), u8(context),
 		size(context), u8(signature), size(signature)))

@@ -29,6 +29,8 @@ type library struct {
 		signature *byte, s uintptr) int32
 	cVerifyPreHashed func(key unsafe.Pointer, hash uint32, digest *byte, d uintptr, context *byte, c uintptr,
 		signature *byte, s uintptr) int32
+	cDecode       func(set uint32, signature *byte, s uintptr, decoded *unsafe.Pointer) int32
+	cFreeDecoded  func(decoded unsafe.Pointer)
 	cVerifyMu     func(key unsafe.Pointer, mu *byte, m uintptr, signature *byte, s uintptr) int32
 	cFromSeed     func(set uint32, seed *byte, n uintptr, key *unsafe.Pointer) int32
 	cFromExpanded func(set uint32, expanded *byte, n uintptr, key *unsafe.Pointer) int32
@@ -111,6 +113,8 @@ func functions(handle uintptr) *library {
 		"mldsa_verify":                         &l.cVerify,
 		"mldsa_verify_prehashed":               &l.cVerifyPreHashed,
 		"mldsa_verify_mu":                      &l.cVerifyMu,
+		"mldsa_signature_decode":               &l.cDecode,
+		"mldsa_signature_free":                 &l.cFreeDecoded,
 		"mldsa_private_key_from_seed":          &l.cFromSeed,
 		"mldsa_private_key_from_expanded":      &l.cFromExpanded,
 		"mldsa_public_key_from_spki":           &l.cFromSPKI,
@@ -161,6 +165,12 @@ func (l *library) verify(key unsafe.Pointer, message, context, signature []byte)
 	return l.cVerify(key, pointer(message), length(message), pointer(context), length(context),
 		pointer(signature), length(signature))
 }
+
+func (l *library) signatureDecode(set uint32, signature []byte, decoded *unsafe.Pointer) int32 {
+	return l.cDecode(set, pointer(signature), length(signature), decoded)
+}
+
+func (l *library) signatureFree(decoded unsafe.Pointer) { l.cFreeDecoded(decoded) }
 
 func (l *library) verifyPreHashed(key unsafe.Pointer, hash uint32, digest, context, signature []byte) int32 {
 	return l.cVerifyPreHashed(key, hash, pointer(digest), length(digest), pointer(context), length(context),
