@@ -42,7 +42,7 @@ pub const fn ram<P: ParameterSet, T: Tier<P>>(operation: Operation) -> usize {
         Operation::Verify => (2_750, 0),
         Operation::VerifyFrom => (3_950, 0),
         Operation::Sign => (3_300, Workspace::<P, T>::LEN),
-        Operation::SignFromSeed => (4_100, Workspace::<P, T>::LEN),
+        Operation::SignFromSeed => (4_150, Workspace::<P, T>::LEN),
     };
     stack + Permutation::MORE_STACK + workspace
 }

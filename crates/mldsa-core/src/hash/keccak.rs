@@ -26,7 +26,11 @@ impl Permutation {
     pub const PORTABLE: Self = Self(());
 
     /// Bytes of stack that it takes more than the assembly of ARMv7-M.
-    pub const MORE_STACK: usize = if cfg!(mldsa_interleaved) { 0 } else { 450 };
+    pub const MORE_STACK: usize = if cfg!(any(mldsa_interleaved, all(mldsa_thumb2, mldsa_halves))) {
+        0
+    } else {
+        450
+    };
 
     /// A backend's own.
     #[cfg(mldsa_simd)]
