@@ -3,20 +3,21 @@
 
     run.py ENGINE [FILE]     polars, duckdb, ray, spark, datafusion or ballista
 
-Without a file, rows are made. Spark and Ballista lose an executor in the middle. Status 77: a tool is missing, which
-is named.
+Without a file, rows are made. Spark loses an executor in the middle. Ballista loses one at a random moment of each of
+LOSSES queries (3), which SEED decides; both are environment variables. Status 77: a tool is missing, which is named.
 """
 
 import contextlib
 import os
+import random
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -32,6 +33,11 @@ WEIGHTS = f"SELECT block, sum(weight) FROM ({WEIGHTS}) GROUP BY block"
 # The same from the column that says what a row is to be.
 PLANNED = "SELECT DISTINCT block, message, key, weight FROM rows WHERE expected IS NULL"
 PLANNED = f"SELECT block, sum(weight) FROM ({PLANNED}) GROUP BY block"
+# The verdict of each row, and how often it is there.
+TABLE = f"SELECT block, weight, message, coalesce(mldsa_reason({ARGUMENTS}), 'valid') AS reason FROM rows"
+TABLE = f"SELECT *, count(*) FROM ({TABLE}) GROUP BY block, weight, message, reason"
+# How often a query is run again after a loss, and how many seconds it may take.
+TRIES, PATIENCE = 3, 120
 
 
 def missing(tool):
@@ -71,52 +77,60 @@ def python(*packages):
     return program
 
 
-@contextlib.contextmanager
-def cluster(program, folder, mark):
-    """Starts a scheduler and two executors, and returns the port of the scheduler."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(5)]
-    scheduler, *ports = (str(one.getsockname()[1]) for one in sockets)
+def ports(count):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    found = [one.getsockname()[1] for one in sockets]
     for one in sockets:
         one.close()
-    executor = [program, "executor", scheduler]
-    commands = [
-        [program, "scheduler", scheduler],
-        [*executor, *ports[:2], tempfile.mkdtemp(dir=folder), *mark],
-        [*executor, *ports[2:], tempfile.mkdtemp(dir=folder), *mark],
-    ]
-    processes = []
-    try:
-        for command in commands:
-            processes.append(subprocess.Popen(command))
-        for process, port in zip(processes, (scheduler, ports[0], ports[2])):
+    return found
+
+
+class Cluster(contextlib.ExitStack):
+    """A scheduler and two executors of Ballista."""
+
+    def __init__(self, program, folder):
+        super().__init__()
+        self.program, self.folder = program, folder
+        (self.port,) = ports(1)
+
+    def __enter__(self):
+        with contextlib.ExitStack() as begun:
+            begun.push(self)
+            self.scheduler = self.start("scheduler", self.port)
+            self.executors = [self.executor(), self.executor()]
+            begun.pop_all()
+        return self
+
+    def start(self, command, port, *arguments):
+        """Starts a process, and returns it when it listens."""
+        arguments = (self.program, command, *arguments[:1], port, *arguments[1:])
+        process = subprocess.Popen([str(part) for part in arguments])
+        self.callback(process.wait)
+        self.callback(process.kill)
+        while True:
             with socket.socket() as one:
-                while one.connect_ex(("127.0.0.1", int(port))):
-                    assert process.poll() is None, "the cluster does not start"
-                    time.sleep(0.05)
-        yield scheduler
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+                if not one.connect_ex(("127.0.0.1", port)):
+                    return process
+            assert process.poll() is None, "the cluster does not start"
+            time.sleep(0.05)
 
+    def executor(self):
+        port, other = ports(2)
+        return self.start("executor", port, self.port, other, tempfile.mkdtemp(dir=self.folder))
 
-def kill_marked(mark, ended):
-    """Kills the process whose id is in a file, as soon as it is."""
-    while not ended.wait(0.01):
-        if mark.exists() and (text := mark.read_text()).endswith("\n"):
-            return os.kill(int(text), signal.SIGKILL)
+    def query(self, file, query=REASONS):
+        return [self.program, "remote", str(self.port), file, query]
 
 
 @contextlib.contextmanager
 def started(engine, folder, mark=None):
-    """Starts an engine, and returns a command that awaits a file. The first executor to get there dies and
+    """Starts an engine, and returns a command that awaits a file. The first executor of Spark to get there dies and
     leaves the file `mark` behind."""
-    marks = [mark] if mark else []
     if engine in PACKAGES:
         if engine == "spark" and not shutil.which("java"):
             missing("java")
         program = [python(PACKAGES[engine]), HERE / f"engines/with_{engine}.py"]
-        yield lambda file: [*program, file, *marks]
+        yield lambda file: [*program, file, *([mark] if mark else [])]
         return
     if not shutil.which("protoc"):
         missing("protoc")
@@ -124,17 +138,8 @@ def started(engine, folder, mark=None):
     if engine == "datafusion":
         yield lambda file, query=REASONS: [program, "sql", file, query]
         return
-    with cluster(program, folder, marks) as scheduler:
-        ended = threading.Event()
-        killer = threading.Thread(target=kill_marked, args=[mark, ended])
-        if mark:
-            killer.start()
-        try:
-            yield lambda file, query=REASONS: [program, "remote", scheduler, file, query]
-        finally:
-            ended.set()
-            if mark:
-                killer.join()
+    with Cluster(program, folder) as cluster:
+        yield cluster.query
 
 
 def counts(text):
@@ -145,14 +150,58 @@ def counts(text):
 
 
 def output(command, tries=1):
-    """Returns what a command prints. One that ends with an error is run again: the results of a query lie on the
-    executor that made them, and are lost with it."""
-    for _ in range(1, tries):
-        done = run(*command, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode == 0:
-            return done.stdout
+    """Returns what a command prints. One that ends with an error, or does not end, is run again: the results of a
+    query lie on the executor that made them, and are lost with it."""
+    for left in reversed(range(tries)):
+        try:
+            done = run(*command, stdout=subprocess.PIPE, text=True, check=not left, timeout=PATIENCE)
+            if done.returncode == 0:
+                return done.stdout, tries - left
+        except subprocess.TimeoutExpired:
+            if not left:
+                raise
         print("run again:", *command[:2], file=sys.stderr)
-    return run(*command, stdout=subprocess.PIPE, text=True).stdout
+
+
+def table(command, tries=1):
+    """Returns the rows of an answer in order, and how often the query was run."""
+    text, count = output(command, tries)
+    return sorted(text.splitlines()), count
+
+
+def losses(cluster, file, expected):
+    """Compares the verdicts of queries, during each of which an executor is killed. Another one takes its place."""
+    runs, seed = int(os.environ.get("LOSSES", 3)), int(os.environ.get("SEED", time.time_ns() % 10**9))
+    print("ballista: seed", seed, flush=True)
+    draw, tries = random.Random(seed), Counter()
+    command = cluster.query(file, TABLE)
+    begun = time.monotonic()
+    assert table(command)[0] == expected, "the verdicts of Ballista differ"
+    seconds, in_time = time.monotonic() - begun, 0
+    number = 0
+    # Moments are drawn until so many executors were killed while the query was running.
+    while in_time < runs:
+        at, is_over = draw.randrange(2), threading.Event()
+        victim, early = cluster.executors[at], []
+
+        def kill():
+            early.append(not is_over.is_set())
+            victim.kill()
+
+        timer = threading.Timer(draw.uniform(0, seconds), kill)
+        timer.start()
+        found, count = table(command, TRIES)
+        is_over.set()
+        timer.join()
+        victim.wait()
+        number += 1
+        assert number <= 9 * runs, "the moments are too late"
+        assert found == expected, f"query {number}: rows are lost, twice there or other ones"
+        in_time += early[0]
+        tries[count] += early[0]
+        cluster.executors[at] = cluster.executor()
+    print(f"ballista: {runs} of {runs} queries that lost an executor have all {len(expected)} verdicts once;", end=" ")
+    print(f"by runs of a query: {dict(sorted(tries.items()))}; {number - runs} had ended before the loss", flush=True)
 
 
 def main(engine, file, folder):
@@ -163,14 +212,17 @@ def main(engine, file, folder):
     verify = [str(program), "verify", str(file), *COLUMNS]
     expected = counts(subprocess.run(verify, stdout=subprocess.PIPE, text=True, check=False).stdout)
     assert len(expected) > 2, "the rows have too few reasons"
-    mark = folder / "killed" if engine in ("spark", "ballista") else None
+    mark = folder / "killed" if engine == "spark" else None
     with started(engine, folder, mark) as command:
-        # One executor is killed, so that one query at most loses its results.
-        found = counts(output(command(file), 2 if engine == "ballista" else 1))
+        found = counts(output(command(file))[0])
         assert not mark or mark.exists(), "no executor was killed"
         if engine not in PACKAGES:
-            weights, planned = (sorted(output(command(file, query)).splitlines()) for query in (WEIGHTS, PLANNED))
-            assert weights == planned != [], "the weights by block differ"
+            weights, planned = (table(command(file, query)) for query in (WEIGHTS, PLANNED))
+            assert weights == planned and weights[0], "the weights by block differ"
+        if engine == "ballista":
+            with started("datafusion", folder) as local:
+                rows, _ = table(local(file, TABLE))
+            losses(command.__self__, file, rows)
     if found != expected:
         print("expected:", expected, "found:", found, sep="\n")
         sys.exit(1)

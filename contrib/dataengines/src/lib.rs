@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod file;
 mod scalar;
 mod weight;
 
@@ -26,6 +27,8 @@ use datafusion::execution::FunctionRegistry;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use mldsa_arrow::Options;
 use scalar::{Function, Output};
+
+pub use file::register_parquet;
 
 /// Registers the functions.
 ///

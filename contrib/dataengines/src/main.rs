@@ -1,28 +1,23 @@
 //! Runs SQL with the functions of this library: `dataengines help`.
 
-use std::fs::File;
-use std::io::Write;
-use std::process::{self, ExitCode};
+use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
 use ballista::prelude::SessionContextExt;
-use ballista_core::ConfigProducer;
 use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::extension::SessionConfigExt;
 use ballista_core::registry::BallistaFunctionRegistry;
-use ballista_core::utils::{default_config_producer, default_session_builder};
+use ballista_core::utils::default_session_builder;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::SchedulerConfig;
 use ballista_scheduler::scheduler_process::start_server;
-use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::session_state::SessionState;
-use datafusion::prelude::{ParquetReadOptions, SessionConfig};
+use datafusion::prelude::SessionConfig;
 
 // A row group takes more than 100 MB: this allocator keeps the pages for the next one.
 #[global_allocator]
@@ -34,9 +29,7 @@ const HELP: &str = "\
 dataengines sql FILE QUERY           in this process, over the table `rows`
 dataengines remote PORT FILE QUERY   through a scheduler on this machine
 dataengines scheduler PORT
-dataengines executor SCHEDULER PORT GRPC_PORT FOLDER [MARK]
-     with its files in FOLDER. The first executor that gets a second task writes
-     its process id to the new file MARK, and waits to be killed";
+dataengines executor SCHEDULER PORT GRPC_PORT FOLDER      with its files in FOLDER";
 
 /// Executors ask for tasks. With tasks that are pushed, Ballista 55 forgets to give back the slot of a task
 /// whose stage is rolled back because another executor is gone, and a query may never end.
@@ -59,37 +52,11 @@ fn without_views(mut config: SessionConfig) -> SessionConfig {
     config
 }
 
-/// Makes the configuration of each task, and with a `mark` stops an executor in the middle of its work.
-fn configuration(mark: Option<String>) -> ConfigProducer {
-    // The executor itself takes the first one.
-    let made = AtomicUsize::new(0);
-    Arc::new(move || {
-        let is_second_task = made.fetch_add(1, Ordering::Relaxed) == 2;
-        let mark = mark.as_ref().filter(|_| is_second_task);
-        if let Some(Ok(mut mark)) = mark.map(File::create_new) {
-            let written = writeln!(mark, "{}", process::id());
-            while written.is_ok() {
-                thread::park();
-            }
-        }
-        default_config_producer()
-    })
-}
-
 /// Prints the rows of a query, and the seconds that it took as an error line.
 async fn query(mut context: SessionContext, file: &str, sql: &str) -> Result<(), Failure> {
     let started = Instant::now();
     dataengines::register(&mut context)?;
-    context
-        .register_parquet("rows", file, ParquetReadOptions::default())
-        .await?;
-    // A file can ask for views in its own metadata, against the configuration.
-    let rows = context.table("rows").await?;
-    let is_view =
-        |field: &FieldRef| matches!(field.data_type(), DataType::BinaryView | DataType::Utf8View);
-    if rows.schema().fields().iter().any(is_view) {
-        return Err("the file asks for views (ARROW:schema), whose offsets wrap at 4 GiB".into());
-    }
+    dataengines::register_parquet(&context, "rows", file).await?;
     for batch in context.sql(sql).await?.collect().await? {
         for row in 0..batch.num_rows() {
             let values = batch.columns().iter();
@@ -140,7 +107,7 @@ async fn run(args: &[&str]) -> Result<(), Failure> {
             let address = format!("127.0.0.1:{port}").parse()?;
             Ok(start_server(cluster, address, Arc::new(config)).await?)
         }
-        ["executor", scheduler, port, grpc_port, work, mark @ ..] if mark.len() < 2 => {
+        ["executor", scheduler, port, grpc_port, work] => {
             let registry =
                 BallistaFunctionRegistry::from(&session(without_views(SessionConfig::new()))?);
             let config = ExecutorProcessConfig {
@@ -152,9 +119,6 @@ async fn run(args: &[&str]) -> Result<(), Failure> {
                 vcores: 1,
                 task_scheduling_policy: POLICY,
                 override_function_registry: Some(Arc::new(registry)),
-                override_config_producer: Some(configuration(
-                    mark.first().map(|mark| (*mark).to_owned()),
-                )),
                 ..ExecutorProcessConfig::default()
             };
             Ok(start_executor_process(Arc::new(config)).await?)
@@ -165,9 +129,16 @@ async fn run(args: &[&str]) -> Result<(), Failure> {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    match run(&args).await {
+    let run = async {
+        let args: Vec<String> = std::env::args().skip(1).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        run(&args).await
+    };
+    // A panic of a decoder is an error.
+    match tokio::spawn(run)
+        .await
+        .unwrap_or_else(|panic| Err(panic.into()))
+    {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");

@@ -3,8 +3,9 @@
 //! They are handed on as plain ones: the decoder of the crate `parquet` writes offsets of 32 bits, which the values of a
 //! small page can exceed.
 
+use mldsa_arrow::thrift::Rest;
+
 use crate::pages::MAX_PAGE;
-use crate::thrift::Rest;
 
 /// Writes values in the plain encoding: `shared` bytes of the value before and `own` ones of `bytes`. `width` is the
 /// length of each where all have one.

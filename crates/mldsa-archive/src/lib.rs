@@ -2,7 +2,6 @@
 
 #![forbid(unsafe_code)]
 
-mod thrift;
 mod codec;
 mod input;
 mod files;

@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use mldsa_arrow::thrift::{self, Note, Rest};
 use parquet::basic::{Compression, Encoding, Type};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
@@ -15,14 +16,10 @@ use crate::codec::decompress;
 use crate::delta::{expand, lengths};
 use crate::input::Input;
 use crate::source::Work;
-use crate::thrift::{Note, Rest};
 use crate::{Failure, named};
 
 /// Bytes of a page, before and after decompression, and of its values.
 pub(crate) const MAX_PAGE: usize = 1 << 28;
-
-/// Bytes of a header, which has statistics.
-const MAX_HEADER: u64 = 1 << 24;
 
 /// Bytes of pages that are read for one batch.
 pub(crate) const MAX_BATCH: usize = 1 << 29;
@@ -315,41 +312,20 @@ impl PageReader for Pages {
 
 /// Reads the header of a page at `at`, and where the next one begins. A page that is no page of values has none.
 fn header(input: &Input, at: u64, end: u64, codec: Compression) -> Option<(Option<Header>, u64)> {
-    let mut numbers = [None; Note::IsCompressed as usize + 1];
-    let mut window = 1 << 10;
-    let len = loop {
-        let most = end.checked_sub(at)?.min(window);
-        let bytes = input.bytes(at, most as usize).ok()?;
-        let mut rest = Rest(&bytes);
-        numbers.fill(None);
-        // A page has one header of its kind, which alone has fields of values.
-        let mut is_single = true;
-        let walked = rest.page(&mut |note, number| {
-            let before = numbers[note as usize].replace(number);
-            is_single &= before.is_none() || note == Note::Nothing;
-        });
-        if walked.is_some() {
-            is_single.then_some(())?;
-            break most - rest.0.len() as u64;
-        }
-        if most < window || window >= MAX_HEADER {
-            return None;
-        }
-        window = (window << 4).min(MAX_HEADER);
-    };
-    let number = |note: Note| numbers[note as usize];
-    let natural = |note| u32::try_from(number(note)?).ok();
+    let read = |at, len: u64| input.bytes(at, len as usize).ok();
+    let (header, begin) = thrift::Header::read(at, end, read)?;
+    let natural = |note| header.natural(note);
     let [stored, size] = [Note::Stored, Note::Size].map(natural);
     let (stored, size) = (stored? as usize, size? as usize);
-    let behind = (at + len)
+    let behind = begin
         .checked_add(stored as u64)
         .filter(|behind| *behind <= end)?;
     let levels = [
         natural(Note::DefinitionLevels),
         natural(Note::RepetitionLevels),
     ];
-    let kind = match (number(Note::PageType)?, levels) {
-        (0, [Some(definition), Some(_)]) if number(Note::Rows).is_none() => Kind::V1 {
+    let kind = match (header.number(Note::PageType)?, levels) {
+        (0, [Some(definition), Some(_)]) if header.number(Note::Rows).is_none() => Kind::V1 {
             has_runs: encoding(definition) == Some(Encoding::RLE),
         },
         (2, [None, None]) => Kind::Dictionary,
@@ -360,7 +336,7 @@ fn header(input: &Input, at: u64, end: u64, codec: Compression) -> Option<(Optio
             Kind::V2 {
                 levels: [definition, repetition],
                 nulls: natural(Note::Nulls)?,
-                is_compressed: number(Note::IsCompressed) != Some(0),
+                is_compressed: header.number(Note::IsCompressed) != Some(0),
             }
         }
         (1, _) => return Some((None, behind)),
@@ -373,10 +349,10 @@ fn header(input: &Input, at: u64, end: u64, codec: Compression) -> Option<(Optio
         return None;
     }
     let header = Header {
-        at: at + len,
+        at: begin,
         stored,
         size,
-        crc: number(Note::Crc).map(|crc| crc as u32),
+        crc: header.number(Note::Crc).map(|crc| crc as u32),
         values: natural(Note::Values)?,
         encoding: encoding(natural(Note::Encoding)?),
         kind,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, Schema};
+use mldsa_arrow::thrift::check_footer;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowGroups,
 };
@@ -24,7 +25,6 @@ use crate::input::Input;
 use crate::lines::{Format, Lines};
 use crate::names;
 use crate::pages::Pages;
-use crate::thrift::check_footer;
 
 /// Bytes that a batch of rows of average length has.
 const BATCH: u64 = 1 << 26;

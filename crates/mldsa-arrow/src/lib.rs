@@ -8,6 +8,8 @@ mod bytes;
 mod keys;
 mod inputs;
 mod verifier;
+#[doc(hidden)]
+pub mod thrift;
 
 pub use batch_verify;
 pub use batch_verify::mldsa_core::Set;

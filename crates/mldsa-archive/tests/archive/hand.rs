@@ -196,17 +196,21 @@ pub(crate) fn same(value: &[u8], rows: u64) -> Vec<Page> {
 /// A page of values that share prefixes: how many bytes of the one before, and the others.
 pub(crate) fn shared(values: &[(usize, &[u8])]) -> Page {
     let of = |lengths: Vec<i64>| {
-        // Blocks of 32 differences in one group, of 32 bits each.
+        // Blocks of 128 differences in four groups, of 32 bits each.
         let mut bytes = [
-            vec![32, 1],
+            number(128),
+            vec![4],
             number(lengths.len() as u64),
             signed(lengths[0]),
         ]
         .concat();
         let steps: Vec<_> = lengths.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        for block in steps.chunks(32) {
-            bytes.extend([signed(0), vec![32]].concat());
-            let padded = block.iter().copied().chain(core::iter::repeat(0)).take(32);
+        for block in steps.chunks(128) {
+            // Groups that no difference needs are not there.
+            let widths = (0..4).map(|group| if group * 32 < block.len() { 32 } else { 0 });
+            bytes.extend(signed(0).into_iter().chain(widths));
+            let padded = block.iter().copied().chain(core::iter::repeat(0));
+            let padded = padded.take(block.len().next_multiple_of(32));
             padded.for_each(|step| bytes.extend((step as i32).to_le_bytes()));
         }
         bytes
@@ -226,4 +230,32 @@ pub(crate) fn shared(values: &[(usize, &[u8])]) -> Page {
         stored,
         has_checksum: false,
     }
+}
+
+/// The last row has a message that nobody signed, with the signature of the first. Between them are so many bytes
+/// that an offset of 32 bits to the last message is one to the first. `sign` returns the key of a seed, and a signature.
+pub(crate) fn wrapping(
+    rows: usize,
+    total: usize,
+    sign: &dyn Fn(u8, &[u8]) -> (Vec<u8>, Vec<u8>),
+) -> Vec<u8> {
+    let (signed, forged) = (b"pay    1 coin to Alice", b"pay 9999 coins to Carl");
+    let between = rows - 2;
+    let long = total / between;
+    let longer = vec![b'x'; total - long * (between - 1)];
+    let (of_victim, genuine) = sign(1, signed);
+    let (of_mine, first) = sign(2, &longer);
+    let (_, second) = sign(2, &longer[..long]);
+    let mut columns = [
+        vec![(0, &of_victim[..]), (0, &of_mine[..])],
+        vec![(0, &signed[..]), (0, &longer[..])],
+        vec![(0, &genuine[..]), (0, &first[..]), (0, &second[..])],
+    ];
+    columns[0].resize(rows - 1, (of_mine.len(), &[]));
+    columns[1].resize(rows - 1, (long, &[]));
+    columns[2].resize(rows - 1, (second.len(), &[]));
+    columns[0].push((0, &of_victim));
+    columns[1].push((0, forged));
+    columns[2].push((0, &genuine));
+    group(rows as i64, 0, &columns.map(|values| vec![shared(&values)]))
 }

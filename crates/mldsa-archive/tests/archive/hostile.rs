@@ -6,7 +6,7 @@ use std::process::Output;
 use batch_verify::{Context, MlDsa44, Randomness, SigningKey};
 
 use crate::hand::{
-    NAMES, Page, Struct, element, file, footer, group, number, plain, same, shared, signed,
+    NAMES, Page, Struct, element, file, footer, group, number, plain, same, shared, signed, wrapping,
 };
 use crate::tool::{Folder, count, errors};
 
@@ -51,36 +51,18 @@ fn sign(key: &SigningKey<MlDsa44>, message: &[u8]) -> Vec<u8> {
     signature.unwrap().as_ref().to_vec()
 }
 
-/// The last row has a message that nobody signed, with the signature of the first. Between them are so many bytes
-/// that an offset of 32 bits to the last message is one to the first.
-fn wrapping(rows: usize, total: usize) -> Vec<u8> {
-    let (victim, of_victim) = key(1);
-    let (mine, of_mine) = key(2);
-    let (signed, forged) = (b"pay    1 coin to Alice", b"pay 9999 coins to Carl");
-    let between = rows - 2;
-    let long = total / between;
-    let longer = vec![b'x'; total - long * (between - 1)];
-    let (first, second) = (sign(&mine, &longer), sign(&mine, &longer[..long]));
-    let genuine = sign(&victim, signed);
-    let mut columns = [
-        vec![(0, &of_victim[..]), (0, &of_mine[..])],
-        vec![(0, &signed[..]), (0, &longer[..])],
-        vec![(0, &genuine[..]), (0, &first[..]), (0, &second[..])],
-    ];
-    columns[0].resize(rows - 1, (of_mine.len(), &[]));
-    columns[1].resize(rows - 1, (long, &[]));
-    columns[2].resize(rows - 1, (second.len(), &[]));
-    columns[0].push((0, &of_victim));
-    columns[1].push((0, forged));
-    columns[2].push((0, &genuine));
-    group(rows as i64, 0, &columns.map(|values| vec![shared(&values)]))
-}
-
 /// Verdicts do not depend on how many rows are read at once.
 #[test]
 fn a_row_has_its_own_bytes() {
     let folder = folder();
-    let (small, large) = (wrapping(40, 3000), wrapping(4096, (1 << 32) - 22));
+    let signed = |seed, message: &[u8]| {
+        let (signer, public) = key(seed);
+        (public, sign(&signer, message))
+    };
+    let (small, large) = (
+        wrapping(40, 3000, &signed),
+        wrapping(4096, (1 << 32) - 22, &signed),
+    );
     for rows in ["1", "64", "4096"] {
         let run = beside(&folder, &small, &["--batch-rows", rows]);
         assert_eq!(run.status.code(), Some(1), "{run:?}");

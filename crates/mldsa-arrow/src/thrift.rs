@@ -2,7 +2,7 @@
 //!
 //! The parser of the crate `parquet` reserves memory and recurses as a footer states, and passes over unknown fields. A
 //! footer is walked here from end to end before: each field is known and occurs once, in order, and each element of a
-//! list is there.
+//! list is there. Programs of this project that read files share it.
 
 const BYTE: u8 = 3;
 const I16: u8 = 4;
@@ -15,7 +15,7 @@ const STRUCT: u8 = 12;
 
 /// What a walk reports, with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Note {
+pub enum Note {
     Nothing,
     /// A field of the schema begins.
     Name,
@@ -38,6 +38,8 @@ pub(crate) enum Note {
 #[derive(Clone, Copy)]
 enum Kind {
     Bool,
+    /// A bool in a list, which has a byte.
+    Flag,
     Number(u8),
     Double,
     Binary,
@@ -47,7 +49,7 @@ enum Kind {
     List(&'static Self),
 }
 
-use Kind::{Binary, Bool, Double, List, Struct, Union};
+use Kind::{Binary, Bool, Double, Flag, List, Struct, Union};
 
 struct Field {
     id: i16,
@@ -125,6 +127,14 @@ const STATISTICS: Kind = Struct(fields! {
 
 const KEY_VALUE: Kind = Struct(fields! { 1 ! Binary, 2 ? Binary });
 
+const COLUMN_INDEX: &[Field] = fields! {
+    1 ! List(&Flag), 2 ! List(&Binary), 3 ! List(&Binary), 4 ! N32, 5 ? List(&N64), 6 ? List(&N64), 7 ? List(&N64)
+};
+
+const OFFSET_INDEX: &[Field] = fields! {
+    1 ! List(&Struct(fields! { 1 ! N64, 2 ! N32, 3 ! N64 })), 2 ? List(&N64)
+};
+
 const PAGE: &[Field] = fields! {
     1 ! N32 => PageType, 2 ! N32 => Size, 3 ! N32 => Stored, 4 ? N32 => Crc,
     5 ? Struct(fields! {
@@ -139,20 +149,20 @@ const PAGE: &[Field] = fields! {
 };
 
 /// Bytes that are left.
-#[derive(Clone)]
-pub(crate) struct Rest<'a>(pub(crate) &'a [u8]);
+#[derive(Clone, Debug)]
+pub struct Rest<'a>(pub &'a [u8]);
 
 impl<'a> Rest<'a> {
     fn byte(&mut self) -> Option<u8> {
         self.0.split_off_first().copied()
     }
 
-    pub(crate) fn take(&mut self, len: u64) -> Option<&'a [u8]> {
+    pub fn take(&mut self, len: u64) -> Option<&'a [u8]> {
         self.0.split_off(..usize::try_from(len).ok()?)
     }
 
     /// Reads a number of at most 64 bits.
-    pub(crate) fn number(&mut self) -> Option<u64> {
+    pub fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -168,14 +178,9 @@ impl<'a> Rest<'a> {
         None
     }
 
-    pub(crate) fn signed(&mut self) -> Option<i64> {
+    pub fn signed(&mut self) -> Option<i64> {
         let number = self.number()?;
         Some((number >> 1) as i64 ^ -((number & 1) as i64))
-    }
-
-    /// Walks the struct of the header of a page.
-    pub(crate) fn page(&mut self, visit: &mut dyn FnMut(Note, i64)) -> Option<()> {
-        self.fields(PAGE, visit).map(drop)
     }
 
     /// Walks fields, and returns how many there are.
@@ -213,6 +218,7 @@ impl<'a> Rest<'a> {
         let number = match (kind, wire) {
             // The type of a field has its value if it is a bool.
             (Bool, 1 | 2) => (wire == 1).into(),
+            (Flag, 1 | 2) => self.byte()?.into(),
             (Kind::Number(BYTE), BYTE) => self.byte()?.into(),
             (Kind::Number(of), I16 | I32 | I64) if of == wire => {
                 let number = self.signed()?;
@@ -251,6 +257,55 @@ impl<'a> Rest<'a> {
     }
 }
 
+/// Bytes of the header of a page, which has statistics.
+const MAX_HEADER: u64 = 1 << 24;
+
+/// The numbers of the header of a page.
+#[derive(Debug)]
+pub struct Header([Option<i64>; Note::IsCompressed as usize + 1]);
+
+impl Header {
+    /// Reads the header at `at` of a page that ends at `end` at most, and returns it with where it ends. `read` returns as
+    /// many bytes as it is asked for.
+    pub fn read<B: AsRef<[u8]>>(
+        at: u64,
+        end: u64,
+        mut read: impl FnMut(u64, u64) -> Option<B>,
+    ) -> Option<(Self, u64)> {
+        let mut window = 1 << 10;
+        loop {
+            let len = end.checked_sub(at)?.min(window);
+            let bytes = read(at, len)?;
+            let mut rest = Rest(bytes.as_ref());
+            let mut numbers = [None; Note::IsCompressed as usize + 1];
+            // A page has one header of its kind, which alone has fields of values.
+            let mut is_single = true;
+            let walked = rest.fields(PAGE, &mut |note, number| {
+                let before = numbers[note as usize].replace(number);
+                is_single &= before.is_none() || note == Note::Nothing;
+            });
+            if walked.is_some() {
+                let behind = at + len - rest.0.len() as u64;
+                return is_single.then_some((Self(numbers), behind));
+            }
+            if len < window || window >= MAX_HEADER {
+                return None;
+            }
+            window = (window << 4).min(MAX_HEADER);
+        }
+    }
+
+    /// Returns the number of a field that is there.
+    pub fn number(&self, note: Note) -> Option<i64> {
+        self.0[note as usize]
+    }
+
+    /// Returns the number of a field that is there and is not negative.
+    pub fn natural(&self, note: Note) -> Option<u32> {
+        u32::try_from(self.number(note)?).ok()
+    }
+}
+
 /// Levels of groups in a schema: the parser recurses.
 const MAX_DEPTH: usize = 64;
 
@@ -258,7 +313,7 @@ const MAX_DEPTH: usize = 64;
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn check_footer(footer: &[u8]) -> Result<(), &'static str> {
+pub fn check_footer(footer: &[u8]) -> Result<(), &'static str> {
     let mut is_encrypted = false;
     let mut children = Vec::new();
     let mut rest = Rest(footer);
@@ -275,6 +330,27 @@ pub(crate) fn check_footer(footer: &[u8]) -> Result<(), &'static str> {
         Some(_) if rest.0.is_empty() && is_tree(&children) => Ok(()),
         _ => Err("the footer is damaged, or has fields that this program does not know"),
     }
+}
+
+/// Checks an index of the pages of a column.
+///
+/// # Errors
+/// It is damaged.
+pub fn check_column_index(index: &[u8]) -> Result<(), &'static str> {
+    check_index(index, COLUMN_INDEX)
+}
+
+/// Checks an index of where the pages of a column are.
+///
+/// # Errors
+/// It is damaged.
+pub fn check_offset_index(index: &[u8]) -> Result<(), &'static str> {
+    check_index(index, OFFSET_INDEX)
+}
+
+fn check_index(index: &[u8], fields: &[Field]) -> Result<(), &'static str> {
+    let walked = Rest(index).fields(fields, &mut |_, _| {});
+    walked.map(drop).ok_or("an index of pages is damaged")
 }
 
 /// Tells whether numbers of children, each before those of its children, are of one tree that is not too deep.
