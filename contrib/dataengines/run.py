@@ -132,8 +132,6 @@ def started(engine, folder, mark=None):
         program = [python(PACKAGES[engine]), HERE / f"engines/with_{engine}.py"]
         yield lambda file: [*program, file, *([mark] if mark else [])]
         return
-    if not shutil.which("protoc"):
-        missing("protoc")
     program = cargo(HERE, "engines") / "dataengines"
     if engine == "datafusion":
         yield lambda file, query=REASONS: [program, "sql", file, query]
