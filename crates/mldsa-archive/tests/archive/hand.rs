@@ -232,13 +232,12 @@ pub(crate) fn shared(values: &[(usize, &[u8])]) -> Page {
     }
 }
 
+/// Returns the key of a seed, and its signature of a message.
+pub(crate) type Sign<'a> = dyn Fn(u8, &[u8]) -> (Vec<u8>, Vec<u8>) + 'a;
+
 /// The last row has a message that nobody signed, with the signature of the first. Between them are so many bytes
-/// that an offset of 32 bits to the last message is one to the first. `sign` returns the key of a seed, and a signature.
-pub(crate) fn wrapping(
-    rows: usize,
-    total: usize,
-    sign: &dyn Fn(u8, &[u8]) -> (Vec<u8>, Vec<u8>),
-) -> Vec<u8> {
+/// that an offset of 32 bits to the last message is one to the first.
+pub(crate) fn wrapping(rows: usize, total: usize, sign: &Sign<'_>) -> Vec<u8> {
     let (signed, forged) = (b"pay    1 coin to Alice", b"pay 9999 coins to Carl");
     let between = rows - 2;
     let long = total / between;

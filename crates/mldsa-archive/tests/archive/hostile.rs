@@ -6,7 +6,8 @@ use std::process::Output;
 use batch_verify::{Context, MlDsa44, Randomness, SigningKey};
 
 use crate::hand::{
-    NAMES, Page, Struct, element, file, footer, group, number, plain, same, shared, signed, wrapping,
+    NAMES, Page, Struct, element, file, footer, group, number, plain, same, shared, signed,
+    wrapping,
 };
 use crate::tool::{Folder, count, errors};
 
