@@ -9,25 +9,17 @@ mod competitors;
 mod contender;
 mod cpu;
 mod external;
-mod footprint;
-mod heap;
 mod inputs;
-#[cfg(target_os = "linux")]
-pub mod instructions;
-mod lowmem;
 mod measure;
 mod mldsa;
-pub mod report;
 mod score;
+pub mod table;
 
 pub use clock::{ThreadTime, UNIT, hz, now, us};
 pub use contender::{Contender, Op, Part};
 pub use cpu::{cpu_name, pin};
 pub use external::missing_peers;
-pub use footprint::{Footprint, in_rust};
-pub use heap::heap;
 pub use inputs::{Inputs, Stream};
-pub use lowmem::lowmem_contenders;
 pub use measure::{Budget, Samples, measure};
 pub use mldsa::mean_attempts;
 pub use mldsa_core::Set;

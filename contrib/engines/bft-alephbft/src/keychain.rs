@@ -1,25 +1,24 @@
 //! Keychain of the engine.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use aleph_bft::{
     Index, Keychain, MultiKeychain, NodeCount, NodeIndex, PartialMultisignature as _, SignatureSet,
 };
-use batch_verify::{Committee, CommitteeVerifier, MemberId, QuorumRule, Threads, Threshold};
-use harness::{Kind, Meter, Signer, Strategy, ThreadTime, flip_bit};
-use mldsa_core::{ParameterSet, SigningKey};
+use batch_verify::{Committee, CommitteeVerifier, MemberId, QuorumRule, Threads, Threshold, Vote};
+use harness::flip_bit;
+use mldsa_core::{Context, ParameterSet, PreparedSigningKey, Randomness, SigningKey};
 
 /// Context of all signatures.
 const CONTEXT: &[u8] = b"example/alephbft/v1";
 
-/// Committee of the members with the strategy that verifies their signatures. Clones share the
-/// keys.
+/// Committee of the members. Clones share the keys and the counter.
 #[derive(Clone, Debug)]
 pub struct Validators<P: ParameterSet> {
     committee: Committee<P>,
     verifier: CommitteeVerifier<P>,
-    strategy: Strategy,
-    meter: Arc<Meter>,
+    rejected: Arc<AtomicU64>,
 }
 
 impl<P: ParameterSet> Validators<P> {
@@ -28,7 +27,7 @@ impl<P: ParameterSet> Validators<P> {
     /// # Panics
     /// If there are no keys, or two are equal.
     #[must_use]
-    pub fn new(members: &[SigningKey<P>], strategy: Strategy, meter: Arc<Meter>) -> Self {
+    pub fn new(members: &[SigningKey<P>]) -> Self {
         let committee = Committee::builder(CONTEXT)
             .threshold(Threshold::TWO_THIRDS)
             .threads(Threads::Inline)
@@ -39,8 +38,7 @@ impl<P: ParameterSet> Validators<P> {
         Self {
             verifier: verifier.expect("no threads to start"),
             committee,
-            strategy,
-            meter,
+            rejected: Arc::default(),
         }
     }
 
@@ -48,48 +46,36 @@ impl<P: ParameterSet> Validators<P> {
         self.committee.member(u32::try_from(index.0).ok()?)
     }
 
+    /// Number of signatures and multisignatures rejected so far.
+    #[must_use]
+    pub fn rejected(&self) -> u64 {
+        self.rejected.load(Ordering::Relaxed)
+    }
+
+    fn counted(&self, valid: bool) -> bool {
+        let invalid = u64::from(!valid);
+        self.rejected.fetch_add(invalid, Ordering::Relaxed);
+        valid
+    }
+
     fn verify(&self, message: &[u8], signature: &[u8], index: NodeIndex) -> bool {
-        self.member(index).is_some_and(|member| {
-            let committee = &self.committee;
-            self.strategy
-                .verify_one(committee, member, message, signature)
-        })
+        let member = self.member(index);
+        let vote = member.map(|member| Vote::new(member, message, signature));
+        self.counted(vote.is_some_and(|vote| self.committee.verify(&vote).is_ok()))
     }
 
     /// Whether all signatures are valid and have more than two thirds of the weight.
     fn verify_all(&self, message: &[u8], signatures: &SignatureSet<Vec<u8>>) -> bool {
-        if self.strategy == Strategy::AwsLc {
-            // Signed with the context as part of the message, see `Strategy::frame`.
-            let enough = 3 * signatures.iter().count() > 2 * self.committee.len();
-            let mut signatures = signatures.iter();
-            return enough && signatures.all(|(index, s)| self.verify(message, s, index));
-        }
         let attestations: Option<Vec<_>> = signatures
             .iter()
             .map(|(index, signature)| Some((self.member(index)?, &signature[..])))
             .collect();
-        attestations.is_some_and(|attestations| {
-            let rule = QuorumRule::Certificate;
+        let rule = QuorumRule::Certificate;
+        let verify = |attestations: Vec<_>| {
             let quorum = self.verifier.verify_quorum(message, &attestations, rule);
             quorum.is_ok()
-        })
-    }
-
-    /// Runs a verification of signatures of one message and records it.
-    fn metered(
-        &self,
-        kind: Kind,
-        votes: usize,
-        bytes: usize,
-        verify: impl FnOnce() -> bool,
-    ) -> bool {
-        let start = ThreadTime::now();
-        let valid = verify();
-        let time = start.elapsed();
-        let invalid = usize::from(!valid);
-        self.meter.record_call(kind, votes, bytes, invalid, time);
-        self.meter.record_total(kind, time);
-        valid
+        };
+        self.counted(attestations.is_some_and(verify))
     }
 }
 
@@ -97,7 +83,7 @@ impl<P: ParameterSet> Validators<P> {
 #[derive(Clone, Debug)]
 pub struct Keys<P: ParameterSet> {
     index: NodeIndex,
-    signer: Signer<P>,
+    key: Arc<PreparedSigningKey<P>>,
     validators: Validators<P>,
     byzantine: bool,
 }
@@ -111,10 +97,9 @@ impl<P: ParameterSet> Keys<P> {
         validators: Validators<P>,
         byzantine: bool,
     ) -> Self {
-        let meter = Arc::clone(&validators.meter);
         Self {
             index: NodeIndex(index),
-            signer: Signer::new(key, validators.strategy, meter),
+            key: Arc::new(key.prepare()),
             validators,
             byzantine,
         }
@@ -136,18 +121,18 @@ impl<P: ParameterSet> Keychain for Keys<P> {
     }
 
     fn sign(&self, message: &[u8]) -> Vec<u8> {
-        let signature = self.signer.sign(CONTEXT, message);
+        let context = Context::new(CONTEXT).expect("a short context");
+        let signature = (self.key).sign_with_context(message, context, Randomness::Deterministic);
+        // FIPS 204 allows an error after 821 rejected attempts; its probability is below 2^-256.
+        let signature = signature.expect("signing ends");
         match self.byzantine {
-            true => flip_bit(&signature),
-            false => signature,
+            true => flip_bit(signature.as_ref()),
+            false => signature.as_ref().to_vec(),
         }
     }
 
     fn verify(&self, message: &[u8], signature: &Vec<u8>, index: NodeIndex) -> bool {
-        let bytes = message.len() + signature.len();
-        self.validators.metered(Kind::Vote, 1, bytes, || {
-            self.validators.verify(message, signature, index)
-        })
+        self.validators.verify(message, signature, index)
     }
 }
 
@@ -160,11 +145,6 @@ impl<P: ParameterSet> MultiKeychain for Keys<P> {
 
     /// Verifies all signatures in one call. The threshold of the engine is that of the committee.
     fn is_complete(&self, message: &[u8], partial: &SignatureSet<Vec<u8>>) -> bool {
-        let votes = partial.iter().count();
-        let bytes = partial.iter().map(|(_, signature)| signature.len()).sum();
-        let validators = &self.validators;
-        validators.metered(Kind::Certificate, votes, bytes, || {
-            validators.verify_all(message, partial)
-        })
+        self.validators.verify_all(message, partial)
     }
 }

@@ -1,16 +1,24 @@
-//! `bft-alephbft`: the same session once per strategy, one row each.
+//! `bft-alephbft`: runs one session.
 
 use std::process::ExitCode;
 
 use bft_alephbft::{Plan, run};
 use clap::Parser;
-use harness::{Arguments, Row, Strategy, finish, hang_limit, with_set};
+use harness::hang_limit;
+use mldsa_core::{Set, with_set};
 
 /// AlephBFT with ML-DSA units, verified one at a time.
 #[derive(Parser)]
 struct Options {
-    #[command(flatten)]
-    common: Arguments,
+    /// ML-DSA parameter set
+    #[arg(long, default_value = "ML-DSA-65")]
+    set: Set,
+    /// Number of members
+    #[arg(long, default_value_t = 16)]
+    validators: usize,
+    /// Number of members that send wrong signatures; must be below one third of all
+    #[arg(long, default_value_t = 1)]
+    byzantine: usize,
     /// Data items of each member
     #[arg(long, default_value_t = 20)]
     items: usize,
@@ -19,21 +27,26 @@ struct Options {
 #[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
     let options = Options::parse();
-    finish(rows(&options).await, options.common.json)
-}
-
-async fn rows(options: &Options) -> anyhow::Result<Vec<Row>> {
     let plan = Plan {
-        members: options.common.validators,
+        members: options.validators,
         items: options.items,
-        byzantine: options.common.byzantine,
+        byzantine: options.byzantine,
         limit: hang_limit(),
     };
-    let supported = [Strategy::PerVote, Strategy::ColdKeys, Strategy::AwsLc];
-    let mut rows = Vec::new();
-    for strategy in options.common.strategies(&supported) {
-        let session = with_set!(options.common.set, P => run::<P>(plan, strategy).await);
-        rows.push(session?.row);
+    match with_set!(options.set, P => run::<P>(plan).await) {
+        Ok(session) => {
+            println!(
+                "{}: {} members have finalised {} items in one order and rejected {} signatures",
+                options.set,
+                plan.members,
+                session.order.len(),
+                session.rejected
+            );
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
-    Ok(rows)
 }

@@ -13,7 +13,7 @@ use aleph_bft_mock::{
 use anyhow::{Context as _, anyhow, ensure};
 use futures::StreamExt as _;
 use futures::channel::oneshot;
-use harness::{Meter, Row, Run, Stopwatch, Strategy, check_faulty, signing_key};
+use harness::{check_faulty, signing_key};
 use mldsa_core::{ParameterSet, SigningKey};
 use parking_lot::Mutex;
 
@@ -35,8 +35,8 @@ pub struct Plan {
 /// Result of a session.
 #[derive(Debug)]
 pub struct Session {
-    /// Cost.
-    pub row: Row,
+    /// Signatures that the members have rejected.
+    pub rejected: u64,
     /// Data in the order in which all honest members have finalised it.
     pub order: Vec<Data>,
 }
@@ -48,22 +48,16 @@ type Wire = NetworkData<Hasher64, Data, Vec<u8>, SignatureSet<Vec<u8>>>;
 /// # Errors
 /// A plan that the engine does not support, different orders, missing or foreign data, or a
 /// timeout.
-pub async fn run<P: ParameterSet>(plan: Plan, strategy: Strategy) -> anyhow::Result<Session> {
-    ensure!(
-        strategy != Strategy::Batched,
-        "the engine verifies one signature at a time"
-    );
+pub async fn run<P: ParameterSet>(plan: Plan) -> anyhow::Result<Session> {
     check_faulty(plan.members, plan.byzantine)?;
-    let meter = Arc::new(Meter::default());
     let members = NodeCount(plan.members);
     let keys: Vec<SigningKey<P>> = (0..plan.members).map(signing_key).collect();
-    let validators = Validators::new(&keys, strategy, Arc::clone(&meter));
+    let validators = Validators::new(&keys);
     let honest = plan.members - plan.byzantine;
 
     let (router, networks) = Router::<Wire>::new(members);
     let spawner = Spawner::new();
     spawner.spawn("router", router);
-    let stopwatch = Stopwatch::start();
     let (mut outputs, mut exits, mut sessions) = (Vec::new(), Vec::new(), Vec::new());
     for (n, (network, _)) in networks.into_iter().enumerate() {
         let keychain = Keys::new(n, &keys[n], validators.clone(), n >= honest);
@@ -90,15 +84,6 @@ pub async fn run<P: ParameterSet>(plan: Plan, strategy: Strategy) -> anyhow::Res
         orders
     };
     let orders = tokio::time::timeout(plan.limit, finalised).await;
-    let run = Run {
-        engine: "aleph-bft 0.45.4",
-        network: "one process",
-        set: P::NAME,
-        strategy,
-        validators: plan.members,
-        views: (honest * plan.items) as u64,
-    };
-    let row = Row::new(&run, stopwatch, &meter);
     for exit in exits {
         // Fails if the session has ended already.
         let _ = exit.send(());
@@ -119,13 +104,13 @@ pub async fn run<P: ParameterSet>(plan: Plan, strategy: Strategy) -> anyhow::Res
         data.iter().copied().eq(0..(honest * plan.items) as Data),
         "finalised data is not the data of the honest members"
     );
+    let rejected = validators.rejected();
     ensure!(
-        (row.invalid > 0) == (plan.byzantine > 0),
-        "{} signatures rejected with {} byzantine members",
-        row.invalid,
+        (rejected > 0) == (plan.byzantine > 0),
+        "{rejected} signatures rejected with {} byzantine members",
         plan.byzantine
     );
-    Ok(Session { row, order })
+    Ok(Session { rejected, order })
 }
 
 /// Delays for members in one process; the defaults of the engine are for wide-area networks.

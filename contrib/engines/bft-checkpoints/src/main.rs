@@ -4,11 +4,13 @@
 
 mod block;
 mod client;
+mod engine;
 mod ledger;
 mod node;
 mod options;
 mod run;
 mod signing;
+mod tcp;
 
 use std::process::ExitCode;
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use bft_simplex::{engine, tcp};
 use commonware_actor::Feedback;
 use commonware_consensus::simplex::{
     Plan, max_payload_size,
@@ -34,6 +33,7 @@ use crate::ledger::Ledger;
 use crate::options::{Network, Validator};
 use crate::run::{GENESIS, VALIDATORS};
 use crate::signing::{Outgoing, Signing, member, seed};
+use crate::{engine, tcp};
 
 /// Greatest number of bytes of a message of a session or a block.
 const MAX_MESSAGE: usize = 1 << 18;

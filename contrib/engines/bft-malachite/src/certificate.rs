@@ -118,7 +118,8 @@ impl<P: ParameterSet> VoteAdmission<P> {
                 expected,
             });
         }
-        self.first_invalid(votes)
-            .map_or(Ok(()), |vote| Err(invalid(vote)))
+        let mut verdicts = self.verdicts(votes).into_iter();
+        let first_invalid = verdicts.position(|verdict| verdict.is_err());
+        first_invalid.map_or(Ok(()), |vote| Err(invalid(vote)))
     }
 }

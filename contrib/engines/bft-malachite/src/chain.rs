@@ -13,7 +13,7 @@ use crate::scheme::Scheme;
 
 /// Chain context of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chain<P>(PhantomData<P>);
+pub(crate) struct Chain<P>(PhantomData<P>);
 
 impl<P> Default for Chain<P> {
     fn default() -> Self {
@@ -25,7 +25,7 @@ macro_rules! number {
     ($(#[$doc:meta] $name:ident($inner:ty);)+) => {$(
         #[$doc]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub $inner);
+        pub(crate) struct $name(pub(crate) $inner);
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,7 +73,7 @@ impl types::Value for Value {
 
 /// Proposal part; unused, because values are part of the proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoPart;
+pub(crate) struct NoPart;
 
 impl<P: ParameterSet> types::ProposalPart<Chain<P>> for NoPart {
     fn is_first(&self) -> bool {
@@ -87,17 +87,17 @@ impl<P: ParameterSet> types::ProposalPart<Chain<P>> for NoPart {
 
 /// Proposed value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proposal {
+pub(crate) struct Proposal {
     /// Height.
-    pub height: Height,
+    pub(crate) height: Height,
     /// Round.
-    pub round: Round,
+    pub(crate) round: Round,
     /// Value.
-    pub value: Value,
+    pub(crate) value: Value,
     /// Round of an earlier polka for the value.
-    pub pol_round: Round,
+    pub(crate) pol_round: Round,
     /// Proposer.
-    pub by: Address,
+    pub(crate) by: Address,
 }
 
 impl<P: ParameterSet> types::Proposal<Chain<P>> for Proposal {
@@ -128,17 +128,17 @@ impl<P: ParameterSet> types::Proposal<Chain<P>> for Proposal {
 
 /// Prevote or precommit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vote {
+pub(crate) struct Vote {
     /// Prevote or precommit.
-    pub kind: VoteType,
+    pub(crate) kind: VoteType,
     /// Height.
-    pub height: Height,
+    pub(crate) height: Height,
     /// Round.
-    pub round: Round,
+    pub(crate) round: Round,
     /// Value, or nil.
-    pub value: NilOrVal<Value>,
+    pub(crate) value: NilOrVal<Value>,
     /// Voter.
-    pub by: Address,
+    pub(crate) by: Address,
 }
 
 /// Votes of this chain have no extensions.
@@ -182,7 +182,7 @@ impl<P: ParameterSet> types::Vote<Chain<P>> for Vote {
 
 /// Member of a validator set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member<P: ParameterSet> {
+pub(crate) struct Member<P: ParameterSet> {
     address: Address,
     key: VerifyingKey<P>,
     power: u64,
@@ -204,11 +204,11 @@ impl<P: ParameterSet> types::Validator<Chain<P>> for Member<P> {
 
 /// Validators of an epoch, in order. Clones share them, because the engine clones sets often.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ValidatorSet<P: ParameterSet>(Arc<[Member<P>]>);
+pub(crate) struct ValidatorSet<P: ParameterSet>(Arc<[Member<P>]>);
 
 impl<P: ParameterSet> ValidatorSet<P> {
     /// Set of validators with address, key and voting power.
-    pub fn new(members: impl IntoIterator<Item = (Address, VerifyingKey<P>, u64)>) -> Self {
+    pub(crate) fn new(members: impl IntoIterator<Item = (Address, VerifyingKey<P>, u64)>) -> Self {
         let member = |(address, key, power)| Member {
             address,
             key,
@@ -218,12 +218,12 @@ impl<P: ParameterSet> ValidatorSet<P> {
     }
 
     /// Position of a validator in the set.
-    pub fn position(&self, address: Address) -> Option<usize> {
+    pub(crate) fn position(&self, address: Address) -> Option<usize> {
         self.0.iter().position(|member| member.address == address)
     }
 
     /// Voting power of a validator.
-    pub fn power(&self, address: Address) -> Option<u64> {
+    pub(crate) fn power(&self, address: Address) -> Option<u64> {
         self.position(address).map(|at| self.0[at].power)
     }
 }

@@ -7,7 +7,7 @@ use batch_verify::{Committee, MemberId, Threads, Threshold};
 use mldsa_core::{ParameterSet, VerifyingKey};
 
 use crate::chain::{Address, Height, ValidatorSet};
-use crate::plan::Plan;
+use crate::network::Plan;
 use crate::scheme::CONTEXT;
 
 /// One epoch: the engine's validator set and the committee with the same members in the same
@@ -80,11 +80,6 @@ impl<P: ParameterSet> Epochs<P> {
             length: plan.epoch_length,
             epochs: epochs.into(),
         })
-    }
-
-    /// Whether the run has more than one epoch.
-    pub(crate) fn change(&self) -> bool {
-        self.epochs.len() > 1
     }
 
     /// Epoch of a height. Heights after the last epoch belong to it.

@@ -6,23 +6,17 @@
 //! [`VerificationService`](batch_verify::VerificationService). Certificates are verified in full,
 //! under the committee of their height.
 //!
-//! All validators run in one thread ([`run`]). Lost messages, forgeries, wrong signatures and
+//! All validators run in one thread ([`run`]). Wrong signatures, a disconnected validator and
 //! changes of the validator set are part of the [`Plan`].
 
 mod admission;
 mod certificate;
 mod chain;
 mod epochs;
-mod forgery;
 mod message;
 mod network;
-mod plan;
 mod scheme;
 mod validator;
 
-pub use admission::Rejections;
-pub use chain::{Address, Chain, Height, Value};
-pub use forgery::Forgery;
-pub use plan::{Plan, Run, STRATEGIES, run};
-pub use scheme::{Scheme, Signature};
+pub use network::{Plan, Run, run};
 pub use validator::Counts;

@@ -2,7 +2,6 @@
 
 use arc_malachitebft_core_consensus::{ConsensusMsg, LivenessMsg, SignedConsensusMsg};
 use arc_malachitebft_core_types::{NilOrVal, Round, VoteType};
-use harness::Kind;
 use mldsa_core::ParameterSet;
 
 use crate::chain::{Address, Chain, Height, Proposal, Value, Vote};
@@ -36,25 +35,10 @@ impl Signed {
             signature: signature.clone(),
         }
     }
-
-    pub(crate) fn len(&self) -> usize {
-        self.bytes.len() + self.signature.as_ref().len()
-    }
 }
 
 impl<P: ParameterSet> Message<P> {
-    /// Vote or proposal; `None` for a certificate, which the engine verifies as a whole.
-    pub(crate) fn kind(&self) -> Option<Kind> {
-        match self {
-            Self::Consensus(SignedConsensusMsg::Vote(_)) | Self::Liveness(LivenessMsg::Vote(_)) => {
-                Some(Kind::Vote)
-            }
-            Self::Consensus(SignedConsensusMsg::Proposal(_)) => Some(Kind::Proposal),
-            Self::Liveness(_) => None,
-        }
-    }
-
-    /// Signature of a vote or proposal.
+    /// Signature of a vote or proposal; `None` for a certificate, which the engine verifies as a whole.
     pub(crate) fn signed(&self) -> Option<Signed> {
         match self {
             Self::Consensus(SignedConsensusMsg::Vote(vote))
@@ -83,10 +67,10 @@ impl<P: ParameterSet> Message<P> {
 pub(crate) fn of_consensus<P: ParameterSet>(
     message: &ConsensusMsg<Chain<P>>,
     signature: &Signature,
-) -> (Kind, Signed) {
+) -> Signed {
     match message {
-        ConsensusMsg::Vote(vote) => (Kind::Vote, of_vote(vote, signature)),
-        ConsensusMsg::Proposal(proposal) => (Kind::Proposal, of_proposal(proposal, signature)),
+        ConsensusMsg::Vote(vote) => of_vote(vote, signature),
+        ConsensusMsg::Proposal(proposal) => of_proposal(proposal, signature),
     }
 }
 

@@ -1,72 +1,94 @@
-//! All validators in one thread, with lost and forged messages.
+//! All validators in one thread.
 
-#[cfg(test)]
-mod fuzz;
-
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 use arc_malachitebft_core_consensus::{LivenessMsg, SignedConsensusMsg};
 use arc_malachitebft_core_types::{
-    ExtendedCommitCertificate, NilOrVal, Round, SignedMessage, ValidatorSet as _, VoteExtensions,
-    VoteType,
+    ExtendedCommitCertificate, NilOrVal, SignedMessage, ValidatorSet as _, VoteExtensions, VoteType,
 };
-use batch_verify::QuorumRule;
-use harness::{Meter, Row, Signer, Strategy, flip_bit, signing_key};
+use batch_verify::{QuorumRule, RejectReason};
+use harness::{check_faulty, flip_bit, signing_key};
 use mldsa_core::{ParameterSet, SigningKey};
 
 use crate::admission::VoteAdmission;
-use crate::chain::{Address, Chain, Value, proposer};
+use crate::chain::{Address, Chain, Value};
 use crate::epochs::Epochs;
-use crate::forgery::Forger;
 use crate::message::{Message, vote_bytes};
-use crate::plan::{Plan, Run};
 use crate::scheme::Signature;
-use crate::validator::Validator;
+use crate::validator::{Counts, Validator};
 
 /// Turns without any message or input after which the run has failed.
 const MAX_IDLE_TURNS: usize = 100;
 
-pub(crate) struct Network<P: ParameterSet> {
+/// Size and faults of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plan {
+    /// Number of validators.
+    pub validators: usize,
+    /// Number of heights that all validators decide.
+    pub heights: u64,
+    /// The last `byzantine` validators send wrong signatures.
+    pub byzantine: usize,
+    /// Number of heights, from the third on, for which the first validator is disconnected. It
+    /// then catches up from commit certificates.
+    pub offline: u64,
+    /// Number of heights after which members, order and voting power change; 0 for never.
+    pub epoch_length: u64,
+}
+
+/// Result of a run.
+#[derive(Debug)]
+pub struct Run {
+    /// Signatures verified by all validators, without those found in a verdict cache.
+    pub verified: u64,
+    /// Messages rejected on arrival by all validators.
+    pub rejected: u64,
+    /// By validator: certificates, catch-up and engine errors.
+    pub counts: Vec<Counts>,
+    /// Number of failed rounds, all decisions.
+    pub failed_rounds: i64,
+    /// By decision: signers, validators, voting power of the signers, voting power of all.
+    pub quorums: Vec<[u64; 4]>,
+}
+
+/// Runs one network and asserts its outcome.
+///
+/// # Errors
+/// A plan that the engine does not tolerate, a run without progress, or a failed assertion.
+pub fn run<P: ParameterSet>(plan: Plan) -> anyhow::Result<Run> {
+    ensure!(plan.validators >= 4, "at least 4 validators are needed");
+    let faulty = plan.byzantine + usize::from(plan.offline > 0);
+    check_faulty(plan.validators, faulty)?;
+    let mut network = Network::<P>::new(plan)?;
+    network.run()?;
+    network.finish()
+}
+
+struct Network<P: ParameterSet> {
     plan: Plan,
-    /// By validator: votes and proposals delivered, by sender.
-    delivered: Vec<BTreeMap<u64, u64>>,
     validators: Vec<Validator<P>>,
-    /// The validators' keys with a meter of their own, for the other chain of the forger.
-    signers: Vec<Signer<P>>,
-    forger: Forger<P>,
     epochs: Epochs<P>,
-    pub(crate) meter: Arc<Meter>,
 }
 
 impl<P: ParameterSet> Network<P> {
-    pub(crate) fn new(plan: Plan, strategy: Strategy) -> anyhow::Result<Self> {
-        let meter = Arc::new(Meter::default());
+    fn new(plan: Plan) -> anyhow::Result<Self> {
         let keys: Vec<SigningKey<P>> = (0..plan.validators).map(signing_key).collect();
         let public: Vec<_> = keys.iter().map(|key| key.verifying_key().clone()).collect();
         // All validators share the expanded keys; the nodes of a real network cannot.
         let epochs = Epochs::new(&plan, &public)?;
         let mut validators = Vec::new();
         for (address, key) in (0..).map(Address).zip(&keys) {
-            let signer = Signer::new(key, strategy, Arc::clone(&meter));
-            let admission = VoteAdmission::new(strategy, epochs.clone(), Arc::clone(&meter))?;
-            validators.push(Validator::new(address, signer, admission));
+            let admission = VoteAdmission::new(epochs.clone())?;
+            validators.push(Validator::new(address, key.prepare(), admission));
         }
-        let signer = |key| Signer::new(key, strategy, Arc::default());
         Ok(Self {
             plan,
-            delivered: vec![BTreeMap::new(); plan.validators],
             validators,
-            signers: keys.iter().map(signer).collect(),
-            forger: Forger::new(plan.forgeries_per_vote),
             epochs,
-            meter,
         })
     }
 
     /// Runs until all validators have decided the heights of the plan.
-    pub(crate) fn run(&mut self) -> anyhow::Result<()> {
+    fn run(&mut self) -> anyhow::Result<()> {
         let mut idle = 0;
         while self.decided_by_all() < self.plan.heights {
             if self.turns() {
@@ -93,7 +115,7 @@ impl<P: ParameterSet> Network<P> {
         let mut progress = false;
         for at in 0..self.validators.len() {
             if at == 0 && self.is_first_offline() {
-                self.discard_inbox(0);
+                self.validators[0].clear_inbox();
                 continue;
             }
             progress |= self.catch_up(at);
@@ -106,41 +128,19 @@ impl<P: ParameterSet> Network<P> {
         let sent = self.validators[at].turn();
         let progress = sent.is_some();
         for message in sent.into_iter().flatten() {
-            self.broadcast(at, &message);
+            self.broadcast(at, message);
         }
         progress
     }
 
-    fn broadcast(&mut self, from: usize, message: &Message<P>) {
-        let forged = self.forger.forge(message, &self.signers[from]);
+    fn broadcast(&mut self, from: usize, message: Message<P>) {
         let n = self.validators.len();
         let sent = match from >= n - self.plan.byzantine {
-            true => corrupted(message.clone()),
-            false => message.clone(),
+            true => corrupted(message),
+            false => message,
         };
         for to in (0..n).filter(|to| *to != from) {
-            if !self.is_lost(from, to, message) {
-                self.deliver(from as u64, to, sent.clone());
-            }
-            for (forgery, message) in &forged {
-                self.deliver(forgery.peer(n), to, message.clone());
-            }
-        }
-    }
-
-    fn deliver(&mut self, peer: u64, to: usize, message: Message<P>) {
-        if message.kind().is_some() {
-            *self.delivered[to].entry(peer).or_default() += 1;
-        }
-        self.validators[to].deliver(peer, message);
-    }
-
-    /// Discards the messages that a validator has not processed.
-    fn discard_inbox(&mut self, at: usize) {
-        for (peer, message) in self.validators[at].take_inbox() {
-            if message.kind().is_some() {
-                *self.delivered[at].entry(peer).or_default() -= 1;
-            }
+            self.validators[to].deliver(from, sent.clone());
         }
     }
 
@@ -174,111 +174,87 @@ impl<P: ParameterSet> Network<P> {
         !missed.is_empty()
     }
 
-    /// Lost messages of a planned round failure: in the first round of some heights a value gets a
-    /// quorum of prevotes and none of precommits, and one validator receives neither. f validators
-    /// miss the proposal; the last one misses prevotes of f and precommits of f + 1 others.
-    fn is_lost(&self, from: usize, to: usize, message: &Message<P>) -> bool {
-        let height = message.height();
-        if self.plan.drop_quorum == 0 || !height.0.is_multiple_of(self.plan.drop_quorum) {
-            return false;
-        }
-        let n = self.validators.len();
-        let faulty = (n - 1) / 3;
-        // Positions relative to the proposer, so that the next proposer has seen the quorum.
-        let relative = |at: usize| (at + n - proposer(n, height, Round::ZERO)) % n;
-        let (from, to) = (relative(from), relative(to));
-        let last = n - 1;
-        match message {
-            Message::Consensus(SignedConsensusMsg::Proposal(proposal)) => {
-                proposal.message.round == Round::ZERO && (last - faulty..last).contains(&to)
-            }
-            Message::Consensus(SignedConsensusMsg::Vote(vote)) => {
-                let missed = match vote.message.kind {
-                    VoteType::Prevote => faulty,
-                    VoteType::Precommit => faulty + 1,
-                };
-                vote.message.round == Round::ZERO && to == last && from < missed
-            }
-            Message::Liveness(_) => false,
-        }
-    }
-
     /// Number of heights that all validators have decided.
     fn decided_by_all(&self) -> u64 {
         let decided = self.validators.iter().map(|v| v.decided().len());
         decided.min().unwrap_or(0) as u64
     }
 
-    /// Decisions of all validators.
-    fn agreed(&self) -> anyhow::Result<Vec<Value>> {
-        let heights = self.plan.heights as usize;
-        let values = |validator: &Validator<P>| -> Vec<Value> {
-            let decided = validator.decided().iter().take(heights);
-            decided.map(|certificate| certificate.value_id).collect()
-        };
-        let first = values(&self.validators[0]);
-        let agree = self.validators.iter().all(|v| values(v) == first);
-        ensure!(agree, "decisions differ");
-        Ok(first)
-    }
-
     /// Signers, validators, voting power of the signers and of all, for each decision. Asserts
     /// that the commit certificate is a quorum of the committee of its height, also if the
     /// committee has been replaced since.
-    fn quorums(&self, strategy: Strategy) -> anyhow::Result<Vec<[u64; 4]>> {
+    fn quorums(&self) -> anyhow::Result<Vec<[u64; 4]>> {
         let mut quorums = Vec::new();
         for certificate in self.validators[0].decided() {
             let (height, round) = (certificate.height, certificate.round);
             let epoch = self.epochs.at(height);
-            let signatures = &certificate.commit_signatures;
-            let powers = signatures.iter().map(|s| epoch.set.power(s.address));
-            let power = powers.sum::<Option<u64>>().context("an unknown signer")?;
-            let (validators, total) = (epoch.set.count() as u64, epoch.set.total_voting_power());
-            quorums.push([signatures.len() as u64, validators, power, total]);
-            if strategy == Strategy::AwsLc {
-                // Signed with the context as part of the message.
-                continue;
-            }
             let value = NilOrVal::Val(certificate.value_id);
             let message = vote_bytes(VoteType::Precommit, height, round, value);
+            let signatures = &certificate.commit_signatures;
             let attestations = signatures.iter().filter_map(|s| {
                 let member = epoch.member(s.address)?;
                 Some((member, s.signature.as_ref()))
             });
             let attestations: Vec<_> = attestations.collect();
             let verifier = epoch.committee.verifier();
-            let report =
-                verifier.verify_quorum(&message[..], &attestations, QuorumRule::Certificate)?;
-            ensure!(
-                report.weight() == u128::from(power),
-                "height {height}: weight {} of {power}",
-                report.weight()
-            );
+            let rule = QuorumRule::Certificate;
+            let report = verifier.verify_quorum(&message[..], &attestations, rule)?;
+            let (count, total) = (epoch.set.count() as u64, epoch.set.total_voting_power());
+            let power = u64::try_from(report.weight())?;
+            ensure!(3 * power > 2 * total, "a decision without a quorum");
+            quorums.push([attestations.len() as u64, count, power, total]);
         }
         Ok(quorums)
     }
 
-    /// Result of the run, before its assertions.
-    pub(crate) fn finish(mut self, mut row: Row, strategy: Strategy) -> anyhow::Result<Run> {
-        let decided = self.agreed()?;
-        (0..self.plan.validators).for_each(|at| self.discard_inbox(at));
-        let certificates = self.validators[0].decided().iter();
-        let largest = certificates
-            .clone()
-            .map(|c| c.commit_signatures.len())
-            .max();
-        row.certificate_bytes = largest.map(|signatures| signatures * P::SIG_LEN);
-        let failed_rounds = certificates.map(|c| c.round.as_i64()).sum();
-        let rejections = self.validators.iter_mut().map(Validator::rejections);
-        let rejections = rejections.collect();
+    /// Result of the run, after its assertions.
+    fn finish(self) -> anyhow::Result<Run> {
+        let Plan {
+            heights,
+            byzantine,
+            offline,
+            ..
+        } = self.plan;
+        let values = |validator: &Validator<P>| -> Vec<Value> {
+            let decided = validator.decided().iter().take(heights as usize);
+            decided.map(|certificate| certificate.value_id).collect()
+        };
+        let first = values(&self.validators[0]);
+        ensure!(
+            self.validators.iter().all(|v| values(v) == first),
+            "decisions differ"
+        );
+        // Each validator rejects messages of the faulty ones, for the expected reason, and no others.
+        let honest = self.validators.len() - byzantine;
+        for (at, validator) in self.validators.iter().enumerate() {
+            let faulty = (honest..self.validators.len()).filter(|n| *n != at);
+            let expected = faulty.map(|n| (n, RejectReason::ChallengeMismatch));
+            let rejected = validator.rejected();
+            ensure!(
+                rejected.keys().copied().eq(expected),
+                "validator {at} has rejected {rejected:?}"
+            );
+        }
+        let counts: Vec<_> = self.validators.iter().map(Validator::counts).collect();
+        for count in &counts {
+            ensure!(
+                (count.equivocations, count.errors) == (0, 0),
+                "an honest validator counts as equivocator, or the core rejected an input: {count:?}"
+            );
+        }
+        ensure!(
+            counts[0].synced >= offline && counts[0].rejected >= offline,
+            "missed heights were not verified: {:?}",
+            counts[0]
+        );
+        let rejected = self.validators.iter().flat_map(|v| v.rejected().values());
+        let decided = self.validators[0].decided().iter();
         Ok(Run {
-            row,
-            decided,
-            rejections,
-            counts: self.validators.iter().map(Validator::counts).collect(),
-            quorums: self.quorums(strategy)?,
-            delivered: self.delivered,
-            failed_rounds,
+            verified: self.validators.iter().map(Validator::verified).sum(),
+            rejected: rejected.sum(),
+            counts,
+            failed_rounds: decided.map(|c| c.round.as_i64()).sum(),
+            quorums: self.quorums()?,
         })
     }
 }

@@ -11,12 +11,12 @@ pub(crate) const CONTEXT: &[u8] = b"example/malachite/v1";
 
 /// Signing scheme with one parameter set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scheme<P>(PhantomData<P>);
+pub(crate) struct Scheme<P>(PhantomData<P>);
 
 /// Signature bytes as received, of any length; the verifier rejects wrong lengths. Clones share
 /// the bytes, because the engine clones signatures often.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Signature(Arc<[u8]>);
+pub(crate) struct Signature(Arc<[u8]>);
 
 impl AsRef<[u8]> for Signature {
     fn as_ref(&self) -> &[u8] {

@@ -1,6 +1,6 @@
 //! One validator: the engine's core and the handler of its effects.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
 use arc_malachitebft_core_consensus::{
@@ -11,10 +11,10 @@ use arc_malachitebft_core_types::{
     CommitCertificate, ExtendedCommitCertificate, Round, SignedMessage, Timeout, TimeoutKind,
     Validity, ValueOrigin, ValuePayload, ValueResponse, VoteExtensionPolicy,
 };
-use harness::Signer;
-use mldsa_core::ParameterSet;
+use batch_verify::RejectReason;
+use mldsa_core::{Context, ParameterSet, PreparedSigningKey, Randomness};
 
-use crate::admission::{Rejections, VoteAdmission};
+use crate::admission::VoteAdmission;
 use crate::chain::{Address, Chain, Height, Value};
 use crate::message::{Message, of_consensus, proposal_bytes, vote_bytes};
 use crate::scheme::{CONTEXT, Signature};
@@ -25,14 +25,14 @@ const QUEUE: usize = 4096;
 /// Validator. It runs only inside of [`turn`](Self::turn).
 pub(crate) struct Validator<P: ParameterSet> {
     state: State<Chain<P>>,
-    inbox: Vec<(u64, Message<P>)>,
+    inbox: Vec<(usize, Message<P>)>,
     host: Host<P>,
 }
 
 /// Host of the core: network, clock, keys, decisions.
 struct Host<P: ParameterSet> {
     address: Address,
-    signer: Signer<P>,
+    key: PreparedSigningKey<P>,
     admission: VoteAdmission<P>,
     inputs: VecDeque<Input<Chain<P>>>,
     outbox: Vec<Message<P>>,
@@ -58,7 +58,11 @@ pub struct Counts {
 
 impl<P: ParameterSet> Validator<P> {
     /// Validator at the first height.
-    pub(crate) fn new(address: Address, signer: Signer<P>, admission: VoteAdmission<P>) -> Self {
+    pub(crate) fn new(
+        address: Address,
+        key: PreparedSigningKey<P>,
+        admission: VoteAdmission<P>,
+    ) -> Self {
         let params = Params {
             address,
             threshold_params: ThresholdParams::default(),
@@ -69,7 +73,7 @@ impl<P: ParameterSet> Validator<P> {
         let set = admission.epochs.at(first).set.clone();
         let mut host = Host {
             address,
-            signer,
+            key,
             admission,
             inputs: VecDeque::new(),
             outbox: Vec::new(),
@@ -86,7 +90,7 @@ impl<P: ParameterSet> Validator<P> {
     }
 
     /// Adds an arrived message.
-    pub(crate) fn deliver(&mut self, peer: u64, message: Message<P>) {
+    pub(crate) fn deliver(&mut self, peer: usize, message: Message<P>) {
         self.inbox.push((peer, message));
     }
 
@@ -136,9 +140,9 @@ impl<P: ParameterSet> Validator<P> {
         self.host.inputs.extend(inputs);
     }
 
-    /// Removes and returns the arrived messages.
-    pub(crate) fn take_inbox(&mut self) -> Vec<(u64, Message<P>)> {
-        mem::take(&mut self.inbox)
+    /// Discards the arrived messages.
+    pub(crate) fn clear_inbox(&mut self) {
+        self.inbox.clear();
     }
 
     /// Receives the value of a missed height with its commit certificate.
@@ -155,8 +159,14 @@ impl<P: ParameterSet> Validator<P> {
         &self.host.decided
     }
 
-    pub(crate) fn rejections(&mut self) -> Rejections {
-        self.host.admission.rejections()
+    /// Messages rejected on arrival, by sender and reason.
+    pub(crate) fn rejected(&self) -> &BTreeMap<(usize, RejectReason), u64> {
+        &self.host.admission.rejected
+    }
+
+    /// Signatures verified, without those found in the verdict cache.
+    pub(crate) fn verified(&self) -> u64 {
+        self.host.admission.service.stats().verified
     }
 
     pub(crate) fn counts(&self) -> Counts {
@@ -193,8 +203,8 @@ impl<P: ParameterSet> Host<P> {
             // Own votes are not in the verdict cache and are verified here.
             Effect::VerifySignature(message, _, r) => {
                 let SignedMessage { message, signature } = message;
-                let (kind, signed) = of_consensus::<P>(&message, &signature);
-                r.resume_with(self.admission.verify(kind, &signed))
+                let signed = of_consensus::<P>(&message, &signature);
+                r.resume_with(self.admission.is_valid(&signed))
             }
             Effect::VerifyCommitCertificate(certificate, _, thresholds, r) => {
                 let verdict = self.admission.commit(&certificate, thresholds);
@@ -283,8 +293,13 @@ impl<P: ParameterSet> Host<P> {
         }
     }
 
+    /// Signs deterministically: a vote signed again, after a restart for example, has the same bytes
+    /// and cannot be taken for equivocation.
     fn sign(&self, bytes: &[u8]) -> Signature {
-        self.signer.sign(CONTEXT, bytes).into()
+        let context = Context::new(CONTEXT).expect("a short context");
+        let signature = (self.key).sign_with_context(bytes, context, Randomness::Deterministic);
+        // FIPS 204 allows an error after 821 rejected attempts; its probability is below 2^-256.
+        signature.expect("signing ends").as_ref().into()
     }
 
     fn send(&mut self, message: Message<P>) {

@@ -41,11 +41,9 @@
 //! timeout, any vote after a restart) counts as misbehaviour. With hedged signatures honest
 //! members therefore block each other as soon as a view stalls. Deterministic lattice signatures
 //! are vulnerable to fault injection: two signatures of one message, one of them with a fault, can
-//! reveal the key. Each signature is therefore verified before it is returned, and a faulty one is
-//! not. That covers known single faults, but not an attacker who can also disturb the
+//! reveal the key. `mldsa-core` therefore verifies each signature before it returns it. That covers known single faults, but not an attacker who can also disturb the
 //! verification; validators on hardware under the control of others need further protection.
 
-mod backend;
 mod certificate;
 mod codec;
 mod scheme;
@@ -54,7 +52,6 @@ mod validators;
 #[cfg(test)]
 mod tests;
 
-pub use backend::{Operation, Prepared, Vote, VoteBackend};
 pub use certificate::Certificate;
 pub use codec::{PublicKey, Signature};
 pub use scheme::{NotAMember, Scheme};

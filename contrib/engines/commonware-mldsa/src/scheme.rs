@@ -14,17 +14,18 @@ use commonware_cryptography::{
     },
     ed25519::PublicKey as Identity,
 };
-use commonware_parallel::{Sequential, Strategy};
+use commonware_parallel::Strategy;
 use commonware_utils::{
     N3f1, Participant,
     iter::NonEmpty,
     ordered::{Quorum as _, Set},
 };
-use mldsa_core::{Context, ParameterSet, PreparedSigningKey, SigningKey};
+use mldsa_core::{Context, ParameterSet, PreparedSigningKey, Randomness, SigningKey};
 use rand_core::CryptoRng;
 use thiserror::Error;
 
-use crate::{Certificate, Operation, Prepared, Signature, Validators, Vote, VoteBackend};
+use crate::validators::Vote;
+use crate::{Certificate, Signature, Validators};
 
 /// The signing key belongs to no member of the committee.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -32,10 +33,10 @@ use crate::{Certificate, Operation, Prepared, Signature, Validators, Vote, VoteB
 pub struct NotAMember;
 
 /// Scheme of one validator, or of an observer without a key, in one epoch.
-pub struct Scheme<P: ParameterSet, V = Prepared> {
+#[derive(Clone)]
+pub struct Scheme<P: ParameterSet> {
     validators: Arc<Validators<P>>,
     signer: Option<(Participant, Arc<PreparedSigningKey<P>>)>,
-    backend: V,
 }
 
 impl<P: ParameterSet> Scheme<P> {
@@ -44,7 +45,13 @@ impl<P: ParameterSet> Scheme<P> {
     /// # Errors
     /// [`NotAMember`].
     pub fn signer(validators: Arc<Validators<P>>, key: &SigningKey<P>) -> Result<Self, NotAMember> {
-        Self::observer(validators).with_key(key)
+        let public = key.verifying_key().as_ref();
+        let member = validators.member_of(public).ok_or(NotAMember)?;
+        let signer = (Participant::new(member.index()), Arc::new(key.prepare()));
+        Ok(Self {
+            validators,
+            signer: Some(signer),
+        })
     }
 
     /// Scheme that verifies and does not sign.
@@ -53,33 +60,6 @@ impl<P: ParameterSet> Scheme<P> {
         Self {
             validators,
             signer: None,
-            backend: Prepared,
-        }
-    }
-}
-
-impl<P: ParameterSet, V> Scheme<P, V> {
-    /// The same scheme with the key of a member.
-    ///
-    /// # Errors
-    /// [`NotAMember`].
-    pub fn with_key(self, key: &SigningKey<P>) -> Result<Self, NotAMember> {
-        let public = key.verifying_key().as_ref();
-        let member = self.validators.member_of(public).ok_or(NotAMember)?;
-        let signer = (Participant::new(member.index()), Arc::new(key.prepare()));
-        Ok(Self {
-            signer: Some(signer),
-            ..self
-        })
-    }
-
-    /// The same scheme with another backend.
-    #[must_use]
-    pub fn with_backend<W: VoteBackend<P>>(self, backend: W) -> Scheme<P, W> {
-        Scheme {
-            validators: self.validators,
-            signer: self.signer,
-            backend,
         }
     }
 
@@ -88,33 +68,27 @@ impl<P: ParameterSet, V> Scheme<P, V> {
     pub fn validators(&self) -> &Arc<Validators<P>> {
         &self.validators
     }
-}
 
-impl<P: ParameterSet, V: VoteBackend<P>> Scheme<P, V> {
     /// Verifies all certificates in one batch and returns one verdict per certificate.
     fn verify_all<D: Digest>(
         &self,
         certificates: &[(Subject<'_, D>, &Certificate<P>)],
         strategy: &impl Strategy,
     ) -> Vec<bool> {
-        self.backend.instrument(Operation::VerifyCertificates, || {
-            let messages: Vec<Bytes> = certificates.iter().map(|(s, _)| s.message()).collect();
-            let mut votes = Vec::new();
-            let mut ranges = Vec::with_capacity(certificates.len());
-            for ((subject, certificate), message) in certificates.iter().zip(&messages) {
-                let start = votes.len();
-                let listed = self.list(subject, message, certificate, &mut votes);
-                ranges.push(listed.map(|()| start..votes.len()));
-            }
-            let operation = Operation::VerifyCertificates;
-            let backend = &self.backend;
-            let verdicts = backend.verify(&self.validators, operation, &votes, strategy);
-            let valid = |range: Option<Range<usize>>| {
-                let verdicts = range.and_then(|range| verdicts.get(range));
-                verdicts.is_some_and(|verdicts| verdicts.iter().all(|valid| *valid))
-            };
-            ranges.into_iter().map(valid).collect()
-        })
+        let messages: Vec<Bytes> = certificates.iter().map(|(s, _)| s.message()).collect();
+        let mut votes = Vec::new();
+        let mut ranges = Vec::with_capacity(certificates.len());
+        for ((subject, certificate), message) in certificates.iter().zip(&messages) {
+            let start = votes.len();
+            let listed = self.list(subject, message, certificate, &mut votes);
+            ranges.push(listed.map(|()| start..votes.len()));
+        }
+        let verdicts = self.validators.verify(&votes, strategy);
+        let valid = |range: Option<Range<usize>>| {
+            let verdicts = range.and_then(|range| verdicts.get(range));
+            verdicts.is_some_and(|verdicts| verdicts.iter().all(|valid| *valid))
+        };
+        ranges.into_iter().map(valid).collect()
     }
 
     /// Appends the votes of a certificate to `votes`. `None`, without appending any, if they are
@@ -168,7 +142,7 @@ impl<P: ParameterSet, V: VoteBackend<P>> Scheme<P, V> {
     }
 }
 
-impl<P: ParameterSet, V: VoteBackend<P>> certificate::Verifier for Scheme<P, V> {
+impl<P: ParameterSet> certificate::Verifier for Scheme<P> {
     type Subject<'a, D: Digest> = Subject<'a, D>;
     type Faults = N3f1;
     type PublicKey = Identity;
@@ -230,7 +204,7 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Verifier for Scheme<P, V> 
     }
 }
 
-impl<P: ParameterSet, V: VoteBackend<P>> certificate::Scheme for Scheme<P, V> {
+impl<P: ParameterSet> certificate::Scheme for Scheme<P> {
     type Signature = Signature<P>;
 
     fn me(&self) -> Option<Membership> {
@@ -241,27 +215,15 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Scheme for Scheme<P, V> {
         self.validators.participants()
     }
 
-    /// Signs deterministically and verifies the signature before it returns it; see the crate
-    /// documentation.
+    /// Signs deterministically; see the crate documentation.
     fn sign<D: Digest>(&self, subject: Subject<'_, D>) -> Option<Attestation<Self>> {
         let (signer, key) = self.signer.as_ref()?;
-        let (committee, message) = (self.validators.committee(&subject), subject.message());
-        let context = Context::new(committee.context()).ok()?;
-        let signature = self.backend.instrument(Operation::Sign, || {
-            let signature = self.backend.sign(key, context, &message)?;
-            let vote = Vote {
-                committee,
-                signer: *signer,
-                message: &message,
-                signature: signature.as_ref(),
-            };
-            let (validators, backend) = (&self.validators, &self.backend);
-            let verdicts = backend.verify(validators, Operation::Sign, &[vote], &Sequential);
-            (verdicts == [true]).then_some(signature)
-        })?;
+        let context = Context::new(self.validators.committee(&subject).context()).ok()?;
+        let signature =
+            key.sign_with_context(&subject.message(), context, Randomness::Deterministic);
         Some(Attestation {
             signer: *signer,
-            signature: signature.into(),
+            signature: Signature::from(signature.ok()?).into(),
         })
     }
 
@@ -270,14 +232,10 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Scheme for Scheme<P, V> {
         _: &mut R,
         subject: Subject<'_, D>,
         attestation: &Attestation<Self>,
-        strategy: &impl Strategy,
+        _: &impl Strategy,
     ) -> bool {
-        self.backend.instrument(Operation::VerifyVotes, || {
-            let message = subject.message();
-            let vote = self.vote(&subject, &message, attestation);
-            let backend = &self.backend;
-            backend.verify(&self.validators, Operation::VerifyVotes, &[vote], strategy) == [true]
-        })
+        let message = subject.message();
+        self.vote(&subject, &message, attestation).is_valid()
     }
 
     fn verify_attestations<R, D, I>(
@@ -293,30 +251,20 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Scheme for Scheme<P, V> {
         I: IntoIterator<Item = Attestation<Self>>,
         I::IntoIter: Send,
     {
-        self.backend.instrument(Operation::VerifyVotes, || {
-            let message = subject.message();
-            let attestations: Vec<_> = attestations.into_iter().collect();
-            let votes: Vec<Vote<'_, P>> = attestations
-                .iter()
-                .map(|attestation| self.vote(&subject, &message, attestation))
-                .collect();
-            let backend = &self.backend;
-            let verdicts =
-                backend.verify(&self.validators, Operation::VerifyVotes, &votes, strategy);
-            drop(votes);
-            if verdicts.iter().all(|valid| *valid) {
-                return Verification::new(attestations, Vec::new());
+        let message = subject.message();
+        let attestations: Vec<_> = attestations.into_iter().collect();
+        let votes = attestations.iter();
+        let votes: Vec<_> = votes.map(|a| self.vote(&subject, &message, a)).collect();
+        let verdicts = self.validators.verify(&votes, strategy);
+        let (mut verified, mut invalid) = (Vec::new(), Vec::new());
+        for (attestation, valid) in attestations.into_iter().zip(verdicts) {
+            if valid {
+                verified.push(attestation);
+            } else {
+                invalid.push(attestation.signer);
             }
-            let (mut verified, mut invalid) = (Vec::new(), Vec::new());
-            for (attestation, valid) in attestations.into_iter().zip(verdicts) {
-                if valid {
-                    verified.push(attestation);
-                } else {
-                    invalid.push(attestation.signer);
-                }
-            }
-            Verification::new(verified, invalid)
-        })
+        }
+        Verification::new(verified, invalid)
     }
 
     fn optimistic_assemble<'a, R, D, I, J>(
@@ -373,17 +321,7 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Scheme for Scheme<P, V> {
     }
 }
 
-impl<P: ParameterSet, V: Clone> Clone for Scheme<P, V> {
-    fn clone(&self) -> Self {
-        Self {
-            validators: self.validators.clone(),
-            signer: self.signer.clone(),
-            backend: self.backend.clone(),
-        }
-    }
-}
-
-impl<P: ParameterSet, V> fmt::Debug for Scheme<P, V> {
+impl<P: ParameterSet> fmt::Debug for Scheme<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let signer = self.signer.as_ref().map(|(me, _)| me);
         write!(f, "Scheme({:?}, {signer:?})", self.validators)

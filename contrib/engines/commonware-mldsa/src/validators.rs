@@ -8,13 +8,48 @@ use commonware_cryptography::{
     Digest, certificate::Namespace as _, ed25519::PublicKey as Identity,
 };
 use commonware_parallel::Strategy;
-use commonware_utils::ordered::{Map, Set};
+use commonware_utils::{
+    Participant,
+    ordered::{Map, Set},
+};
 use mldsa_core::ParameterSet;
 
-use crate::{PublicKey, Vote};
+use crate::PublicKey;
 
 /// Votes per task of the engine's thread pool: two groups of the widest backend.
 const CHUNK: usize = 16;
+
+/// Signature to verify.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vote<'a, P: ParameterSet> {
+    /// Committee of this kind of vote.
+    pub(crate) committee: &'a Committee<P>,
+    /// Claimed signer.
+    pub(crate) signer: Participant,
+    /// Signed message.
+    pub(crate) message: &'a [u8],
+    /// Signature bytes; empty, and therefore rejected, if they could not be decoded.
+    pub(crate) signature: &'a [u8],
+}
+
+impl<'a, P: ParameterSet> Vote<'a, P> {
+    /// Committee member of the claimed signer; `None` for an index outside of the committee.
+    fn member(&self) -> Option<MemberId> {
+        self.committee.member(self.signer.get())
+    }
+
+    /// The vote with its committee member.
+    pub(crate) fn of_member(&self) -> Option<batch_verify::Vote<'a>> {
+        let (member, message) = (self.member()?, self.message);
+        Some(batch_verify::Vote::new(member, message, self.signature))
+    }
+
+    /// Verifies the vote without batch machinery.
+    pub(crate) fn is_valid(&self) -> bool {
+        let vote = self.of_member();
+        vote.is_some_and(|vote| self.committee.verify(&vote).is_ok())
+    }
+}
 
 /// Validators of an epoch: identities and expanded ML-DSA keys in the same order.
 ///
@@ -104,7 +139,7 @@ impl<P: ParameterSet> Validators<P> {
     }
 
     /// Verifies votes on the threads of the engine and returns one verdict per vote, in order.
-    pub fn verify(&self, votes: &[Vote<'_, P>], parallelism: &impl Strategy) -> Vec<bool> {
+    pub(crate) fn verify(&self, votes: &[Vote<'_, P>], parallelism: &impl Strategy) -> Vec<bool> {
         if let [vote] = votes {
             return vec![vote.is_valid()];
         }

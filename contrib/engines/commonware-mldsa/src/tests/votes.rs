@@ -2,14 +2,12 @@
 
 use std::num::NonZeroUsize;
 
-use commonware_codec::DecodeExt as _;
 use commonware_parallel::Rayon;
 use commonware_utils::Participant;
-use mldsa_core::{Context, PreparedSigningKey};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{NotAMember, Prepared, VoteBackend};
+use crate::NotAMember;
 
 fn verdicts_are_per_vote<P: ParameterSet>() {
     let schemes = chain::<P>(8);
@@ -96,34 +94,6 @@ fn key_outside_of_the_committee_is_rejected() {
     let validators = Validators::new(NAMESPACE, &members::<MlDsa44>(0..4)).expect("validators");
     let scheme = Scheme::signer(Arc::new(validators), &key(4));
     assert_eq!(scheme.err(), Some(NotAMember));
-}
-
-/// Backend with a fault in the signature computation.
-#[derive(Clone, Debug)]
-struct Faulty;
-
-impl VoteBackend<MlDsa44> for Faulty {
-    fn sign(
-        &self,
-        key: &PreparedSigningKey<MlDsa44>,
-        context: Context<'_>,
-        message: &[u8],
-    ) -> Option<Signature<MlDsa44>> {
-        let mut bytes = VoteBackend::sign(&Prepared, key, context, message)?
-            .encode()
-            .to_vec();
-        bytes[0] ^= 1;
-        Signature::decode(Bytes::from(bytes)).ok()
-    }
-}
-
-#[test]
-fn faulty_signature_is_not_returned() {
-    let scheme = chain::<MlDsa44>(4).remove(0);
-    let proposal = proposal(1, 1);
-    assert!(scheme.sign(notarize(&proposal)).is_some());
-    let faulty = scheme.with_backend(Faulty);
-    assert_eq!(faulty.sign(notarize(&proposal)), None);
 }
 
 #[test]

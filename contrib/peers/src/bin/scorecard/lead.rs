@@ -1,6 +1,6 @@
 //! Table of the lead over the fastest peer.
 
-use benches::report::table::Table;
+use benches::table::Table;
 use benches::{Op, Set, cells, missing_peers};
 
 use super::Row;
@@ -36,7 +36,7 @@ pub(super) fn lead(rows: &[Row]) -> String {
         "ML-DSA-87",
         "aim",
     ];
-    let mut table = Table::new("lead", &columns);
+    let mut table = Table::new(&columns);
     for backend in ["avx512", "avx2", "neon", "portable"] {
         for op in Op::SINGLE {
             let leads = Set::ALL.map(|set| lead_of(rows, set, backend, op));

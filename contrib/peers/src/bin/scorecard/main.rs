@@ -1,18 +1,14 @@
 //! Ticks of every operation of every implementation, in one process on one pinned thread.
 //!
 //! `cargo run --release --manifest-path contrib/peers/Cargo.toml --bin scorecard -- --json out.json`
-//! `cargo run --release --manifest-path contrib/peers/Cargo.toml --bin scorecard -- --instructions`
 
 mod lead;
 
 use core::{error::Error, time::Duration};
-use std::{fs, path::PathBuf, rc::Rc, time::UNIX_EPOCH};
+use std::{fs, path::PathBuf, time::UNIX_EPOCH};
 
-use benches::report::table::Table;
-use benches::{
-    Contender, Inputs, Op, Part, Plan, Samples, Set, Stream, UNIT, cells, contenders, cpu_name, hz,
-    pin, score,
-};
+use benches::table::Table;
+use benches::{Contender, Op, Part, Plan, Samples, Set, UNIT, cells, cpu_name, hz, pin, score};
 use clap::Parser;
 use serde::Serialize;
 
@@ -35,13 +31,6 @@ struct Options {
     /// that takes longer.
     #[arg(long, default_value_t = 3)]
     seconds: u64,
-    /// Count instructions instead of ticks: verification by ours and the references, one call each. Linux
-    /// only; takes minutes.
-    #[arg(long)]
-    instructions: bool,
-    /// Internal: the process whose instructions are counted.
-    #[arg(long, hide = true)]
-    traced: bool,
     /// Seed of the inputs; taken from the clock if absent.
     #[arg(long)]
     seed: Option<u64>,
@@ -97,10 +86,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let clock = UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
     let seed = options.seed.unwrap_or_else(|| u64::from(clock));
     eprintln!("inputs from seed {seed}");
-    if options.instructions || options.traced {
-        return instructions(&options, seed);
-    }
-
     let mut rows = Vec::new();
     for set in options.sets() {
         for &part in options.parts() {
@@ -113,9 +98,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn publish(options: &Options, rows: &[Row]) -> Result<(), Box<dyn Error>> {
     print!("{}", table(rows));
-    if rows.iter().any(|row| row.unit == UNIT) {
-        print!("{}", lead::lead(rows));
-    }
+    print!("{}", lead::lead(rows));
     if let Some(path) = &options.json {
         fs::write(path, serde_json::to_string_pretty(rows)?)?;
     }
@@ -138,67 +121,6 @@ fn run(set: Set, part: Part, options: &Options, seed: u64) -> Vec<Row> {
         .iter()
         .map(|one| row(set, &one.contender, one.keys, &one.samples, one.attempts))
         .collect()
-}
-
-/// Contenders whose instructions are counted: groups of eight only on the backend whose lanes share
-/// work.
-fn counted(set: Set, seed: u64) -> Vec<Contender> {
-    let mut stream = Stream::new(seed);
-    let inputs = Rc::new(Inputs::random(set, 8, 8, &mut stream));
-    let mut all = contenders(Part::Verify, &inputs);
-    all.retain(|contender| {
-        let known = contender.peer == "ours" || REFERENCES.contains(&contender.peer);
-        known && (contender.width == 1 || contender.backend == "avx512")
-    });
-    all
-}
-
-#[cfg(target_os = "linux")]
-fn instructions(options: &Options, seed: u64) -> Result<(), Box<dyn Error>> {
-    use benches::instructions::{count, traced};
-    use mldsa_gates::ptrace_step::wait_for_tracer;
-
-    if options.traced {
-        wait_for_tracer()?;
-        for set in options.sets() {
-            traced(&mut counted(set, seed))?;
-        }
-        return Ok(());
-    }
-    let mut process = std::process::Command::new(std::env::current_exe()?);
-    process.args(["--traced", "--seed", &seed.to_string()]);
-    if let Some(set) = options.set {
-        process.args(["--set", set.name()]);
-    }
-    let counts = count(&mut process)?;
-    let all = options
-        .sets()
-        .into_iter()
-        .map(|set| (set, counted(set, seed)));
-    let all: Vec<_> = all.collect();
-    let all = all
-        .iter()
-        .flat_map(|(set, all)| all.iter().map(|c| (*set, c)));
-    let rows: Vec<_> = all
-        .zip(counts)
-        .map(|((set, contender), count)| {
-            let each = count / contender.width as u64;
-            Row {
-                unit: "instructions",
-                tsc_hz: None,
-                n: 1,
-                cycles_min: each,
-                cycles_median: each,
-                ..row(set, contender, 8, &Samples::default(), None)
-            }
-        })
-        .collect();
-    publish(options, &rows)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn instructions(_: &Options, _: u64) -> Result<(), Box<dyn Error>> {
-    Err("instructions are counted on Linux only".into())
 }
 
 fn row(
@@ -247,7 +169,7 @@ fn table(rows: &[Row]) -> String {
         let Some(unit) = rows.first().map(|row| row.unit) else {
             continue;
         };
-        let mut table = Table::new("scorecard", &columns);
+        let mut table = Table::new(&columns);
         for row in &rows {
             let [first, second] = REFERENCES.map(|peer| {
                 let of_peer = |r: &&&Row| r.peer == peer && r.op == row.reference;

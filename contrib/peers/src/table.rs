@@ -1,8 +1,8 @@
-//! Tables of figures, as Markdown and as JSON.
+//! Tables of figures as Markdown.
 
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Row};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// A row of a table: texts, counts, measured figures, and `None` for no figure.
 #[macro_export]
@@ -20,22 +20,9 @@ fn text(cell: &Value) -> String {
     }
 }
 
-/// Six significant digits, more than a measurement has.
-fn rounded(cell: &Value) -> Value {
-    match cell.as_f64().filter(|_| cell.is_f64()) {
-        Some(number) => {
-            let exponent = number.abs().max(1e-6).log10().floor() as i32;
-            let scale = 10_f64.powi(5 - exponent);
-            ((number * scale).round() / scale).into()
-        }
-        None => cell.clone(),
-    }
-}
-
 /// Rows under named columns.
 #[derive(Clone, Debug)]
 pub struct Table {
-    name: &'static str,
     columns: Vec<&'static str>,
     rows: Vec<Vec<Value>>,
 }
@@ -43,9 +30,8 @@ pub struct Table {
 impl Table {
     /// An empty table. Words of a column's name are joined by `_`, with the unit last.
     #[must_use]
-    pub fn new(name: &'static str, columns: &[&'static str]) -> Self {
+    pub fn new(columns: &[&'static str]) -> Self {
         Self {
-            name,
             columns: columns.to_vec(),
             rows: Vec::new(),
         }
@@ -56,7 +42,7 @@ impl Table {
     /// # Panics
     /// If the row does not have one cell for each column.
     pub fn push(&mut self, row: Vec<Value>) {
-        assert_eq!(row.len(), self.columns.len(), "{}: {row:?}", self.name);
+        assert_eq!(row.len(), self.columns.len(), "{row:?}");
         self.rows.push(row);
     }
 
@@ -88,16 +74,6 @@ impl Table {
             .collect();
         format!("{head}\n|{}|\n{body}\n", ruler.join("|"))
     }
-
-    /// A JSON object for each row, which names the table.
-    pub fn json(&self) -> impl Iterator<Item = Value> {
-        self.rows.iter().map(|row| {
-            let names = self.columns.iter().map(|name| (*name).to_owned());
-            let cells = names.zip(row.iter().map(rounded));
-            let table = [("table".to_owned(), self.name.into())];
-            Value::Object(Map::from_iter(table.into_iter().chain(cells)))
-        })
-    }
 }
 
 #[cfg(test)]
@@ -105,16 +81,13 @@ mod tests {
     use super::Table;
 
     #[test]
-    fn markdown_and_json() {
-        let mut table = Table::new("t", &["name", "time_us"]);
+    fn markdown() {
+        let mut table = Table::new(&["name", "time_us"]);
         table.push(cells!["a, b", 1234.6]);
         table.push(cells!["c", None::<f64>]);
         assert_eq!(
             table.markdown(),
             "| name | time us |\n|------|--------:|\n| a, b |    1235 |\n| c    |         |\n"
         );
-        let json: Vec<_> = table.json().collect();
-        assert_eq!(json[0]["time_us"], 1234.6);
-        assert!(json[1]["time_us"].is_null());
     }
 }

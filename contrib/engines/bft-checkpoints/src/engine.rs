@@ -1,4 +1,4 @@
-//! Engine with the settings that all programs here use.
+//! Engine with its settings.
 
 use std::time::Duration;
 
@@ -25,32 +25,31 @@ use rand_core::CryptoRng;
 
 /// Message quota per peer and channel. The engine reserves memory for one burst of every peer, so
 /// memory use grows with the burst and with the square of the number of validators.
-#[must_use]
-pub fn quota() -> Quota {
+pub(crate) fn quota() -> Quota {
     Quota::per_second(NZU32!(4096)).allow_burst(NZU32!(128))
 }
 
 /// What a validator gives to its engine.
 #[derive(Clone, Debug)]
-pub struct Validator<S, B, A, R> {
+pub(crate) struct Validator<S, B, A, R> {
     /// Keys of the votes.
-    pub scheme: S,
+    pub(crate) scheme: S,
     /// Blocker of peers that break the protocol.
-    pub blocker: B,
+    pub(crate) blocker: B,
     /// Proposes, verifies and relays blocks.
-    pub application: A,
+    pub(crate) application: A,
     /// Receives finalised blocks.
-    pub reporter: R,
+    pub(crate) reporter: R,
     /// Name of the engine's journal.
-    pub partition: String,
+    pub(crate) partition: String,
     /// Number of the engine's epoch.
-    pub epoch: u64,
+    pub(crate) epoch: u64,
     /// Digest on which the first block is built.
-    pub genesis: Digest,
+    pub(crate) genesis: Digest,
 }
 
 /// Starts the engine of one validator on its channels for votes, certificates and requests.
-pub fn start<E, S, B, A, R, T>(
+pub(crate) fn start<E, S, B, A, R, T>(
     context: E,
     strategy: T,
     validator: Validator<S, B, A, R>,
