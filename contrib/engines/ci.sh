@@ -8,6 +8,6 @@ run cargo test --locked --release --workspace
 # One build for all, since each `cargo run` would build the dependencies with the features of its program.
 run cargo build --locked --release --workspace
 programs=${CARGO_TARGET_DIR:-target}/release
-run "$programs/bft-malachite" --validators 7 --heights 12
+run "$programs/bft-malachite"
 run "$programs/bft-alephbft" --validators 4
 run "$programs/bft-checkpoints"
