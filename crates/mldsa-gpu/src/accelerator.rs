@@ -1,28 +1,33 @@
 //! The device behind `batch-verify`.
 
 use core::error::Error;
+use core::ops::Range;
 use core::time::Duration;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use batch_verify::{Accelerator, AcceleratorJob, AcceleratorMessage, MemberId, RejectReason};
+use batch_verify::{Accelerator, AcceleratorJob, AcceleratorMessage, Item, MemberId, RejectReason};
 use mldsa_core::{ParameterSet, VerifyingKey};
 
 use crate::batch::{Batch, Key, Signed};
 use crate::error::{GpuError, PushError};
 use crate::gpu::Gpu;
-use crate::job::{Again, Pending};
+use crate::job::Pending;
 use crate::lock::lock;
+use crate::probe::Random;
 use crate::registry::{KeyId, Table};
+
+/// Verdict on an item.
+type Verdict = Result<(), RejectReason>;
 
 /// Signatures that one thread copies.
 const COPIED: usize = 2048;
 
 /// Members of committees have prepared keys on the device as long as the table has room; other keys
-/// go with their items. `batch-verify` verifies rejections again, from the memory of its caller, and
-/// tells this crate if one is wrong.
+/// go with their items. Items are verified again from the memory of their caller: rejections by
+/// `batch-verify`, which tells this crate if one is wrong, and a share of all while the device works.
 impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
     fn min_batch(&self) -> usize {
         self.threshold()
@@ -40,9 +45,17 @@ impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
         let patience = Instant::now() + self.shared.options.deadline;
         let mut flight: VecDeque<(usize, Pending<P>)> = VecDeque::new();
         let mut collect = |(start, pending): (usize, Pending<P>)| {
-            for (answer, verdict) in answers[start..].iter_mut().zip(pending.wait()) {
-                let is_decided = verdict != Err(RejectReason::NotVerified);
-                *answer = is_decided.then_some(verdict.is_ok());
+            let answers = &mut answers[start..];
+            let drawn = self.draw(start..(start + pending.len()).min(jobs.len()));
+            let again = self.verify_again(drawn.iter().map(|n| &jobs[*n]));
+            let verdicts = pending.wait();
+            let is_decided = |verdict: &Verdict| *verdict != Err(RejectReason::NotVerified);
+            for (answer, verdict) in answers.iter_mut().zip(&verdicts) {
+                *answer = is_decided(verdict).then_some(verdict.is_ok());
+            }
+            let mut pairs = drawn.iter().map(|n| verdicts[n - start]).zip(again);
+            if pairs.any(|(verdict, own)| is_decided(&verdict) && verdict != own) {
+                self.shared.give_up(&GpuError::WrongVerdict);
             }
         };
         let mut start = 0;
@@ -60,7 +73,7 @@ impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
                     }
                     let batch = filled?;
                     let items = batch.len();
-                    flight.push_back((start, batch.submit_checked(Again::Acceptances)));
+                    flight.push_back((start, batch.submit()));
                     start += items;
                 }
                 (Err(GpuError::Busy), Some(oldest)) => collect(oldest),
@@ -72,7 +85,9 @@ impl<P: ParameterSet> Accelerator<P> for Gpu<P> {
             }
         }
         flight.into_iter().for_each(collect);
-        Ok(())
+        // Nothing that a wrong device has said counts.
+        self.fault()
+            .map_or(Ok(()), |error| Err(error.clone().into()))
     }
 
     fn on_wrong_rejection(&self) {
@@ -127,6 +142,31 @@ fn fill<P: ParameterSet>(
 }
 
 impl<P: ParameterSet> Gpu<P> {
+    /// Chooses the jobs that the CPU verifies whatever the device says: one at random of each share.
+    fn draw(&self, jobs: Range<usize>) -> Vec<usize> {
+        let Some(share) = self.shared.options.cross_check else {
+            return Vec::new();
+        };
+        let (share, end) = (share.max(1) as usize, jobs.end);
+        let mut random = Random::new();
+        let drawn = jobs.step_by(share).map(|n| n + random.below(share));
+        drawn.filter(|n| *n < end).collect()
+    }
+
+    /// Verifies jobs on the CPU.
+    fn verify_again<'a>(&self, jobs: impl Iterator<Item = &'a AcceleratorJob<'a>>) -> Vec<Verdict> {
+        let item = |job: &AcceleratorJob<'a>| match job.message {
+            AcceleratorMessage::Pure { context, message } => {
+                Item::new(job.key, message, context, job.signature)
+            }
+            AcceleratorMessage::Mu(mu) => Item::from_mu(job.key, mu, job.signature),
+        };
+        let verdicts = self.shared.verifier.verify_batch(jobs.map(item));
+        let verdicts = verdicts.into_verdicts();
+        lock(&self.shared.counts).verified_again += verdicts.len() as u64;
+        verdicts
+    }
+
     /// Returns the ids of the jobs' keys, if all are members' and the table has room for them.
     fn member_ids(&self, jobs: &[AcceleratorJob<'_>]) -> Option<Vec<KeyId>> {
         if jobs.iter().any(|job| job.member.is_none()) {

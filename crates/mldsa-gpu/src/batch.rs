@@ -8,7 +8,7 @@ use batch_verify::RejectReason;
 use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, VerifyingKey};
 
 use crate::error::{GpuError, PushError};
-use crate::job::{Again, Job, Order, Owner, Pending};
+use crate::job::{Job, Order, Owner, Pending};
 use crate::layout::{LONGEST, MU_GIVEN, PLANTED_MESSAGE, planted};
 use crate::lock::lock;
 use crate::probe::{CONTEXT, Random};
@@ -104,12 +104,6 @@ impl<P: ParameterSet> Batch<P> {
         self.items
     }
 
-    /// Returns whether there is no item.
-    #[must_use]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.items == 0
-    }
-
     /// Returns the most items, [`batch_items`](crate::GpuOptions::batch_items).
     #[must_use]
     pub(crate) fn capacity(&self) -> usize {
@@ -190,14 +184,9 @@ impl<P: ParameterSet> Batch<P> {
         slots.map(|slot| &mut slot[..P::SIG_LEN])
     }
 
-    /// Starts verification and returns at once. Without a device the CPU verifies. In a child made
-    /// by `fork` the items of a batch of its parent are [`NotVerified`](RejectReason::NotVerified).
-    pub(crate) fn submit(self) -> Pending<P> {
-        self.submit_checked(Again::Rejections)
-    }
-
-    /// Submits as [`submit`](Self::submit) does, with a choice of what the CPU verifies again.
-    pub(crate) fn submit_checked(mut self, again: Again) -> Pending<P> {
+    /// Starts verification and returns at once. Without a device, and in a child made by `fork`,
+    /// items are [`NotVerified`](RejectReason::NotVerified).
+    pub(crate) fn submit(mut self) -> Pending<P> {
         let shared = self.loan.shared.clone();
         if !self.owners.is_empty() && !shared.is_forked() {
             // Without planted items nothing goes to the device.
@@ -214,7 +203,6 @@ impl<P: ParameterSet> Batch<P> {
             owners: self.owners,
             decided: self.decided,
             items: self.items,
-            again,
         };
         Job::submit(self.loan, order)
     }

@@ -21,21 +21,12 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// Borrows the block to read it.
-    ///
-    /// # Safety
-    /// Nobody writes to the block as long as the slice lives.
-    pub(crate) unsafe fn bytes<'a>(self) -> &'a [u8] {
-        // SAFETY: zeroed memory of that length, which lives as long as the worker; by the caller.
-        unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.len) }
-    }
-
     /// Borrows the block to write it.
     ///
     /// # Safety
     /// Nobody else uses the block as long as the slice lives.
     pub(crate) unsafe fn bytes_mut<'a>(self) -> &'a mut [u8] {
-        // SAFETY: as above.
+        // SAFETY: zeroed memory of that length, which lives as long as the worker; by the caller.
         unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 

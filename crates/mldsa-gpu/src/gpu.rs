@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 use std::{process, thread};
 
-use batch_verify::{BatchVerifier, Item};
+use batch_verify::{BatchVerifier, Item, RejectReason};
 use mldsa_core::{Context, ParameterSet, VerifyingKey};
 
 use crate::batch::{Batch, Signed};
@@ -16,7 +16,6 @@ use crate::cuda::Cuda;
 #[cfg(test)]
 use crate::driver::Device;
 use crate::error::GpuError;
-use crate::job::Again;
 use crate::layout::Layout;
 use crate::lock::lock;
 use crate::opencl::{Kind, OpenCl};
@@ -37,7 +36,7 @@ const STACK: usize = 2 << 20;
 /// counters.
 ///
 /// ```no_run
-/// use batch_verify::{BatchVerifier, Item};
+/// use batch_verify::{BatchVerifier, Item, RejectReason};
 /// use mldsa_core::{Context, MlDsa65, VerifyingKey};
 /// use mldsa_gpu::{Gpu, GpuOptions};
 ///
@@ -275,27 +274,40 @@ impl<P: ParameterSet> Gpu<P> {
         Batch::new(&self.shared, None)
     }
 
-    /// Fills a batch with as many of the probes as it has room for.
-    fn probe_batch<'a>(
-        &'a self,
+    /// Verifies as many of the probes as a batch has room for, and compares the verdicts. Returns
+    /// their number.
+    fn probe(
+        &self,
         table: Option<Table>,
-        probes: &mut dyn Iterator<Item = &'a Probe>,
-    ) -> Result<Batch<P>, GpuError> {
+        probes: &mut dyn Iterator<Item = &Probe>,
+    ) -> Result<usize, GpuError> {
+        const WRONG: GpuError = GpuError::WrongVerdict;
         let mut batch = Batch::new(&self.shared, table)?;
-        let context = Context::new(CONTEXT).map_err(|_| GpuError::WrongVerdict)?;
-        let key = self.shared.probe_key(table);
-        let key = key.ok_or(GpuError::WrongVerdict)?;
+        let context = Context::new(CONTEXT).map_err(|_| WRONG)?;
+        let key = self.shared.probe_key(table).ok_or(WRONG)?;
+        let mut wanted = Vec::new();
         while batch.len() < batch.capacity()
             && let Some(probe) = probes.next()
         {
             let signed = Signed::Message(context, &probe.message);
             let pushed = batch.push(key, signed, &probe.signature);
-            pushed.map_err(|_| GpuError::WrongVerdict)?;
+            pushed.map_err(|_| WRONG)?;
+            wanted.push(probe.verdict);
         }
-        Ok(batch)
+        let verdicts = batch.submit().wait();
+        if let Some(error) = self.fault() {
+            return Err(error.clone());
+        }
+        let is_left = |verdict: &_| *verdict == Err(RejectReason::NotVerified);
+        let mut pairs = verdicts.iter().zip(&wanted);
+        if !pairs.all(|(verdict, wanted)| verdict == wanted || is_left(verdict)) {
+            self.shared.give_up(&WRONG);
+            return Err(WRONG);
+        }
+        Ok(wanted.len())
     }
 
-    /// Verifies every probe under its key in every form, all of them again by the CPU.
+    /// Verifies every probe under its key in every form.
     fn self_test(&self) -> Result<(), GpuError> {
         let key = [self.shared.probes.key.clone()];
         let [prepared] = self.register(Table::Prepared, &key)?[..] else {
@@ -308,16 +320,7 @@ impl<P: ParameterSet> Gpu<P> {
         for table in [None, Some(Table::Prepared), Some(Table::Encoded)] {
             let probes = &self.shared.probes;
             let mut all = probes.all.iter().chain(&probes.valid);
-            loop {
-                let batch = self.probe_batch(table, &mut all)?;
-                if batch.is_empty() {
-                    break;
-                }
-                let _ = batch.submit_checked(Again::All).wait();
-                if let Some(error) = self.fault() {
-                    return Err(error.clone());
-                }
-            }
+            while self.probe(table, &mut all)? > 0 {}
         }
         Ok(())
     }
@@ -338,9 +341,7 @@ impl<P: ParameterSet> Gpu<P> {
         let device = |items: usize| {
             fastest(&|| {
                 let mut probes = valid.iter().cycle().take(items);
-                let batch = self.probe_batch(Some(Table::Prepared), &mut probes)?;
-                let _ = batch.submit().wait();
-                Ok(())
+                self.probe(Some(Table::Prepared), &mut probes).map(drop)
             })
         };
         let context = Context::new(CONTEXT).map_err(|_| GpuError::WrongVerdict)?;

@@ -12,7 +12,7 @@
 //!
 //! Verdicts and reasons are those of `mldsa_core`. A rejection never comes from the device: the
 //! CPU verifies each of them again, once. An acceptance does, and so every launch has planted items,
-//! valid and invalid, at random places, and a share of the acceptances is verified again
+//! valid and invalid, at random places, and the CPU verifies a share of all items as well
 //! ([`GpuOptions::cross_check`]). One wrong answer switches the device off for the process. An error of the
 //! driver or an answer that comes too late switches it off for this handle. In both cases the CPU
 //! verifies the whole batch: no verdict is lost, and none is made up. A device that accepts one

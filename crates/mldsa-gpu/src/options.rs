@@ -60,11 +60,10 @@ pub struct GpuOptions {
     pub deadline: Duration,
     /// Time for opening, with the driver's compilation of the kernels (120 s).
     pub open_deadline: Duration,
-    /// The CPU verifies one acceptance of so many again, at random (1,024); 0 and 1 are all, and
-    /// `None` is none. Every rejection is verified again whatever this says.
+    /// The CPU verifies one item of so many as well, at random (1,024); 0 and 1 are all, and `None` is
+    /// none. It verifies every rejection whatever this says.
     pub cross_check: Option<u32>,
-    /// Threads of the CPU for verification again and for batches without a device (one for each
-    /// core). With [`Threads::Shared`] no thread of the pool may wait for a batch.
+    /// Threads of the CPU for [`cross_check`](Self::cross_check) (one for each core). With [`Threads::Shared`] no thread of the pool may wait for a batch.
     pub threads: Threads,
     /// Smallest run that [`batch-verify`](batch_verify) gives to the device. `None` measures it
     /// when the device is opened.

@@ -44,9 +44,9 @@ pub(crate) struct Counts {
     pub(crate) batches: u64,
     /// Items of these batches.
     pub(crate) items: u64,
-    /// Batches that the CPU verified alone.
+    /// Batches without an answer of the device.
     pub(crate) batches_without_device: u64,
-    /// Items that the CPU verified besides the device: rejections and the share of acceptances.
+    /// Items that the CPU verified beside the device ([`GpuOptions::cross_check`]).
     pub(crate) verified_again: u64,
 }
 

@@ -10,9 +10,6 @@ use crate::lock::lock;
 pub(crate) trait Watched: Send + Sync {
     /// Returns the latest time to settle it.
     fn deadline(&self) -> Instant;
-    /// Does what can be done before the device answers, if that is left to do.
-    fn prepare(&self);
-    fn is_prepared(&self) -> bool;
     fn is_due(&self, now: Instant) -> bool;
     /// Settles it, if it is due and nobody else does.
     fn settle(&self, now: Instant);
@@ -63,14 +60,6 @@ impl Watch {
                 drop(open);
                 work.settle(now);
                 // The last handle of a device may end here, which closes the watch.
-                drop(work);
-                open = lock(&self.open);
-                continue;
-            }
-            let ahead = open.0.iter().find(|work| !work.is_prepared()).cloned();
-            if let Some(work) = ahead {
-                drop(open);
-                work.prepare();
                 drop(work);
                 open = lock(&self.open);
                 continue;

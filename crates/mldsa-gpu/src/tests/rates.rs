@@ -3,7 +3,7 @@
 //! `MLDSA_GPU_RATES="[cuda | opencl | cpu] [ITEMS] [BATCHES] [MS]" cargo test --release -p mldsa-gpu
 //! --lib rates -- --nocapture`: ITEMS signatures in a batch (8,192), BATCHES at a time (32), MS milliseconds (500) for each
 //! figure. Prints lines of fields separated by tabs: set, keys, who, items, p50 and p99 in
-//! microseconds, millions of signatures a second. Both copies and all checks are included.
+//! microseconds, millions of signatures a second. Both copies are included.
 
 use core::error::Error;
 use core::time::Duration;
