@@ -90,8 +90,6 @@ mod pack;
 mod secret_rows;
 mod product;
 mod word;
-mod tuning;
-mod ninth_state;
 mod keccak_x1;
 mod sponge;
 mod secret_streams;

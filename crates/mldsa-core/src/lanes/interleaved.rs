@@ -2,8 +2,11 @@
 //! execution units idle. Public data.
 //!
 //! The permutation body is generic over its word, and a pair of words is a word: `(X8, u64)`
-//! permutes eight states in vector registers and a ninth in scalar ones. On Intel's cores groups of
-//! seven entries of A leave one of the eight lanes to the hash (`avx512/ninth_state.rs`).
+//! permutes eight states in vector registers and a ninth in scalar ones.
+//!
+//! A backend that is about to permute calls [`InterleavedHash::absorb`]. If that gives a state, the
+//! backend permutes it too and calls [`InterleavedHash::permuted`]. `tr`, `mu` and the commitment follow
+//! each other in the one state.
 
 use crate::hash::keccak::Permutation;
 use crate::hash::lane;
@@ -92,15 +95,6 @@ impl<'a> InterleavedHash<'a> {
         self.input.is_none()
     }
 
-    /// Whether enough is to be absorbed that five permutations of eight states cost less
-    /// than as many of one as there are blocks.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn is_long(&self) -> bool {
-        self.input
-            .as_ref()
-            .is_some_and(|input| input.len() > 8 * RATE)
-    }
-
     /// Buffer for the next rows of w1, `len` bytes, to be packed before the next block is
     /// absorbed.
     #[inline]
@@ -110,65 +104,28 @@ impl<'a> InterleavedHash<'a> {
         &mut self.w1[begin..self.packed]
     }
 
-    /// The next block, if there is one ([`Self::has_block`]). The caller absorbs it into the
-    /// state that it borrowed and permutes it. Where an input ends ([`Self::has_ended`]), the
-    /// caller returns the state and calls [`Self::permuted`].
-    #[inline]
-    pub(crate) fn next_block(&mut self, block: &mut Block) {
-        let end = self.end_of_next();
-        match (&mut self.input, &self.mu) {
-            (Some(input), _) => input.next_block(block),
-            (None, Some(mu)) if end <= self.packed => {
-                match end.checked_sub(RATE) {
-                    Some(begin) => block.copy_from_slice(&self.w1[begin..end]),
-                    None => {
-                        block[..CRH_LEN].copy_from_slice(mu);
-                        block[CRH_LEN..].copy_from_slice(&self.w1[..end]);
-                    }
-                }
-                self.absorbed += 1;
-            }
-            _ => {}
-        }
-    }
-
-    /// Whether there is such a block.
-    #[inline]
-    pub(crate) fn has_block(&self) -> bool {
-        self.input.is_some() || self.mu.is_some() && self.end_of_next() <= self.packed
-    }
-
-    /// End of the next block of `mu || w1` in w1. Whole blocks only: the caller of
-    /// [`Self::finish`] absorbs the rest.
-    #[inline]
-    fn end_of_next(&self) -> usize {
-        RATE * (self.absorbed + 1) - CRH_LEN
-    }
-
-    /// Whether the last block ended its input.
-    #[inline]
-    pub(crate) fn has_ended(&self) -> bool {
-        self.input
-            .as_ref()
-            .is_some_and(|input| input.is_finished() || self.unpadded && input.len() == 0)
-    }
-
-    /// The state, to be taken and brought back.
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    pub(crate) fn state_mut(&mut self) -> &mut [u64; 25] {
-        &mut self.state
-    }
-
-    /// Absorbs the next block, if there is one. The state returned is to be
-    /// permuted, after which [`Self::permuted`] must be called.
+    /// Absorbs the next block, if there is one: of the input, and after it of `mu || w1` as far as its
+    /// rows are packed. The state returned is to be permuted, after which [`Self::permuted`] must be
+    /// called.
     #[inline]
     pub(crate) fn absorb(&mut self) -> Option<&mut [u64; 25]> {
-        if !self.has_block() {
-            return None;
-        }
         let mut block = [0; RATE];
-        self.next_block(&mut block);
+        if let Some(input) = &mut self.input {
+            input.next_block(&mut block);
+        } else {
+            let mu = self.mu.as_ref()?;
+            // Whole blocks only: the caller of `finish` absorbs the rest.
+            let end = RATE * (self.absorbed + 1) - CRH_LEN;
+            let packed = self.w1[..self.packed].get(..end)?;
+            match end.checked_sub(RATE) {
+                Some(begin) => block.copy_from_slice(&packed[begin..]),
+                None => {
+                    block[..CRH_LEN].copy_from_slice(mu);
+                    block[CRH_LEN..].copy_from_slice(packed);
+                }
+            }
+            self.absorbed += 1;
+        }
         lane::add_block(&mut self.state, &block);
         Some(&mut self.state)
     }
@@ -176,7 +133,10 @@ impl<'a> InterleavedHash<'a> {
     /// Takes the digest after the last block; after `tr` starts `mu`.
     #[inline]
     pub(crate) fn permuted(&mut self) {
-        if !self.has_ended() {
+        let Some(input) = &self.input else {
+            return;
+        };
+        if !input.is_finished() && !(self.unpadded && input.len() == 0) {
             return;
         }
         self.input = None;

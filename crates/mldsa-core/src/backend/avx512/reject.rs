@@ -2,10 +2,9 @@
 
 use core::arch::x86_64::*;
 
-use super::ninth_state::NinthState;
 use super::registers::Aligned;
 use super::sponge::transpose_x8;
-use super::word::{X8, permute_x8};
+use super::word::{X8, permute_x8, permute_x8_and_one};
 use crate::lanes::interleaved::InterleavedHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
@@ -31,11 +30,11 @@ impl Stream {
 
     /// Entries of ExpandA (algorithm 32) in row order from `first` on, at most eight:
     /// the lanes after the last one repeat it. `interleaved` gets one permutation with each of
-    /// these, with `LANES` in the last lane if there are fewer than eight.
+    /// the first five.
     ///
     /// Bounds: `0 <= out < q`. Variable time: A is public.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
-    pub(super) fn expand<const LANES: bool>(
+    pub(super) fn expand(
         &mut self,
         rho: &[u8; SEED_LEN],
         l: usize,
@@ -55,22 +54,21 @@ impl Stream {
         }
         state[4] = X8(entries.load());
         state[RATE / 8 - 1] = X8::splat(1 << 63);
-        let mut ninth = NinthState::<LANES>::new(interleaved, out.len());
-        ninth.permute(&mut state);
-        self.fill(&mut state, out, ninth);
+        permute(&mut state, interleaved);
+        self.fill(&mut state, out, interleaved);
     }
 
     /// Algorithm 30 from states that are ready to be squeezed.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
-    pub(super) fn fill<const LANES: bool>(
+    pub(super) fn fill(
         &mut self,
         state: &mut [X8; 25],
         out: &mut [NttPoly],
-        mut ninth: NinthState<'_, '_, LANES>,
+        interleaved: &mut InterleavedHash<'_>,
     ) {
         self.squeeze(state, 0);
         for block in 1..FIRST_BLOCKS {
-            ninth.permute(state);
+            permute(state, interleaved);
             self.squeeze(state, block);
         }
         let mut filled = [N; 8];
@@ -78,10 +76,9 @@ impl Stream {
             *filled = accept_first(bytes, &mut poly.0);
         }
         for block in 0..LAST_BLOCKS {
-            ninth.permute(state);
+            permute(state, interleaved);
             self.squeeze(state, block);
         }
-        ninth.leave(state);
         for ((poly, bytes), filled) in out.iter_mut().zip(&self.0).zip(&mut filled) {
             *filled = accept_last(bytes, &mut poly.0, *filled);
         }
@@ -109,6 +106,19 @@ impl Stream {
                 unsafe { _mm512_storeu_si512(bytes[at..at + 64].as_mut_ptr().cast(), lane) };
             }
         }
+    }
+}
+
+/// Permutes the states, and the hash after its next block if it has one.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,popcnt")]
+fn permute(state: &mut [X8; 25], interleaved: &mut InterleavedHash<'_>) {
+    match interleaved.absorb() {
+        Some(one) => {
+            permute_x8_and_one(state, one);
+            interleaved.permuted();
+        }
+        None => permute_x8(state),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::dims::{Array, Dims, Dims44, Dims65, Dims87};
 use super::keccak_x1::permute_x1;
-use super::ninth_state::NinthState;
 use super::ntt::{Private, Standard};
 use super::product::{RowSums, matrix_product};
 use super::registers::{self, Aligned};
@@ -382,7 +381,7 @@ fn every_width_of_the_permutation() {
 
 /// States whose first blocks hold nothing that is accepted: those lanes need a
 /// sixth and a seventh SHAKE128 block, their neighbours do not. A ninth state, in
-/// scalar registers or in the last lane, is not permuted then: it gets four permutations.
+/// scalar registers, is not permuted then: it gets four permutations.
 #[test]
 fn rejection_that_reaches_the_sixth_block() {
     on_this_cpu!({
@@ -417,11 +416,7 @@ fn rejection_that_reaches_the_sixth_block() {
                 keccak_f1600(&mut hash);
             }
             let polys = &mut polys[..busy];
-            stream.fill(
-                &mut lanes,
-                polys,
-                NinthState::<true>::new(&mut interleaved, busy),
-            );
+            stream.fill(&mut lanes, polys, &mut interleaved);
             let left = RATE * hashed.saturating_sub(4);
             assert_eq!(interleaved.state(), (&hash, left), "{busy} {hashed}");
             for (n, (poly, state)) in polys.iter().zip(&mut states).enumerate() {
@@ -466,16 +461,6 @@ fn rejection_at_the_ends_of_what_is_looked_at() {
             }
         }
     });
-}
-
-/// Single verifications from the encoded key, whose hash is in a lane or in scalar
-/// registers.
-#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-#[test]
-fn either_place_of_the_hash_of_a_single_verification() {
-    if detect().is_some() {
-        tuning::with_either_answer(single_verifications_with_hashes_of_any_length);
-    }
 }
 
 #[test]

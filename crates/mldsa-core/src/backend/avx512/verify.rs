@@ -9,7 +9,6 @@ use super::ntt::{Order, Private, Standard, from_standard_order};
 use super::product::{RowSums, matrix_product};
 use super::registers::Registers;
 use super::reject::Stream;
-use super::tuning::prefer_spare_lane;
 use super::unpack::{Range, challenge_ntt, load, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, inv_ntt_use_hint};
 use crate::backend::cpu::Avx512;
@@ -147,14 +146,10 @@ fn encoded<S: Dims>(
     let mut stream = Stream::ZERO;
     let mut polys = [const { NttPoly::ZEROED }; 8];
     let mut sums = RowSums::ZERO;
-    let width = match interleaved.is_long() && prefer_spare_lane() {
-        true => 7,
-        false => 8,
-    };
     let mut first = 0;
     while first < entries {
-        let end = (first + width).min(entries);
-        stream.expand::<true>(pk.rho, S::L, first, &mut polys[..end - first], interleaved);
+        let end = (first + 8).min(entries);
+        stream.expand(pk.rho, S::L, first, &mut polys[..end - first], interleaved);
         let mut from = first;
         while from < end {
             // As much of row i as this group holds.
@@ -196,7 +191,7 @@ pub(super) fn expand_a(
 ) {
     let mut stream = Stream::ZERO;
     for (n, out) in out.chunks_mut(8).enumerate() {
-        stream.expand::<false>(rho, l, first + 8 * n, out, interleaved);
+        stream.expand(rho, l, first + 8 * n, out, interleaved);
     }
 }
 
@@ -209,7 +204,7 @@ pub(super) fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly])
     let mut polys = [const { NttPoly::ZEROED }; 8];
     for first in (0..k * l).step_by(8) {
         let polys = &mut polys[..(k * l - first).min(8)];
-        stream.expand::<false>(pk.rho, l, first, polys, &mut InterleavedHash::empty());
+        stream.expand(pk.rho, l, first, polys, &mut InterleavedHash::empty());
         for (n, poly) in (first..).zip(&*polys) {
             let mut v = load(&poly.0);
             for pair in v.as_chunks_mut::<2>().0 {
