@@ -1,5 +1,6 @@
 //! SIMD backends: one table of kernels per instruction set, selected once per CPU or
-//! pinned by the caller.
+//! pinned by the caller. The folder `shared` has the source that AVX2, NEON and simd128 compile, each with
+//! its own registers, and `shared128` that of NEON and simd128.
 
 use core::fmt;
 

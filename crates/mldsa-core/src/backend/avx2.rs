@@ -33,34 +33,34 @@ use super::kernels::{Kernels, counter, entry};
 pub(super) mod keccak;
 mod registers;
 mod vector;
-#[path = "eight/ntt.rs"]
+#[path = "shared/ntt.rs"]
 mod ntt;
 mod sums;
-#[path = "eight/product.rs"]
+#[path = "shared/product.rs"]
 mod product;
 mod fields;
-#[path = "eight/unpack.rs"]
+#[path = "shared/unpack.rs"]
 mod unpack;
 mod pack;
 mod w1;
-#[path = "eight/rows.rs"]
+#[path = "shared/rows.rs"]
 mod rows;
 mod reject;
-#[path = "eight/secret_rows.rs"]
+#[path = "shared/secret_rows.rs"]
 mod secret_rows;
-#[path = "eight/hint_row.rs"]
+#[path = "shared/hint_row.rs"]
 mod hint_row;
 mod streams;
-#[path = "eight/secret_streams.rs"]
+#[path = "shared/secret_streams.rs"]
 mod secret_streams;
-#[path = "eight/verify.rs"]
+#[path = "shared/verify.rs"]
 mod verify;
-#[path = "eight/table.rs"]
+#[path = "shared/table.rs"]
 mod table;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-#[path = "eight/kernel_tests.rs"]
+#[path = "shared/kernel_tests.rs"]
 mod kernel_tests;
 
 /// The table, if this CPU can use it.

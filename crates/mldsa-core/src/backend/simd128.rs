@@ -4,7 +4,7 @@
 //!
 //! # Arithmetic
 //!
-//! The files of `four`, which NEON uses, are written in the names of NEON's instructions.
+//! The files of `shared128`, which NEON uses, are written in the names of NEON's instructions.
 //! `simd128/registers.rs` gives each name its meaning in WebAssembly's. So both backends have the
 //! same schedules, orders and bounds.
 //!
@@ -27,45 +27,45 @@ use super::kernels::{Kernels, counter, entry, secret_entry};
 
 mod registers;
 mod tuning;
-#[path = "four/vector.rs"]
+#[path = "shared128/vector.rs"]
 mod vector;
-#[path = "four/keccak.rs"]
+#[path = "shared128/keccak.rs"]
 mod keccak;
 mod permutations;
-#[path = "eight/ntt.rs"]
+#[path = "shared/ntt.rs"]
 mod ntt;
-#[path = "four/sums.rs"]
+#[path = "shared128/sums.rs"]
 mod sums;
-#[path = "eight/product.rs"]
+#[path = "shared/product.rs"]
 mod product;
-#[path = "four/fields.rs"]
+#[path = "shared128/fields.rs"]
 mod fields;
-#[path = "eight/unpack.rs"]
+#[path = "shared/unpack.rs"]
 mod unpack;
-#[path = "four/pack.rs"]
+#[path = "shared128/pack.rs"]
 mod pack;
-#[path = "four/w1.rs"]
+#[path = "shared128/w1.rs"]
 mod w1;
-#[path = "eight/rows.rs"]
+#[path = "shared/rows.rs"]
 mod rows;
-#[path = "four/reject.rs"]
+#[path = "shared128/reject.rs"]
 mod reject;
-#[path = "eight/secret_rows.rs"]
+#[path = "shared/secret_rows.rs"]
 mod secret_rows;
-#[path = "eight/hint_row.rs"]
+#[path = "shared/hint_row.rs"]
 mod hint_row;
-#[path = "four/streams.rs"]
+#[path = "shared128/streams.rs"]
 mod streams;
-#[path = "eight/secret_streams.rs"]
+#[path = "shared/secret_streams.rs"]
 mod secret_streams;
-#[path = "eight/verify.rs"]
+#[path = "shared/verify.rs"]
 mod verify;
-#[path = "eight/table.rs"]
+#[path = "shared/table.rs"]
 mod table;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-#[path = "eight/kernel_tests.rs"]
+#[path = "shared/kernel_tests.rs"]
 mod kernel_tests;
 
 /// The table. A module that runs can use it.

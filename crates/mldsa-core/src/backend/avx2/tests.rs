@@ -1,4 +1,4 @@
-//! Permutations of this backend, and the part of `eight/kernel_tests.rs` that
+//! Permutations of this backend, and the part of `shared/kernel_tests.rs` that
 //! depends on the registers.
 
 use super::keccak::{Cpu, permute_x4, permute_x4_and_one};

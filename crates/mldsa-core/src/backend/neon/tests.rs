@@ -1,4 +1,4 @@
-//! Permutations of this backend, and the part of `eight/kernel_tests.rs` that depends on the
+//! Permutations of this backend, and the part of `shared/kernel_tests.rs` that depends on the
 //! registers.
 
 use super::keccak::Cpu;

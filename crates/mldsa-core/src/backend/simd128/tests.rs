@@ -1,4 +1,4 @@
-//! The part of `eight/kernel_tests.rs` that depends on the registers.
+//! The part of `shared/kernel_tests.rs` that depends on the registers.
 
 use super::keccak::Cpu;
 use super::reject::fill;
