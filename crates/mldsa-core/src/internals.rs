@@ -36,9 +36,9 @@ pub use crate::params::{
     CRH_LEN, D, MAX_SIGN_ATTEMPTS, N, Params, Q, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN,
 };
 pub use crate::ring::poly::{NttPoly, Poly};
+pub use crate::scheme::keygen::keygen_from_rho_p;
 #[cfg(feature = "hazmat")]
 pub use crate::scheme::keygen::{check_expanded, keygen_internal};
-pub use crate::scheme::keygen::{check_secret_range, keygen_from_rho_p};
 pub use crate::scheme::keygen_many::keygen_many;
 pub use crate::scheme::seal::variation;
 pub use crate::scheme::sign::AttemptRejection;

@@ -131,16 +131,11 @@ fn a_hash_interleaved_with_the_matrix() {
     }
 }
 
-#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-#[test]
-fn single_verifications() {
-    single_verifications_with_hashes_of_any_length();
-}
-
 /// Every set on every backend, `mu` ending in any permutation of the interleaved hash: good
 /// signatures, and such that are wrong in one bit.
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-pub(super) fn single_verifications_with_hashes_of_any_length() {
+#[test]
+fn single_verifications_with_hashes_of_any_length() {
     use crate::coding::encode::PublicKeyParts;
     use crate::hash::transcript::{Context, MuBuilder, Randomness};
     use crate::keys::SigningKey;

@@ -127,8 +127,8 @@ fn parse_next<'a, B: LaneBackend, const LANES: usize>(
 
 /// `mu` and the begun hash of the commitment of a lone signature, `None` if a coefficient of z is too
 /// large; `known` is `mu` if the key is prepared. The scalar units, which ExpandA leaves idle, hash at the
-/// same time: `tr` and `mu` under an encoded key, and the rows of w1 that are there. A lone verification
-/// with an encoded key costs 6 to 8 % more without on Zen 4, 1.4 to 2.7 % on an Intel Xeon (model 207).
+/// same time: `tr` and `mu` under an encoded key, and the rows of w1 that are there. Without, a lone
+/// verification with an encoded key costs 1.4 (Intel Xeon, model 207) to 8 % more.
 #[inline(always)]
 fn commit_and_hash<'a, B: LaneBackend>(
     backend: B,

@@ -220,7 +220,7 @@ fn invalid_codes(eta: i32, row: &[u8]) -> u8 {
 ///
 /// # Errors
 /// [`KeyError::SecretRange`].
-pub fn check_secret_range(p: &Params, parts: &SecretKeyParts<'_>) -> Result<(), KeyError> {
+pub(crate) fn check_secret_range(p: &Params, parts: &SecretKeyParts<'_>) -> Result<(), KeyError> {
     let rows = parts.s1.chunks_exact(p.eta_poly_len());
     let rows = rows.chain(parts.s2.chunks_exact(p.eta_poly_len()));
     let invalid = rows.fold(0, |bits, row| bits | invalid_codes(p.eta, row));

@@ -10,8 +10,6 @@ use super::unpack::{Range, challenge_ntt, load, store, unpack_t1_ntt, unpack_z_n
 use super::w1::{hint_masks, inv_ntt_use_hint};
 use super::word::{X4, X8, permute_x4, permute_x8, permute_x8_and_one};
 use super::*;
-#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-use crate::backend::differential::single_verifications_with_hashes_of_any_length;
 use crate::backend::differential::{
     filled_plainly, hashes_equal_single_ones, plain_product, residues_agree,
 };
