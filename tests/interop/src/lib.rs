@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
-pub mod differential;
 pub mod encodings;
 pub mod lines;
 pub mod verify;

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use flate2::read::GzDecoder;
 use mldsa_core::Backend;
-use mldsa_interop::{aggregate, differential, encodings, lines, verify};
+use mldsa_interop::{aggregate, encodings, lines, verify};
 
 /// Runs every input of a target and returns the number of inputs.
 fn replay(target: &str, run: fn(&[u8])) -> usize {
@@ -62,6 +62,5 @@ targets! {
     pkcs8: encodings::pkcs8, at least 12;
     pem: encodings::pem, at least 15;
     verify: verify::verify, at least 9;
-    differential: differential::differential, at least 12;
     jsonl: lines::jsonl, at least 12;
 }
