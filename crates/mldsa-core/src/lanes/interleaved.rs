@@ -133,10 +133,9 @@ impl<'a> InterleavedHash<'a> {
     /// Takes the digest after the last block; after `tr` starts `mu`.
     #[inline]
     pub(crate) fn permuted(&mut self) {
-        let Some(input) = &self.input else {
-            return;
-        };
-        if !input.is_finished() && !(self.unpadded && input.len() == 0) {
+        let has_ended =
+            |input: &Input<'_>| input.is_finished() || self.unpadded && input.len() == 0;
+        if !self.input.as_ref().is_some_and(has_ended) {
             return;
         }
         self.input = None;
