@@ -9,8 +9,7 @@ use arrow_array::{ArrayRef, BinaryArray, RecordBatch, StringArray, UInt64Array};
 use indicatif::ProgressBar;
 use mldsa_arrow::Set;
 use mldsa_arrow::batch_verify::mldsa_core::{
-    BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedSigningKey, Randomness,
-    SignError, SignJob, SigningKey,
+    AnyPreparedSigningKey, AnySigningKey, Context, Randomness,
 };
 use sha2::{Digest, Sha256};
 
@@ -58,25 +57,6 @@ const CHUNK: usize = 512;
 
 const CONTEXT: &[u8] = b"archive/v1";
 
-enum Key {
-    MlDsa44(Box<PreparedSigningKey<MlDsa44>>),
-    MlDsa65(Box<PreparedSigningKey<MlDsa65>>),
-    MlDsa87(Box<PreparedSigningKey<MlDsa87>>),
-}
-
-impl Key {
-    fn new(set: Set, seed: &[u8; 32]) -> Self {
-        fn prepared<P: ParameterSet>(seed: &[u8; 32]) -> Box<PreparedSigningKey<P>> {
-            Box::new(SigningKey::<P>::from_seed(seed).prepare())
-        }
-        match set {
-            Set::MlDsa44 => Self::MlDsa44(prepared(seed)),
-            Set::MlDsa65 => Self::MlDsa65(prepared(seed)),
-            Set::MlDsa87 => Self::MlDsa87(prepared(seed)),
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     files::check_replaceable(&args.out)?;
     let digest = |what: &str, n: usize| -> [u8; 32] {
@@ -84,7 +64,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         Sha256::digest(text).into()
     };
     let keys: Vec<_> = (0..args.keys.get())
-        .map(|n| Key::new(args.sets[n % args.sets.len()], &digest("key", n)))
+        .map(|n| {
+            AnySigningKey::from_seed(args.sets[n % args.sets.len()], &digest("key", n)).prepare()
+        })
         .collect();
     let plans: Vec<usize> = (0..args.rows).step_by(CHUNK).collect();
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -156,21 +138,27 @@ impl Drawn {
 }
 
 /// Signs rows, and spoils the bad ones.
-fn chunk(keys: &[Key], drawn: &[Drawn]) -> Result<RecordBatch, Failure> {
-    let mut rows: Vec<Option<Row>> = drawn.iter().map(|_| None).collect();
-    sign(drawn, &mut rows, Set::MlDsa44, |n| match &keys[n] {
-        Key::MlDsa44(key) => Some(key),
-        _ => None,
-    })?;
-    sign(drawn, &mut rows, Set::MlDsa65, |n| match &keys[n] {
-        Key::MlDsa65(key) => Some(key),
-        _ => None,
-    })?;
-    sign(drawn, &mut rows, Set::MlDsa87, |n| match &keys[n] {
-        Key::MlDsa87(key) => Some(key),
-        _ => None,
-    })?;
-    let rows: Vec<Row> = rows.into_iter().flatten().collect();
+fn chunk(keys: &[AnyPreparedSigningKey], drawn: &[Drawn]) -> Result<RecordBatch, Failure> {
+    let context = Context::new(CONTEXT)?;
+    let sign = |drawn: &Drawn| {
+        let key = &keys[drawn.key];
+        let signature =
+            key.sign_with_context(&drawn.message, context, Randomness::Deterministic)?;
+        let mut row = Row {
+            set: Some(key.set().name().to_owned()),
+            key: Some(key.verifying_key().as_ref().to_vec()),
+            message: Some(drawn.message.clone()),
+            context: Some(CONTEXT.to_vec()),
+            signature: Some(signature),
+            expected: None,
+        };
+        if let Some((reason, change)) = drawn.class.map(|class| CLASSES[class]) {
+            change(&mut row, key.set());
+            row.expected = Some(reason);
+        }
+        Ok::<_, Failure>(row)
+    };
+    let rows = drawn.iter().map(sign).collect::<Result<Vec<_>, _>>()?;
     let number = |of: fn(&Drawn) -> usize| -> ArrayRef {
         let numbers = drawn.iter().map(|row| of(row) as u64);
         Arc::new(UInt64Array::from_iter_values(numbers))
@@ -191,49 +179,4 @@ fn chunk(keys: &[Key], drawn: &[Drawn]) -> Result<RecordBatch, Failure> {
         ("block", number(|row| row.block), false),
         ("weight", number(|row| row.key + 1), false),
     ])?)
-}
-
-/// Signs the rows under the keys of one set.
-fn sign<'k, P: ParameterSet>(
-    drawn: &[Drawn],
-    rows: &mut [Option<Row>],
-    set: Set,
-    key: impl Fn(usize) -> Option<&'k PreparedSigningKey<P>>,
-) -> Result<(), Failure> {
-    let of_set = || {
-        let drawn = drawn.iter().enumerate();
-        drawn.filter_map(|(n, row)| Some((n, row, key(row.key)?)))
-    };
-    let context = Context::new(CONTEXT)?;
-    let jobs = of_set().map(|(_, row, key)| {
-        SignJob::new(
-            key.as_prepared_ref(),
-            &row.message,
-            context,
-            Randomness::Deterministic,
-        )
-    });
-    let positions: Vec<_> = of_set().collect();
-    let mut failed: Option<SignError> = None;
-    BatchSigner::<P>::new().sign(jobs, |n, result| {
-        let (at, row, key) = &positions[n];
-        let signature = match result {
-            Ok(signature) => signature,
-            Err(error) => return failed = Some(error),
-        };
-        let mut signed = Row {
-            set: Some(set.name().to_owned()),
-            key: Some(key.verifying_key().as_ref().to_vec()),
-            message: Some(row.message.clone()),
-            context: Some(CONTEXT.to_vec()),
-            signature: Some(signature.as_ref().to_vec()),
-            expected: None,
-        };
-        if let Some((reason, change)) = row.class.map(|class| CLASSES[class]) {
-            change(&mut signed, set);
-            signed.expected = Some(reason);
-        }
-        rows[*at] = Some(signed);
-    });
-    failed.map_or(Ok(()), |error| Err(error.into()))
 }

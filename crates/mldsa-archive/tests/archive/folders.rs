@@ -39,7 +39,10 @@ fn a_folder_is_its_files() {
         "{all:?}"
     );
     fs::hard_link(folder.path("data.parquet"), folder.path("link.parquet")).unwrap();
+    fs::copy(folder.path("data.parquet"), folder.path("a[1].parquet")).unwrap();
     let same = [
+        "a[1].parquet",
+        "a*.parquet",
         "data.parquet",
         "./data.parquet",
         "all/../data.parquet",
@@ -47,7 +50,10 @@ fn a_folder_is_its_files() {
         "all",
         "all/a.parquet",
     ];
-    assert_eq!(count(&run(&same), "rows"), 60);
+    assert_eq!(count(&run(&same), "rows"), 80);
+    let none = run(&["missing-*.parquet"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(errors(&none).contains("missing-*.parquet: there is no such file"));
     let empty = run(&["all/empty", "data.parquet"]);
     assert!(
         errors(&empty).contains("all/empty: it is no regular file"),

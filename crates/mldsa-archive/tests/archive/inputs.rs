@@ -167,26 +167,6 @@ fn the_exit_code_is_that_of_batch_verify() {
     assert_eq!(rows(&good.read("out.parquet")), 0);
 }
 
-/// Names with patterns, each file once.
-#[test]
-fn patterns_name_files() {
-    let folder = Folder::new(20, &["--bad", "0"]);
-    fs::copy(folder.path("data.parquet"), folder.path("data[1].parquet")).unwrap();
-    let run =
-        |files: &[&str]| folder.run(&[&["verify", "--context", "archive/v1"], files].concat());
-    assert_eq!(count(&run(&["*.parquet"]), "rows"), 40);
-    assert_eq!(
-        count(
-            &run(&["*.parquet", "data.parquet", "data[1].parquet"]),
-            "rows"
-        ),
-        40
-    );
-    let none = run(&["missing-*.parquet"]);
-    assert_eq!(none.status.code(), Some(2));
-    assert!(errors(&none).contains("missing-*.parquet: there is no such file"));
-}
-
 #[test]
 fn wrong_columns_are_named() {
     let folder = Folder::new(20, &["--bad", "0"]);

@@ -4,7 +4,7 @@ use std::fs;
 #[cfg(unix)]
 use std::process::Command;
 
-use crate::tool::{Folder, VERIFY, count, errors, texts};
+use crate::tool::{Folder, VERIFY, count, errors};
 
 fn verify<'a>(out: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
     [&VERIFY[..], &["--out", out], rest].concat()
@@ -352,27 +352,6 @@ fn ids_in_the_summary_are_escaped() {
     let text = String::from_utf8(run.stdout).unwrap();
     assert!(text.contains("key \\u{1b}[2J\\nrows 9: valid 0"), "{text}");
     assert!(!text.contains('\u{1b}'));
-}
-
-/// A text of many batches has its verdicts in order, whichever worker has them first.
-#[test]
-fn a_text_of_many_batches_is_in_order() {
-    let folder = Folder::new(1, &["--bad", "0"]);
-    let line = |n: usize| match n % 3 {
-        0 => "nonsense\n".to_owned(),
-        _ => format!("{{\"key\":\"{n:04}\",\"message\":\"00\",\"signature\":\"00\"}}\n"),
-    };
-    let text: String = (0..3000).map(line).collect();
-    fs::write(folder.path("rows.jsonl"), text).unwrap();
-    let arguments = ["rows.jsonl", "--threads", "6", "--batch-rows", "3"];
-    let arguments = [&["verify", "--out", "out"], &arguments[..]].concat();
-    let run = folder.run(&arguments);
-    assert_eq!(count(&run, "rows"), 3000, "{run:?}");
-    let reasons = texts(&folder.read("out"), "reason");
-    for (n, reason) in reasons.iter().enumerate() {
-        let is_malformed = reason.as_deref() == Some("malformed_row");
-        assert_eq!(is_malformed, n % 3 == 0, "{n}");
-    }
 }
 
 /// Where the system refuses threads, the calling one makes and verifies everything.
