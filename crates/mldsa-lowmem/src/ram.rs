@@ -37,11 +37,11 @@ pub enum Operation {
 #[must_use]
 pub const fn ram<P: ParameterSet, T: Tier<P>>(operation: Operation) -> usize {
     let (stack, workspace) = match operation {
-        Operation::Keygen => (2_350, 0),
+        Operation::Keygen => (2_450, 0),
         Operation::KeygenToWriters => (3_500, 0),
         Operation::Verify => (2_750, 0),
         Operation::VerifyFrom => (3_950, 0),
-        Operation::Sign => (3_300, Workspace::<P, T>::LEN),
+        Operation::Sign => (3_400, Workspace::<P, T>::LEN),
         Operation::SignFromSeed => (4_150, Workspace::<P, T>::LEN),
     };
     stack + Permutation::MORE_STACK + workspace

@@ -29,7 +29,7 @@ impl Permutation {
     pub const MORE_STACK: usize = if cfg!(any(mldsa_interleaved, all(mldsa_thumb2, mldsa_halves))) {
         0
     } else {
-        450
+        660
     };
 
     /// A backend's own.
