@@ -11,7 +11,7 @@ use mldsa_core::{Context, MlDsa44, PreparedVerifyingKey, Randomness, SigningKey,
 use crate::checkpoint::{Checkpoint, Subtree};
 use crate::error::Error;
 use crate::message::{Cosignature, SignedMessage};
-use crate::note::{Note, SignatureLine, TYPE, id_of, is_name, key_id};
+use crate::note::{Note, TYPE, id_of, is_name, key_id};
 
 /// The public key of a cosigner (a log or a witness), prepared for many verifications: 22 kB.
 pub struct CosignerKey {
@@ -102,18 +102,9 @@ impl CosignerKey {
         let line = note
             .signature_of(&self.name, self.id)
             .ok_or(Error::NotSigned)?;
-        Ok((checkpoint, self.verify_line(&checkpoint, &line)?))
-    }
-
-    /// Verifies a signature of this key, and returns its time.
-    pub(crate) fn verify_line(
-        &self,
-        checkpoint: &Checkpoint<'_>,
-        line: &SignatureLine<'_>,
-    ) -> Result<u64, Error> {
         let cosignature = line.cosignature()?;
         self.verify(checkpoint.origin, &checkpoint.tree(), &cosignature)?;
-        Ok(cosignature.time)
+        Ok((checkpoint, cosignature.time))
     }
 }
 

@@ -97,6 +97,10 @@ fn logs() {
         verify(&parse("quorum none\n").unwrap(), &note(TEXT, &[&one])),
         Err(Error::NotSigned)
     );
+    // The key of a log that is a witness, too.
+    let both = format!("log {0}\nwitness w {0}\nquorum w\n", one.public());
+    let witnesses = verify(&parse(&both).unwrap(), &note(TEXT, &[&one]));
+    assert_eq!(witnesses.unwrap(), [format!("{ORIGIN} 1")]);
     // Two keys of one log, one of them enough.
     let renewed = Cosigner::new(ORIGIN, mldsa_core::SigningKey::from_seed(&[9; 32])).unwrap();
     let policy = parse(&format!("{text}log {}", renewed.public())).unwrap();
