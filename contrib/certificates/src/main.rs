@@ -6,14 +6,16 @@
 mod common;
 mod logs;
 mod mutate;
+#[allow(dead_code, reason = "shared with the tests")]
+mod other;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::P256;
 use common::issue::{Chain, Plan};
 use mldsa_core::{MlDsa44, MlDsa65, SigningKey};
 use mldsa_rustls::with_mldsa;
+use other::P256;
 use rustix::time::{ClockId, clock_gettime};
 use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;

@@ -1,26 +1,17 @@
 //! Keys and signatures outside of a handshake.
 
-#[allow(dead_code, reason = "shared with other tests")]
-mod common;
+#[path = "../examples/tls/issue.rs"]
+#[allow(dead_code, reason = "the example's")]
+mod issue;
 
-use common::Bytes;
-use common::issue::{Chain, Issuer, Plan};
-use mldsa_core::pkcs8::der::{Encode, SecretDocument};
-use mldsa_core::pkcs8::{self, EncodePrivateKey, EncodePublicKey, LineEnding};
-use mldsa_core::rand_core::TryCryptoRng;
-use mldsa_core::signature::{self, Keypair, RandomizedSigner};
-use mldsa_core::spki::{
-    self, AlgorithmIdentifierOwned, DynSignatureAlgorithmIdentifier, SubjectPublicKeyInfo,
-};
-use mldsa_core::{
-    KeyError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, Signature, SigningKey,
-};
+use issue::{Chain, Plan};
+use mldsa_core::pkcs8::{EncodePublicKey, LineEnding};
+use mldsa_core::{KeyError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, SigningKey};
 use mldsa_rustls::with_mldsa;
 use rustls::Error;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
-use x509_cert::der::asn1::{Any, BitString};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 type Key44 = SigningKey<MlDsa44>;
 
@@ -183,88 +174,4 @@ fn hostile_messages_never_pass() {
         assert!(!verify(key, content, &vec![0; length]));
         assert!(!verify(key, &vec![0x30; length], signature));
     }
-}
-
-/// A key of ML-DSA-44 whose certificates are right in case 0, and otherwise name other algorithms.
-struct Misnamed<const CASE: u8>(Key44);
-
-impl<const CASE: u8> Misnamed<CASE> {
-    /// Returns the identifier, with parameters in one case and of another set in the other.
-    fn identifier(parameters: u8, set: u8) -> AlgorithmIdentifierOwned {
-        let last = if CASE == set { 18 } else { 17 };
-        AlgorithmIdentifierOwned {
-            oid: format!("2.16.840.1.101.3.4.3.{last}").parse().unwrap(),
-            parameters: (CASE == parameters).then(Any::null),
-        }
-    }
-}
-
-impl<const CASE: u8> Issuer for Misnamed<CASE> {
-    type Signature = Signature<MlDsa44>;
-
-    fn new() -> Self {
-        Self(Key44::generate().unwrap())
-    }
-}
-
-impl<const CASE: u8> Keypair for Misnamed<CASE> {
-    type VerifyingKey = Bytes;
-
-    fn verifying_key(&self) -> Bytes {
-        let spki = SubjectPublicKeyInfo {
-            algorithm: Self::identifier(1, 2),
-            subject_public_key: BitString::from_bytes(self.0.verifying_key().as_ref()).unwrap(),
-        };
-        Bytes(spki.to_der().unwrap())
-    }
-}
-
-impl<const CASE: u8> DynSignatureAlgorithmIdentifier for Misnamed<CASE> {
-    fn signature_algorithm_identifier(&self) -> spki::Result<AlgorithmIdentifierOwned> {
-        Ok(Self::identifier(3, 4))
-    }
-}
-
-impl<const CASE: u8> RandomizedSigner<Signature<MlDsa44>> for Misnamed<CASE> {
-    fn try_sign_with_rng<R: TryCryptoRng + ?Sized>(
-        &self,
-        random: &mut R,
-        message: &[u8],
-    ) -> signature::Result<Signature<MlDsa44>> {
-        self.0.try_sign_with_rng(random, message)
-    }
-}
-
-impl<const CASE: u8> EncodePrivateKey for Misnamed<CASE> {
-    fn to_pkcs8_der(&self) -> pkcs8::Result<SecretDocument> {
-        self.0.to_pkcs8_der()
-    }
-}
-
-/// Verifies a chain with webpki, which knows all sets.
-fn verify<K: Issuer>() -> Result<(), webpki::Error> {
-    let chain = Chain::new::<K, K>(&Plan::default()).unwrap();
-    let lists = with_mldsa(base()).signature_verification_algorithms;
-    let anchors = [webpki::anchor_from_trusted_cert(&chain.root)?];
-    let leaf = webpki::EndEntityCert::try_from(&chain.chain[0])?;
-    let (now, usage) = (UnixTime::now(), webpki::KeyUsage::server_auth());
-    let verdict = leaf.verify_for_usage(
-        lists.all,
-        &anchors,
-        &chain.chain[1..],
-        now,
-        usage,
-        None,
-        None,
-    );
-    verdict.map(|_| ())
-}
-
-#[test]
-fn identifiers_with_parameters_or_of_another_set() {
-    verify::<Misnamed<0>>().unwrap();
-    verify::<Misnamed<1>>().unwrap_err();
-    verify::<Misnamed<2>>().unwrap_err();
-    verify::<Misnamed<3>>().unwrap_err();
-    verify::<Misnamed<4>>().unwrap_err();
 }

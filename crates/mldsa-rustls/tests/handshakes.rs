@@ -1,22 +1,19 @@
-//! Handshakes in memory on graviola: every set, client certificates, what has to be refused, resumption,
-//! and other algorithms beside ML-DSA.
+//! Handshakes in memory on graviola: every set, client certificates, what has to be refused, and resumption. Other algorithms beside
+//! ML-DSA are in `contrib/certificates`.
 
 mod common;
 
 use std::sync::Arc;
 
 use common::issue::{Chain, Issuer, Plan};
-use common::{Ends, P256, Rsa, roots};
-use mldsa_core::{AnySigningKey, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
-use mldsa_rustls::{HandshakeKey, with_mldsa};
+use common::{Ends, stubborn};
+use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_rustls::with_mldsa;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::PrivateKeyDer;
-use rustls::server::{ClientHello, ResolvesServerCert};
-use rustls::sign::{CertifiedKey, Signer, SingleCertAndKey};
 use rustls::{
-    CertificateError, ClientConfig, Error, HandshakeKind, NamedGroup, PeerIncompatible,
-    PeerMisbehaved, ServerConfig, SignatureAlgorithm, SignatureScheme, SupportedProtocolVersion,
-    version,
+    CertificateError, Error, HandshakeKind, NamedGroup, PeerIncompatible, ServerConfig,
+    SignatureScheme, version,
 };
 use x509_cert::ext::pkix::{KeyUsage, KeyUsages};
 
@@ -89,42 +86,6 @@ fn the_base_stays_as_it_is_and_calls_share_lists() {
     ends.connect().unwrap();
 }
 
-/// Ends of which the client has these certificates and this key, whatever the server offers.
-fn stubborn(
-    ends: Ends,
-    server: &Chain,
-    own: &Chain,
-    key: &Chain,
-    version: &'static SupportedProtocolVersion,
-) -> Ends {
-    #[derive(Debug)]
-    struct Always(HandshakeKey);
-
-    impl rustls::sign::SigningKey for Always {
-        fn choose_scheme(&self, _: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
-            use SignatureScheme as S;
-            self.0.choose_scheme(&[S::ML_DSA_44, S::ML_DSA_65])
-        }
-
-        fn algorithm(&self) -> SignatureAlgorithm {
-            SignatureAlgorithm::ED25519
-        }
-    }
-
-    let key = AnySigningKey::from_pkcs8_der(key.key.secret_pkcs8_der()).unwrap();
-    let key = Always(HandshakeKey::new(key, ours().secure_random));
-    let own = CertifiedKey::new(own.chain.clone(), Arc::new(key));
-    let client = ClientConfig::builder_with_provider(Arc::new(ours()))
-        .with_protocol_versions(&[version])
-        .unwrap()
-        .with_root_certificates(roots([server]))
-        .with_client_cert_resolver(Arc::new(SingleCertAndKey::from(own)));
-    Ends {
-        client: Arc::new(client),
-        ..ends
-    }
-}
-
 #[test]
 fn clients_have_certificates() {
     let (server, mut stranger) = (chain::<Key65, Key65>(), chain::<Key65, Key65>());
@@ -144,31 +105,9 @@ fn clients_have_certificates() {
 
 #[test]
 fn tls12_has_no_ml_dsa() {
-    let (server, own) = (chain::<P256, P256>(), chain::<Key44, Key44>());
-    let old = |server, own| Ends::new(ours(), ours(), server, own, &version::TLS12);
-    old(&server, None).connect().unwrap();
-    old(&server, Some(&server)).connect().unwrap();
-    // As the server's certificate, as the client's, and from a client that offers it all the same.
-    let none = PeerIncompatible::NoCipherSuitesInCommon;
-    assert_eq!(old(&own, None).error(), Error::PeerIncompatible(none));
-    assert_eq!(
-        old(&server, Some(&own)).error(),
-        Error::NoCertificatesPresented
-    );
-    let forced = stubborn(
-        old(&server, Some(&own)),
-        &server,
-        &own,
-        &own,
-        &version::TLS12,
-    );
-    let unasked = PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme;
-    assert_eq!(forced.error(), Error::PeerMisbehaved(unasked));
-    // The same client in TLS 1.3.
-    let new = Ends::new(ours(), ours(), &server, Some(&own), &version::TLS13);
-    stubborn(new, &server, &own, &own, &version::TLS13)
-        .connect()
-        .unwrap();
+    let chain = chain::<Key44, Key44>();
+    let old = Ends::new(ours(), ours(), &chain, None, &version::TLS12);
+    assert!(matches!(old.error(), Error::PeerIncompatible(_)));
 }
 
 #[test]
@@ -282,87 +221,6 @@ fn key_usages() {
     assert!(!authority(&[U::CRLSign]));
     assert!(!authority(&[U::DigitalSignature]));
     assert!(!authority(&[U::KeyCertSign, U::KeyEncipherment]));
-    // ML-DSA signs keys of another algorithm: RFC 9881 is not about their usages.
-    let usages = usage(&[U::DigitalSignature, U::KeyAgreement]);
-    let plan = Plan {
-        leaf: usages,
-        ..Plan::default()
-    };
-    let chain = Chain::new::<Key44, P256>(&plan).unwrap();
-    ends(&chain).connect().unwrap();
-}
-
-/// A server that takes the first certificate whose key suits the client.
-#[derive(Debug)]
-struct Several(Vec<Arc<CertifiedKey>>);
-
-impl ResolvesServerCert for Several {
-    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        let suits = |own: &&Arc<CertifiedKey>| {
-            let chosen = own.key.choose_scheme(hello.signature_schemes());
-            chosen.is_some()
-        };
-        self.0.iter().find(suits).cloned()
-    }
-}
-
-#[test]
-fn other_algorithms_beside_it() {
-    // Authorities and leaves of different algorithms, and none of ML-DSA.
-    ends(&chain::<P256, Key65>()).connect().unwrap();
-    ends(&chain::<Rsa, Key44>()).connect().unwrap();
-    ends(&chain::<Key44, Rsa>()).connect().unwrap();
-    ends(&chain::<Key65, P256>()).connect().unwrap();
-    let several = [
-        chain::<Key44, Key44>(),
-        chain::<P256, P256>(),
-        chain::<Rsa, Rsa>(),
-    ];
-    several
-        .iter()
-        .for_each(|chain| drop(ends(chain).connect().unwrap()));
-
-    // One server has all, and each client gets the first that it knows.
-    let certified = |chain: &Chain| {
-        let key = chain.key.clone_key().into();
-        let own = CertifiedKey::from_der(chain.chain.clone(), key, &ours()).unwrap();
-        Arc::new(own)
-    };
-    let server = ServerConfig::builder_with_provider(Arc::new(ours()))
-        .with_protocol_versions(&[&version::TLS13, &version::TLS12])
-        .unwrap()
-        .with_no_client_auth()
-        .with_cert_resolver(Arc::new(Several(several.iter().map(certified).collect())));
-    let server = Arc::new(server);
-    let mut only_rsa = base();
-    let lists = &mut only_rsa.signature_verification_algorithms;
-    let mapping = lists.mapping.iter().copied();
-    lists.mapping = Vec::leak(
-        mapping
-            .filter(|row| row.0.as_str().is_some_and(|name| name.starts_with("RSA")))
-            .collect(),
-    );
-    let both: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
-    for (provider, versions, expected) in [
-        (ours(), both, 0),
-        (base(), both, 1),
-        (only_rsa, both, 2),
-        (base(), &both[1..], 1),
-    ] {
-        let client = ClientConfig::builder_with_provider(Arc::new(provider))
-            .with_protocol_versions(versions)
-            .unwrap()
-            .with_root_certificates(roots(&several))
-            .with_no_client_auth();
-        let ends = Ends {
-            server: server.clone(),
-            client: Arc::new(client),
-        };
-        let (client, _) = ends.connect().unwrap();
-        assert_eq!(client.peer_certificates().unwrap(), several[expected].chain);
-    }
-    // A client without ML-DSA, and a server that has nothing else.
-    Ends::new(ours(), base(), &several[0], None, &version::TLS13).error();
 }
 
 #[test]

@@ -1,29 +1,21 @@
-//! What tests of handshakes share: the two ends, and issuers of other algorithms.
+//! What tests of handshakes share.
 
 #[path = "../../examples/tls/issue.rs"]
 pub(crate) mod issue;
 
 use std::sync::Arc;
 
-use graviola::signing::{ecdsa, rsa};
-use issue::{Chain, Issuer};
-use mldsa_core::pkcs8::der::{self, SecretDocument};
-use mldsa_core::rand_core::TryCryptoRng;
-use mldsa_core::signature::{self, Keypair, RandomizedSigner};
-use mldsa_core::spki::{
-    self, AlgorithmIdentifierOwned, Document, DynSignatureAlgorithmIdentifier, EncodePublicKey,
-    SignatureBitStringEncoding, der::asn1::BitString,
-};
-use mldsa_core::{pkcs8, pkcs8::EncodePrivateKey};
+use issue::Chain;
+use mldsa_core::AnySigningKey;
+use mldsa_rustls::{HandshakeKey, with_mldsa};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
+use rustls::pki_types::ServerName;
 use rustls::server::WebPkiClientVerifier;
-use rustls::sign::SigningKey;
+use rustls::sign::{CertifiedKey, Signer, SingleCertAndKey};
 use rustls::{
     ClientConfig, ClientConnection, Error, RootCertStore, ServerConfig, ServerConnection,
-    SignatureScheme, SupportedProtocolVersion,
+    SignatureAlgorithm, SignatureScheme, SupportedProtocolVersion,
 };
-use x509_cert::der::asn1::{Any, ObjectIdentifier};
 
 pub(crate) fn roots<'a>(chains: impl IntoIterator<Item = &'a Chain>) -> Arc<RootCertStore> {
     let mut roots = RootCertStore::empty();
@@ -112,92 +104,39 @@ impl Ends {
     }
 }
 
-pub(crate) type Rsa = Other<true>;
-pub(crate) type P256 = Other<false>;
+/// Ends of which the client has these certificates and this key, whatever the server offers.
+pub(crate) fn stubborn(
+    ends: Ends,
+    server: &Chain,
+    own: &Chain,
+    key: &Chain,
+    version: &'static SupportedProtocolVersion,
+) -> Ends {
+    #[derive(Debug)]
+    struct Always(HandshakeKey);
 
-/// A new key of RSA-2048 or of P-256.
-pub(crate) struct Other<const RSA: bool> {
-    pkcs8: Vec<u8>,
-    key: Arc<dyn SigningKey>,
-}
+    impl rustls::sign::SigningKey for Always {
+        fn choose_scheme(&self, _: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+            use SignatureScheme as S;
+            self.0.choose_scheme(&[S::ML_DSA_44, S::ML_DSA_65])
+        }
 
-impl<const RSA: bool> Issuer for Other<RSA> {
-    type Signature = Bytes;
-
-    fn new() -> Self {
-        let mut bytes = [0; 2048];
-        let pkcs8 = if RSA {
-            let key = rsa::SigningKey::generate(rsa::KeySize::Rsa2048).unwrap();
-            key.to_pkcs8_der(&mut bytes).unwrap()
-        } else {
-            let key = ecdsa::SigningKey::<ecdsa::P256>::generate().unwrap();
-            key.to_pkcs8_der(&mut bytes).unwrap()
-        };
-        let der = PrivatePkcs8KeyDer::from(pkcs8.to_vec());
-        let keys = rustls_graviola::default_provider().key_provider;
-        Self {
-            pkcs8: pkcs8.to_vec(),
-            key: keys.load_private_key(der.into()).unwrap(),
+        fn algorithm(&self) -> SignatureAlgorithm {
+            SignatureAlgorithm::ED25519
         }
     }
-}
 
-/// A signature, or a public key in DER.
-#[derive(Clone)]
-pub(crate) struct Bytes(pub(crate) Vec<u8>);
-
-impl EncodePublicKey for Bytes {
-    fn to_public_key_der(&self) -> spki::Result<Document> {
-        Ok(Document::try_from(&self.0[..])?)
-    }
-}
-
-impl SignatureBitStringEncoding for Bytes {
-    fn to_bitstring(&self) -> der::Result<BitString> {
-        BitString::from_bytes(&self.0)
-    }
-}
-
-impl<const RSA: bool> Keypair for Other<RSA> {
-    type VerifyingKey = Bytes;
-
-    fn verifying_key(&self) -> Bytes {
-        Bytes(self.key.public_key().unwrap().to_vec())
-    }
-}
-
-impl<const RSA: bool> DynSignatureAlgorithmIdentifier for Other<RSA> {
-    /// Returns the identifier of RSA or ECDSA with SHA-256.
-    fn signature_algorithm_identifier(&self) -> spki::Result<AlgorithmIdentifierOwned> {
-        let id = if RSA {
-            "1.2.840.113549.1.1.11"
-        } else {
-            "1.2.840.10045.4.3.2"
-        };
-        Ok(AlgorithmIdentifierOwned {
-            oid: ObjectIdentifier::new_unwrap(id),
-            parameters: RSA.then(Any::null),
-        })
-    }
-}
-
-impl<const RSA: bool> RandomizedSigner<Bytes> for Other<RSA> {
-    fn try_sign_with_rng<R: TryCryptoRng + ?Sized>(
-        &self,
-        _: &mut R,
-        message: &[u8],
-    ) -> signature::Result<Bytes> {
-        use SignatureScheme as S;
-        let signer = self
-            .key
-            .choose_scheme(&[S::RSA_PKCS1_SHA256, S::ECDSA_NISTP256_SHA256]);
-        let signature = signer.unwrap().sign(message);
-        signature.map(Bytes).map_err(signature::Error::from_source)
-    }
-}
-
-impl<const RSA: bool> EncodePrivateKey for Other<RSA> {
-    fn to_pkcs8_der(&self) -> pkcs8::Result<SecretDocument> {
-        Ok(SecretDocument::try_from(&self.pkcs8[..])?)
+    let provider = with_mldsa(rustls_graviola::default_provider());
+    let key = AnySigningKey::from_pkcs8_der(key.key.secret_pkcs8_der()).unwrap();
+    let key = Always(HandshakeKey::new(key, provider.secure_random));
+    let own = CertifiedKey::new(own.chain.clone(), Arc::new(key));
+    let client = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[version])
+        .unwrap()
+        .with_root_certificates(roots([server]))
+        .with_client_cert_resolver(Arc::new(SingleCertAndKey::from(own)));
+    Ends {
+        client: Arc::new(client),
+        ..ends
     }
 }
