@@ -10,7 +10,7 @@ use crate::root;
 /// Limits of the tree without `contrib`. A change that needs more removes something first.
 const MOST_TRACKED_FILES: usize = 1_000;
 /// 14,000 of them are the interfaces for GPUs, Arrow, archives, Python and JavaScript, 4,000 certificates and logs.
-const MOST_LINES_OF_RUST: usize = 89_500;
+const MOST_LINES_OF_RUST: usize = 89_000;
 const MOST_PAGES: usize = 18;
 const MOST_WORDS: usize = 25_500;
 /// The pages about the experiment ML-ADSA take at most this part of them.
