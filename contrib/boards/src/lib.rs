@@ -129,6 +129,12 @@ impl Meter {
         }
     }
 
+    /// Returns the meter for calls that use at most `depth` bytes of stack.
+    pub const fn within(mut self, depth: usize) -> Self {
+        self.depth = depth;
+        self
+    }
+
     /// Runs `work` and reports what it used.
     #[inline(never)]
     pub fn measure(&self, mut work: impl FnMut()) -> Use {

@@ -53,7 +53,7 @@ pub enum Progress {
 pub(crate) type Watch<'a> = dyn FnMut(Progress, [&mut [u8]; 4]) -> ControlFlow<()> + 'a;
 
 /// Reason why an attempt gave no signature.
-enum AttemptError {
+pub(crate) enum AttemptError {
     Rejected,
     Failed(SignError),
 }

@@ -17,6 +17,8 @@ pub enum SignError {
     SelfVerification,
     /// The progress function returned `Break`.
     Stopped,
+    /// A saved state was altered, or is of another key, message, set, tier or format.
+    State,
 }
 
 impl fmt::Display for SignError {
@@ -26,6 +28,7 @@ impl fmt::Display for SignError {
             Self::AttemptsExhausted => "no signature within the attempt limit",
             Self::SelfVerification => "signature failed self-verification",
             Self::Stopped => "stopped by the progress function",
+            Self::State => "saved state is not of this key, message and tier",
         })
     }
 }

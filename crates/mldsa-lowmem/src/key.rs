@@ -287,7 +287,7 @@ impl<P: ParameterSet> fmt::Debug for ExpandedSigningKey<'_, P> {
 #[derive(Debug)]
 pub struct ExpandedKeyPair<'a, P: ParameterSet> {
     key: ExpandedSigningKey<'a, P>,
-    pk: &'a [u8],
+    pub(crate) pk: &'a [u8],
 }
 
 impl<P: ParameterSet> sealed::Sealed for ExpandedKeyPair<'_, P> {}

@@ -10,7 +10,8 @@
 //! | [`CacheMatrix`] | 11,776 / 22,080 / 41,216 bytes | 1 per signature |
 //!
 //! A private key is a 32-byte seed ([`SigningKey`], 192 bytes while in use) or the
-//! expanded encoding in flash ([`ExpandedSigningKey`]); [`MlDsaSigner`] signs with either.
+//! expanded encoding in flash ([`ExpandedSigningKey`]); [`MlDsaSigner`] signs with either, and
+//! [`SlicedSigner`] in short steps that a reset may interrupt.
 //! Verification reads key and signature in place ([`VerifyingKey`]) or from an untrusted
 //! external memory ([`VerifyingKey::verify_mu_from`], about 1.2 kB of stack more).
 //!
@@ -56,6 +57,7 @@ mod remote;
 mod attempt;
 mod signer;
 mod ram;
+mod slices;
 
 pub use crate::attempt::Progress;
 pub use crate::checks::{AllChecks, Checks, NoChecks, Recomputation};
@@ -64,6 +66,7 @@ pub use crate::io::Reader;
 pub use crate::key::{ExpandedKeyPair, ExpandedSigningKey, PrivateKey, SigningKey};
 pub use crate::ram::{Operation, ram};
 pub use crate::signer::MlDsaSigner;
+pub use crate::slices::{STATE_LEN, Slice, SliceMemory, SlicedKey, SlicedSigner};
 pub use crate::tier::{Balanced, CacheMatrix, CacheW0, Minimal, Tier, Workspace};
 pub use crate::verify::VerifyingKey;
 #[cfg(feature = "ml-dsa-44")]

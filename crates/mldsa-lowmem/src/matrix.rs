@@ -51,15 +51,28 @@ impl<'a> Row<'a> {
 pub(crate) fn mask_row(p: &Params, a: &Matrix<'_>, i: usize, y: &[u8], acc: &mut [i32; N]) {
     acc.fill(0);
     for j in 0..p.l {
-        let y = Row::mask(p, packed_row(y, j, p.z_poly_len()));
-        match *a {
-            Matrix::Sampled(rho) => entry_sampled(rho, i, j, y, acc),
-            Matrix::Compact(entries) => {
-                entry_compact(packed_row(entries, i * p.l + j, COMPACT_LEN), y, acc);
-            }
-        }
+        mask_entry(p, a, i, j, y, acc);
     }
     finish_row(acc);
+}
+
+/// Adds entry (`i`, `j`) of A times row `j` of packed rows of y or z to `acc`.
+#[inline(always)]
+pub(crate) fn mask_entry(
+    p: &Params,
+    a: &Matrix<'_>,
+    i: usize,
+    j: usize,
+    y: &[u8],
+    acc: &mut [i32; N],
+) {
+    let y = Row::mask(p, packed_row(y, j, p.z_poly_len()));
+    match *a {
+        Matrix::Sampled(rho) => entry_sampled(rho, i, j, y, acc),
+        Matrix::Compact(entries) => {
+            entry_compact(packed_row(entries, i * p.l + j, COMPACT_LEN), y, acc);
+        }
+    }
 }
 
 // Out of line, so that each has a frame of its own.
@@ -94,13 +107,39 @@ pub(crate) fn public_row<S: Secrets>(
     t0: &mut [u8],
 ) {
     acc.fill(0);
-    let mut row = wiped::<S::Row>();
     for j in 0..p.l {
-        let s1 = secrets.row(p, j, row.expose_mut());
-        let bits = p.eta_bits();
-        entry_sampled(secrets.rho(), i, j, Row { bits, bytes: s1 }, acc);
+        public_entry(p, secrets, i, j, acc);
     }
+    public_row_end(p, secrets, i, acc, t1, t0);
+}
+
+/// Adds entry (`i`, `j`) of A times row `j` of s1 to `acc`.
+#[inline(never)]
+pub(crate) fn public_entry<S: Secrets>(
+    p: &Params,
+    secrets: &S,
+    i: usize,
+    j: usize,
+    acc: &mut [i32; N],
+) {
+    let mut row = wiped::<S::Row>();
+    let s1 = secrets.row(p, j, row.expose_mut());
+    let bits = p.eta_bits();
+    entry_sampled(secrets.rho(), i, j, Row { bits, bytes: s1 }, acc);
+}
+
+/// The end of [`public_row`], after the entries of the row.
+#[inline(never)]
+pub(crate) fn public_row_end<S: Secrets>(
+    p: &Params,
+    secrets: &S,
+    i: usize,
+    acc: &mut [i32; N],
+    t1: &mut [u8],
+    t0: &mut [u8],
+) {
     finish_row(acc);
+    let mut row = wiped::<S::Row>();
     let s2 = secrets.row(p, p.l + i, row.expose_mut());
     power2round_row(p.eta, acc, s2, t1, t0);
     declassify_in_place(t1, "t1 is the public key");

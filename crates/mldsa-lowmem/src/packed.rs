@@ -3,7 +3,26 @@
 use mldsa_core::internals::{Permutation, Secret, Zeroed};
 
 /// Portable Keccak: one state at a time gains nothing from vectors.
+#[cfg(not(all(test, target_arch = "x86_64")))]
 pub(crate) const KECCAK: Permutation = Permutation::PORTABLE;
+
+/// The same with a counter.
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(crate) const KECCAK: Permutation = Permutation::new(count::permute);
+
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(crate) mod count {
+    extern crate std;
+
+    std::thread_local! {
+        pub(crate) static PERMUTATIONS: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
+    }
+
+    pub(super) fn permute(state: &mut [u64; 25]) {
+        PERMUTATIONS.set(PERMUTATIONS.get() + 1);
+        mldsa_core::internals::keccak::permute(state);
+    }
+}
 
 /// Zeros that are wiped on drop.
 pub(crate) fn wiped<T: Zeroed>() -> Secret<T> {

@@ -34,7 +34,8 @@ mod check {
     use mldsa_gates::cases::{self, Case};
     use mldsa_gates::valgrind;
     use mldsa_lowmem::{
-        Balanced, CacheMatrix, CacheW0, ExpandedSigningKey, Minimal, MlDsaSigner, Tier, Workspace,
+        Balanced, CacheMatrix, CacheW0, ExpandedSigningKey, Minimal, MlDsaSigner, Slice,
+        SliceMemory, SlicedSigner, Tier, Workspace,
     };
 
     static REASONS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
@@ -356,7 +357,29 @@ mod check {
                     .expect("signs");
                 expect_public(signature.as_ref(), "signature");
             }
+            in_slices::<P, T>(&opened, &case.mu, &rnd);
         }
+    }
+
+    /// Signing in slices, resumed after every rejection.
+    fn in_slices<P: ParameterSet, T: Tier<P>>(
+        key: &mldsa_lowmem::SigningKey<P>,
+        mu: &Mu,
+        rnd: &[u8; 32],
+    ) {
+        let (mut memory, mut again) = (SliceMemory::<P, _, T>::ZERO, SliceMemory::ZERO);
+        let (mut out, mut out_again) = (P::SignatureBytes::zeroed(), P::SignatureBytes::zeroed());
+        let rnd = Randomness::Hedged(rnd);
+        let mut signer =
+            SlicedSigner::new(key, &mut memory, mu, rnd, out.as_mut()).expect("a signer");
+        while signer.step().expect("signs") == Slice::Working {}
+        let state = signer.state();
+        expect_public(&state, "state");
+        let signer = SlicedSigner::resume(key, &mut again, mu, &state, out_again.as_mut());
+        let mut signer = signer.expect("a signer");
+        while signer.step().expect("signs") != Slice::Finished {}
+        drop(signer);
+        expect_public(out_again.as_ref(), "signature");
     }
 
     /// One member of ML-ADSA-87 from its seed to its response, and again after a
