@@ -367,7 +367,8 @@ mod check {
         mu: &Mu,
         rnd: &[u8; 32],
     ) {
-        let (mut memory, mut again) = (SliceMemory::<P, _, T>::ZERO, SliceMemory::ZERO);
+        let mut memory = SliceMemory::<P, _, T>::ZERO;
+        let mut again = SliceMemory::<P, _, T>::ZERO;
         let (mut out, mut out_again) = (P::SignatureBytes::zeroed(), P::SignatureBytes::zeroed());
         let rnd = Randomness::Hedged(rnd);
         let mut signer =
