@@ -20,7 +20,7 @@ trap 'rm -rf "$scratch"' EXIT
 # another archive's copy must not replace one whose symbols are no longer visible.
 "$tools/rust-lld" -flavor gnu -r --force-group-allocation -o "$scratch/mldsa.o" \
     --whole-archive "$archive" --no-whole-archive "$@"
-LD_LIBRARY_PATH=$sysroot/lib "$tools/rust-objcopy" --wildcard --keep-global-symbol='mldsa_*' --strip-debug \
+LD_LIBRARY_PATH=$sysroot/lib "$tools/rust-objcopy" --wildcard --keep-global-symbol="${KEEP:-mldsa_*}" --strip-debug \
     --remove-section=.llvmbc --remove-section=.llvmcmd "$scratch/mldsa.o"
 rm -f "$out"
 "${AR:-ar}" rcs "$out" "$scratch/mldsa.o"
