@@ -378,7 +378,16 @@ step_device() {
     board build cortex-m --target thumbv6m-none-eabi
 }
 
-# The same at the other levels of optimisation, then beside other implementations; code sizes.
+# The C interface for firmware: its header, its archives, and programs by gcc and clang on three emulated boards.
+step_firmware() {
+    need "${board_tools[@]}" arm-none-eabi-gcc=gcc-arm-none-eabi riscv64-unknown-elf-gcc=gcc-riscv64-unknown-elf \
+        clang=clang cc=gcc
+    targets thumbv6m-none-eabi thumbv7em-none-eabi thumbv8m.main-none-eabi riscv32imc-unknown-none-elf
+    run cargo test --locked -p mldsa-lowmem-c
+    run crates/mldsa-lowmem-c/examples/run.sh
+}
+
+# The same as `device` at the other levels of optimisation, then beside other implementations; code sizes.
 step_levels() {
     need "${board_tools[@]}" readelf=binutils
     targets $boards

@@ -17,8 +17,8 @@ cd "$root"
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=${CARGO_PROFILE_RELEASE_OPT_LEVEL:-s} CARGO_PROFILE_RELEASE_PANIC=abort
 export CARGO_PROFILE_RELEASE_LTO=true CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
 for target; do
-    cargo rustc --locked --quiet --release --target "$target" -p mldsa-lowmem-c --lib --features archive \
-        --crate-type staticlib --target-dir "$out/build"
+    cargo rustc --locked --quiet --release --target "$target" -p mldsa-lowmem-c --lib --crate-type staticlib \
+        --target-dir "$out/build" -- --cfg mldsa_lowmem_archive
     mkdir -p "$out/$target"
     # The archiver of the machine's own binaries reads every ELF that it only packs.
     KEEP='mldsa_lowmem_*' crates/mldsa-c/localise.sh "$out/$target/libmldsa_lowmem.a" \

@@ -14,7 +14,7 @@ static void call_host(uintptr_t operation, uintptr_t argument)
 {
 #ifdef __riscv
     register uintptr_t a0 __asm__("a0") = operation, a1 __asm__("a1") = argument;
-    __asm__ volatile(".option push\n.option norvc\n.balign 16\n"
+    __asm__ volatile(".option push\n.option norvc\n"
                      "slli x0, x0, 0x1f\nebreak\nsrai x0, x0, 7\n.option pop"
                      : "+r"(a0) : "r"(a1) : "memory");
 #else

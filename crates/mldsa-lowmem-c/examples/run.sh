@@ -6,7 +6,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${CARGO_TARGET_DIR:-$here/../../../target}/lowmem-c
-[ -n "${SKIP_BUILD:-}" ] || "$here/../build.sh" "$out"
+"$here/../build.sh" "$out"
 out=$(cd "$out" && pwd)
 host=$(rustc --version --verbose | sed -n 's/^host: //p')
 flags="-std=c99 -Wall -Wextra -Werror -Os -I$here/../include"

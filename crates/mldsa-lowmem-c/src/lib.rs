@@ -13,6 +13,7 @@
 //!   copied or moved. Keys and signature of a signer stay in place until its end.
 
 #![no_std]
+#![allow(unexpected_cfgs, reason = "build.sh sets one")]
 #![allow(
     unsafe_code,
     clippy::missing_safety_doc,
@@ -32,7 +33,7 @@ pub use signer::SignerMemory;
 pub use status::{Status, mldsa_lowmem_status_name};
 
 /// Nothing in this library panics for any input; a fault of the machine ends here.
-#[cfg(feature = "archive")]
+#[cfg(mldsa_lowmem_archive)]
 #[panic_handler]
 fn halt(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {
@@ -41,6 +42,6 @@ fn halt(_: &core::panic::PanicInfo<'_>) -> ! {
 }
 
 /// The name that the compiled `core` of systems with unwinding refers to; never called.
-#[cfg(all(feature = "archive", not(target_os = "none")))]
+#[cfg(all(mldsa_lowmem_archive, not(target_os = "none")))]
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}

@@ -53,7 +53,7 @@ pub(crate) unsafe fn start<P: ParameterSet>(
         let out = output::<P::SignatureBytes>(signature)?.as_mut();
         (&raw mut (*signer).key).write(key);
         (&raw mut (*signer).memory).write(SliceMemory::ZERO);
-        let (key, memory) = (&(*signer).key, &mut *&raw mut (*signer).memory);
+        let (key, memory) = (&(*signer).key, &mut (*signer).memory);
         let made = match from {
             From::Randomness(rnd) => {
                 SlicedSigner::new(key, memory, &mu, Randomness::Hedged(array(rnd)?), out)
@@ -79,7 +79,7 @@ unsafe fn started<'a, P: ParameterSet>(
         if (&raw const (*signer).mark).read() != mark::<P>() {
             return Err(Status::Argument);
         }
-        Ok(&mut *&raw mut (*signer).signer)
+        Ok(&mut (*signer).signer)
     }
 }
 
