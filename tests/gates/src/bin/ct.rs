@@ -357,30 +357,27 @@ mod check {
                     .expect("signs");
                 expect_public(signature.as_ref(), "signature");
             }
-            in_slices::<P, T>(&opened, &case.mu, &rnd);
+            in_slices::<P, T>(&opened, &case.mu, Randomness::Hedged(&rnd)).expect("signs");
         }
     }
 
-    /// Signing in slices, resumed after every rejection.
+    /// Signing in slices, resumed after the first rejection.
     fn in_slices<P: ParameterSet, T: Tier<P>>(
         key: &mldsa_lowmem::SigningKey<P>,
         mu: &Mu,
-        rnd: &[u8; 32],
-    ) {
-        let mut memory = SliceMemory::<P, _, T>::ZERO;
-        let mut again = SliceMemory::<P, _, T>::ZERO;
-        let (mut out, mut out_again) = (P::SignatureBytes::zeroed(), P::SignatureBytes::zeroed());
-        let rnd = Randomness::Hedged(rnd);
-        let mut signer =
-            SlicedSigner::new(key, &mut memory, mu, rnd, out.as_mut()).expect("a signer");
-        while signer.step().expect("signs") == Slice::Working {}
+        rnd: Randomness<'_>,
+    ) -> Result<(), mldsa_lowmem::SignError> {
+        let (mut memory, mut out) = (SliceMemory::<P, _, T>::ZERO, P::SignatureBytes::zeroed());
+        let mut signer = SlicedSigner::new(key, &mut memory, mu, rnd, out.as_mut())?;
+        while signer.step()? == Slice::Working {}
         let state = signer.state();
         expect_public(&state, "state");
-        let signer = SlicedSigner::resume(key, &mut again, mu, &state, out_again.as_mut());
-        let mut signer = signer.expect("a signer");
-        while signer.step().expect("signs") != Slice::Finished {}
         drop(signer);
-        expect_public(out_again.as_ref(), "signature");
+        let mut signer = SlicedSigner::resume(key, &mut memory, mu, &state, out.as_mut())?;
+        while signer.step()? != Slice::Finished {}
+        drop(signer);
+        expect_public(out.as_ref(), "signature");
+        Ok(())
     }
 
     /// One member of ML-ADSA-87 from its seed to its response, and again after a
