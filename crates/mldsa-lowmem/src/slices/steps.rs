@@ -362,18 +362,19 @@ impl<S: SigningSecrets, T: Keeps> Steps<'_, S, T> {
             p.l + 1
         };
         if self.is_first() {
-            let mut z = self.z().chunks_exact(p.z_poly_len());
-            let reaches = z.any(|z| response_row_reaches(p, z));
-            if declassify(reaches, "verdict of a self-verification") {
-                return failed;
-            }
             self.start_hash();
             self.start_key_hash();
         }
         if self.at.j < of_t1 {
             self.entry_of_t(self.at.j, true);
         } else if self.at.j < of_t1 + p.l {
-            self.entry_of_w(self.at.j - of_t1, true);
+            let j = self.at.j - of_t1;
+            let z = packed_row(&self.out[p.c_tilde_len..], j, p.z_poly_len());
+            let reaches = self.at.i == 0 && response_row_reaches(p, z);
+            if declassify(reaches, "verdict of a self-verification") {
+                return failed;
+            }
+            self.entry_of_w(j, true);
         } else {
             let last = self.at.i + 1 == p.k;
             let verdict = self.verify_row(last);
