@@ -31,6 +31,14 @@ fn element(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     [header, content].concat()
 }
 
+/// The IDs 32473.2, of the authority, and 32473.2.2 to 32473.2.4.
+const IDS: [&[u8]; 4] = [
+    &[0x81, 0xfd, 0x59, 2],
+    &[0x81, 0xfd, 0x59, 2, 2],
+    &[0x81, 0xfd, 0x59, 2, 3],
+    &[0x81, 0xfd, 0x59, 2, 4],
+];
+
 const OID: [u8; 10] = [6, 10, 43, 6, 1, 4, 1, 0x82, 0xda, 0x4b];
 
 /// A certificate in a subtree of one or two leaves, of which the other is another's.
@@ -136,9 +144,9 @@ impl Issued {
     /// All signatures, as they stand in order.
     fn signed(&self) -> Vec<u8> {
         self.proof(&[
-            (&[0x81, 0xfd, 0x59, 2], "32473.2", &self.authority),
-            (&[0x81, 0xfd, 0x59, 2, 2], "32473.2.2", &self.cosigners[0]),
-            (&[0x81, 0xfd, 0x59, 2, 3], "32473.2.3", &self.cosigners[1]),
+            (IDS[0], "32473.2", &self.authority),
+            (IDS[1], "32473.2.2", &self.cosigners[0]),
+            (IDS[2], "32473.2.3", &self.cosigners[1]),
         ])
     }
 
@@ -203,25 +211,20 @@ fn quorums() {
         assert!(issued.verify(&issued.trust(quorum), &all), "{quorum}");
     }
     assert!(!issued.verify(&issued.trust(3), &all));
-    let ids: [&[u8]; 3] = [
-        &[0x81, 0xfd, 0x59, 2],
-        &[0x81, 0xfd, 0x59, 2, 2],
-        &[0x81, 0xfd, 0x59, 2, 3],
-    ];
-    let own = (ids[0], "32473.2", &issued.authority);
-    let one = (ids[1], "32473.2.2", &issued.cosigners[0]);
-    let two = (ids[2], "32473.2.3", &issued.cosigners[1]);
+    let own = (IDS[0], "32473.2", &issued.authority);
+    let one = (IDS[1], "32473.2.2", &issued.cosigners[0]);
+    let two = (IDS[2], "32473.2.3", &issued.cosigners[1]);
     assert!(issued.verify(&issued.trust(1), &issued.proof(&[own, two])));
     assert!(!issued.verify(&issued.trust(2), &issued.proof(&[own, two])));
     // Without the authority, in another order, twice, and with a signature of another cosigner.
     assert!(!issued.verify(&issued.trust(0), &issued.proof(&[one, two])));
     assert!(!issued.verify(&issued.trust(0), &issued.proof(&[one, own])));
     assert!(!issued.verify(&issued.trust(0), &issued.proof(&[own, one, one])));
-    let stolen = (ids[2], "32473.2.2", &issued.cosigners[0]);
+    let stolen = (IDS[2], "32473.2.2", &issued.cosigners[0]);
     assert!(!issued.verify(&issued.trust(2), &issued.proof(&[own, one, stolen])));
     assert!(issued.verify(&issued.trust(1), &issued.proof(&[own, one, stolen])));
     // A cosigner that nobody knows.
-    let unknown: (&[u8], _, _) = (&[0x81, 0xfd, 0x59, 2, 4], "32473.2.4", &issued.cosigners[0]);
+    let unknown = (IDS[3], "32473.2.4", &issued.cosigners[0]);
     assert!(issued.verify(&issued.trust(1), &issued.proof(&[own, one, unknown])));
     assert!(!issued.verify(&issued.trust(2), &issued.proof(&[own, one, unknown])));
 }
@@ -230,11 +233,6 @@ fn quorums() {
 fn a_key_counts_once() {
     let issued = Issued::new();
     let (own, key) = (&issued.authority, &issued.cosigners[0]);
-    let ids: [&[u8]; 3] = [
-        &[0x81, 0xfd, 0x59, 2],
-        &[0x81, 0xfd, 0x59, 2, 2],
-        &[0x81, 0xfd, 0x59, 2, 4],
-    ];
     let trust = |quorum, second: &AnySigningKey| {
         MerkleTreeCertificates::new(quorum)
             .with_cosigner("32473.2.2", &key.verifying_key())
@@ -242,9 +240,9 @@ fn a_key_counts_once() {
     };
     for second in [key, own] {
         let proof = issued.proof(&[
-            (ids[0], "32473.2", own),
-            (ids[1], "32473.2.2", key),
-            (ids[2], "32473.2.4", second),
+            (IDS[0], "32473.2", own),
+            (IDS[1], "32473.2.2", key),
+            (IDS[3], "32473.2.4", second),
         ]);
         assert!(issued.verify(&trust(1, second), &proof));
         assert!(!issued.verify(&trust(2, second), &proof));
