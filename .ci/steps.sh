@@ -374,6 +374,7 @@ step_device() {
     cd contrib/boards
     for program in differential cortex-m tlog; do board run $program; done
     run ./boot.sh
+    board run embassy --features embassy
     CARGO_TARGET_THUMBV7EM_NONE_EABI_RUSTFLAGS="-Ctarget-cpu=cortex-m4 --cfg mldsa_hardware_keccak" board run keccak
     board build cortex-m --target thumbv6m-none-eabi
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
 use mldsa_tlog::{Checkpoint, Cosigner, Hash, Proof, leaf_hash, node_hash};
+use sha2::{Digest, Sha256};
 
 mod inputs {
     include!("src/inputs.rs");
@@ -40,6 +41,7 @@ fn main() {
         ("differential", MPS2),
         ("demo", small),
         ("tlog", MPS2_4K),
+        ("embassy", MPS2),
         ("keccak", MPS2),
         ("boot", BOOT),
         ("app", APP),
@@ -65,6 +67,9 @@ fn main() {
     demo::<MlDsa65>(out);
     demo::<MlDsa87>(out);
     write(&out.join("tlog.rs"), tlog().as_bytes());
+    for (n, content) in flashes().iter().enumerate() {
+        write(&out.join(format!("flash.{n}")), content);
+    }
 }
 
 fn write(path: &Path, bytes: &[u8]) {
@@ -81,6 +86,27 @@ fn demo<P: ParameterSet>(out: &Path) {
     let file = |kind| out.join(format!("{}.{kind}", P::NAME));
     write(&file("pk"), key.verifying_key().as_bytes().as_ref());
     write(&file("sig"), signature.as_bytes().as_ref());
+}
+
+/// What the flash of the program `embassy` holds: seed, `tr` and message with their hashes. Then the same with another
+/// key, with another message, and with the `tr` of another key.
+fn flashes() -> [Vec<u8>; 4] {
+    let other = [1; 32];
+    let message = inputs::MESSAGE.to_ascii_uppercase();
+    [
+        (inputs::SEED, inputs::SEED, inputs::MESSAGE),
+        (other, other, inputs::MESSAGE),
+        (inputs::SEED, inputs::SEED, &message),
+        (inputs::SEED, other, inputs::MESSAGE),
+    ]
+    .map(|(seed, of_tr, message)| {
+        let key = SigningKey::<MlDsa44>::from_seed(&of_tr);
+        let key = [&seed[..], key.verifying_key().tr()].concat();
+        let hashes = [&key, message].map(Sha256::digest);
+        let mut content = [&key, &hashes[0][..], &hashes[1], message].concat();
+        content.resize(content.len().next_multiple_of(4), 0xff);
+        content
+    })
 }
 
 /// The root of a Merkle tree of RFC 6962, and the path of the leaf with index `index` if it is in it.
