@@ -11,6 +11,7 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(mldsa_thumb2)");
     println!("cargo::rustc-check-cfg=cfg(mldsa_small)");
     println!("cargo::rustc-check-cfg=cfg(mldsa_halves)");
+    println!("cargo::rustc-check-cfg=cfg(mldsa_pinned)");
     println!("cargo::rustc-check-cfg=cfg(mldsa_opt_level, values(\"0\", \"1\", \"s\", \"z\"))");
     if env::var_os("CARGO_FEATURE_SIMD").is_some() && has_vectors() {
         println!("cargo::rustc-cfg=mldsa_simd");

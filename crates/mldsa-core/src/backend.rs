@@ -73,7 +73,9 @@ impl Backend {
     #[cfg(not(mldsa_simd))]
     pub const PORTABLE: Self = Self(());
 
-    /// Returns the fastest backend of this CPU. Depends on the CPU only, never on data.
+    /// Returns the fastest backend of this CPU. Depends on the CPU only, never on data; with
+    /// `RUSTFLAGS="--cfg mldsa_pinned"` on the features that the program is compiled for only
+    /// (`docs/cost.md`).
     pub fn detect() -> Self {
         #[cfg(feature = "backend-env")]
         if let Some(backend) = of_environment() {

@@ -3,6 +3,7 @@
 
 macro_rules! cpu {
     ($(#[$doc:meta])* $token:ident, $detection:ident: $($feature:tt),+) => {
+        #[cfg(not(mldsa_pinned))]
         cpufeatures::new!($detection, $($feature),+);
         cpu!($(#[$doc])* $token if $detection::get() => $($feature),+);
     };
@@ -24,9 +25,13 @@ macro_rules! cpu {
             }
 
             /// Whether the CPU has the features and the operating system keeps the
-            /// registers (XCR0).
+            /// registers (XCR0). With the cfg `mldsa_pinned`: whether the program is compiled for
+            /// them, without a look at the CPU.
             #[cfg(not(target_arch = "wasm32"))]
             pub(super) fn is_detected() -> bool {
+                #[cfg(mldsa_pinned)]
+                return $(cfg!(target_feature = $feature))&&+;
+                #[cfg(not(mldsa_pinned))]
                 $detected
             }
         }
@@ -64,7 +69,7 @@ cpu!(
 /// Whether the CPU has the instructions for SHA-3. The standard library detects them on every
 /// system. Without it the crate `cpufeatures` does so on Linux and Android; on Apple's systems it
 /// would panic where the system call is rejected.
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", not(mldsa_pinned)))]
 fn has_sha3() -> bool {
     #[cfg(feature = "std")]
     {

@@ -97,3 +97,52 @@ impl<P: ParameterSet> sealed::Sealed for DecodedSignature<P> {
         }
     }
 }
+
+/// Implements verification under a key of the set `P` that has `job_key`, `tr` and `backend`.
+macro_rules! verification {
+    () => {
+        /// Verifies a signature over `message` (FIPS 204 algorithm 3 ML-DSA.Verify).
+        ///
+        /// # Errors
+        /// Every [`VerifyError`](crate::VerifyError), in the order of its variants. Never panics.
+        pub fn verify_with_context(
+            &self,
+            message: &[u8],
+            context: crate::Context<'_>,
+            signature: &(impl crate::AsSignature + ?Sized),
+        ) -> Result<(), crate::VerifyError> {
+            let message = crate::lanes::job::JobMessage::Pure(context, message);
+            let job = signature.job(self.job_key(), message);
+            crate::scheme::verify::verify_one::<P>(self.backend(), job)
+        }
+
+        /// Verifies a signature over an externally computed `mu`.
+        ///
+        /// # Errors
+        /// As [`Self::verify_with_context`].
+        pub fn verify_mu(
+            &self,
+            mu: &crate::Mu,
+            signature: &(impl crate::AsSignature + ?Sized),
+        ) -> Result<(), crate::VerifyError> {
+            let job = signature.job(self.job_key(), crate::lanes::job::JobMessage::Mu(mu));
+            crate::scheme::verify::verify_one::<P>(self.backend(), job)
+        }
+
+        /// Verifies a HashML-DSA signature over a digest (FIPS 204 algorithm 5).
+        ///
+        /// # Errors
+        /// As [`Self::verify_with_context`].
+        #[cfg(feature = "hash-ml-dsa")]
+        pub fn verify_prehashed(
+            &self,
+            digest: &crate::PreHashed<'_, P>,
+            context: crate::Context<'_>,
+            signature: &(impl crate::AsSignature + ?Sized),
+        ) -> Result<(), crate::VerifyError> {
+            let mu = digest.mu_on(self.backend().permutation(), self.tr(), context);
+            self.verify_mu(&mu, signature)
+        }
+    };
+}
+pub(super) use verification;

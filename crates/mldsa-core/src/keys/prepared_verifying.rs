@@ -7,17 +7,12 @@ use crate::backend::Backend;
 use crate::backend::rows::expand_row;
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
-use crate::error::VerifyError;
-#[cfg(feature = "hash-ml-dsa")]
-use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{Context, Mu};
-use crate::keys::decoded::AsSignature;
+use crate::keys::decoded::verification;
 use crate::keys::verifying::VerifyingKey;
-use crate::lanes::job::{JobKey, JobMessage};
+use crate::lanes::job::JobKey;
 use crate::memory::array::Zeroed;
 use crate::params::{CRH_LEN, ParameterSet};
 use crate::ring::poly::NttPoly;
-use crate::scheme::verify::verify_one;
 
 /// Memory for [`VerifyingKey::prepare_in`]: 20, 36 or 64 KiB, for a static or a
 /// caller's arena.
@@ -60,6 +55,10 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
         }
     }
 
+    fn job_key(&self) -> JobKey<'_> {
+        self.as_prepared_ref().job_key()
+    }
+
     /// Returns the number of bytes held, on the heap and in the value itself.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
@@ -72,46 +71,7 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
         self.backend
     }
 
-    /// Verifies as [`VerifyingKey::verify_with_context`] does, with the same verdicts.
-    ///
-    /// # Errors
-    /// As [`VerifyingKey::verify_with_context`].
-    pub fn verify_with_context(
-        &self,
-        message: &[u8],
-        context: Context<'_>,
-        signature: &(impl AsSignature + ?Sized),
-    ) -> Result<(), VerifyError> {
-        self.as_prepared_ref()
-            .verify_with_context(message, context, signature)
-    }
-
-    /// Verifies as [`VerifyingKey::verify_mu`] does.
-    ///
-    /// # Errors
-    /// As [`VerifyingKey::verify_with_context`].
-    pub fn verify_mu(
-        &self,
-        mu: &Mu,
-        signature: &(impl AsSignature + ?Sized),
-    ) -> Result<(), VerifyError> {
-        self.as_prepared_ref().verify_mu(mu, signature)
-    }
-
-    /// Verifies as [`VerifyingKey::verify_prehashed`] does.
-    ///
-    /// # Errors
-    /// As [`VerifyingKey::verify_with_context`].
-    #[cfg(feature = "hash-ml-dsa")]
-    pub fn verify_prehashed(
-        &self,
-        digest: &PreHashed<'_, P>,
-        context: Context<'_>,
-        signature: &(impl AsSignature + ?Sized),
-    ) -> Result<(), VerifyError> {
-        self.as_prepared_ref()
-            .verify_prehashed(digest, context, signature)
-    }
+    verification!();
 }
 
 #[cfg(feature = "alloc")]
@@ -147,47 +107,7 @@ impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
         JobKey::Prepared(self.rows, self.tr)
     }
 
-    /// Verifies as [`VerifyingKey::verify_with_context`] does, with the same verdicts.
-    ///
-    /// # Errors
-    /// As [`VerifyingKey::verify_with_context`].
-    pub fn verify_with_context(
-        &self,
-        message: &[u8],
-        context: Context<'_>,
-        signature: &(impl AsSignature + ?Sized),
-    ) -> Result<(), VerifyError> {
-        let message = JobMessage::Pure(context, message);
-        verify_one::<P>(self.backend, signature.job(self.job_key(), message))
-    }
-
-    /// Verifies as [`VerifyingKey::verify_mu`] does.
-    ///
-    /// # Errors
-    /// As [`VerifyingKey::verify_with_context`].
-    pub fn verify_mu(
-        &self,
-        mu: &Mu,
-        signature: &(impl AsSignature + ?Sized),
-    ) -> Result<(), VerifyError> {
-        let message = JobMessage::Mu(mu);
-        verify_one::<P>(self.backend, signature.job(self.job_key(), message))
-    }
-
-    /// Verifies as [`VerifyingKey::verify_prehashed`] does.
-    ///
-    /// # Errors
-    /// As [`VerifyingKey::verify_with_context`].
-    #[cfg(feature = "hash-ml-dsa")]
-    pub fn verify_prehashed(
-        &self,
-        digest: &PreHashed<'_, P>,
-        context: Context<'_>,
-        signature: &(impl AsSignature + ?Sized),
-    ) -> Result<(), VerifyError> {
-        let mu = digest.mu_on(self.backend.permutation(), self.tr, context);
-        self.verify_mu(&mu, signature)
-    }
+    verification!();
 }
 
 impl<P: ParameterSet> fmt::Debug for PreparedVerifyingKeyRef<'_, P> {

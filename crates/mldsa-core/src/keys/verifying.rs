@@ -4,17 +4,14 @@ use core::fmt;
 
 use crate::backend::Backend;
 use crate::coding::encode::PublicKeyParts;
-use crate::error::{KeyError, VerifyError};
-#[cfg(feature = "hash-ml-dsa")]
-use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{self, Context, Mu};
+use crate::error::KeyError;
+use crate::hash::transcript;
 use crate::keys::byte_traits::impl_byte_traits;
-use crate::keys::decoded::AsSignature;
-use crate::lanes::job::{JobKey, JobMessage};
+use crate::keys::decoded::verification;
+use crate::lanes::job::JobKey;
 use crate::memory::array::Zeroed;
 use crate::memory::ct::{difference, is_zero};
 use crate::params::{CRH_LEN, ParameterSet};
-use crate::scheme::verify::verify_one;
 
 /// A public key: its encoding and `tr`, 64 bytes. Small; A is expanded again
 /// for every verification ([`Self::prepare`] keeps it).
@@ -90,47 +87,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
         JobKey::Encoded(PublicKeyParts::of::<P>(&self.encoded), Some(&self.tr))
     }
 
-    /// Verifies a signature over `message` (FIPS 204 algorithm 3 ML-DSA.Verify).
-    ///
-    /// # Errors
-    /// Every [`VerifyError`], in the order of its variants. Never panics.
-    pub fn verify_with_context(
-        &self,
-        message: &[u8],
-        context: Context<'_>,
-        signature: &(impl AsSignature + ?Sized),
-    ) -> Result<(), VerifyError> {
-        let message = JobMessage::Pure(context, message);
-        verify_one::<P>(self.backend, signature.job(self.job_key(), message))
-    }
-
-    /// Verifies a signature over an externally computed `mu`.
-    ///
-    /// # Errors
-    /// As [`Self::verify_with_context`].
-    pub fn verify_mu(
-        &self,
-        mu: &Mu,
-        signature: &(impl AsSignature + ?Sized),
-    ) -> Result<(), VerifyError> {
-        let message = JobMessage::Mu(mu);
-        verify_one::<P>(self.backend, signature.job(self.job_key(), message))
-    }
-
-    /// Verifies a HashML-DSA signature over a digest (FIPS 204 algorithm 5).
-    ///
-    /// # Errors
-    /// As [`Self::verify_with_context`].
-    #[cfg(feature = "hash-ml-dsa")]
-    pub fn verify_prehashed(
-        &self,
-        digest: &PreHashed<'_, P>,
-        context: Context<'_>,
-        signature: &(impl AsSignature + ?Sized),
-    ) -> Result<(), VerifyError> {
-        let mu = digest.mu_on(self.backend.permutation(), &self.tr, context);
-        self.verify_mu(&mu, signature)
-    }
+    verification!();
 }
 
 impl<P: ParameterSet> PartialEq for VerifyingKey<P> {
