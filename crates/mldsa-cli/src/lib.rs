@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 mod backends;
+#[cfg(feature = "calibrate")]
+mod calibrate;
 #[cfg(feature = "files")]
 mod commands;
 #[cfg_attr(
@@ -84,6 +86,8 @@ enum Command {
     BatchVerify(lines::verify::Args),
     BatchSign(lines::sign::Args),
     Backends(backends::Args),
+    #[cfg(feature = "calibrate")]
+    Calibrate(calibrate::Args),
 }
 
 impl Command {
@@ -94,6 +98,8 @@ impl Command {
             Self::BatchVerify(args) => args,
             Self::BatchSign(args) => args,
             Self::Backends(args) => args,
+            #[cfg(feature = "calibrate")]
+            Self::Calibrate(args) => args,
         }
     }
 }
