@@ -18,6 +18,7 @@ use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::session_state::SessionState;
 use datafusion::prelude::SessionConfig;
+use tokio::runtime;
 
 // A row group takes more than 100 MB: this allocator keeps the pages for the next one.
 #[global_allocator]
@@ -127,18 +128,27 @@ async fn run(args: &[&str]) -> Result<(), Failure> {
     }
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
+/// Stack of a thread: DataFusion recurses for each operator of a query, and Ballista's executors do so too.
+const STACK: usize = 1 << 28;
+
+fn main() -> ExitCode {
     let run = async {
         let args: Vec<String> = std::env::args().skip(1).collect();
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         run(&args).await
     };
+    let runtime = runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_stack_size(STACK)
+        .build();
     // A panic of a decoder is an error.
-    match tokio::spawn(run)
-        .await
-        .unwrap_or_else(|panic| Err(panic.into()))
-    {
+    let done = runtime.map_err(Failure::from).and_then(|runtime| {
+        let task = runtime.spawn(run);
+        runtime
+            .block_on(task)
+            .unwrap_or_else(|panic| Err(panic.into()))
+    });
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
