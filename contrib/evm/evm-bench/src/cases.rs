@@ -114,6 +114,110 @@ pub struct Case {
     pub signature: Vec<u8>,
 }
 
+/// Inputs of the precompile of EIP-8355 and their verdicts: valid, every rejection, and the most
+/// expensive ones.
+pub fn precompile(set: u8) -> Vec<(&'static str, Vec<u8>, bool)> {
+    // The key of these whose matrix rejects most candidates.
+    let seeds = (0..64u8).map(|n| [n; 32]);
+    let worst = seeds.max_by_key(|seed| rejected(&Key::new(set, seed)));
+    let (key, slow) = (
+        Key::new(set, &[2; 32]),
+        Key::new(set, &worst.unwrap_or([0; 32])),
+    );
+    let joined =
+        |key: &Key, message: &[u8]| [&key.pk[..], &key.sign(b"", message), message].concat();
+    let good = joined(&key, b"Hello world");
+    let edit = |at: usize, byte: u8| {
+        let mut input = good.clone();
+        input[at] = byte;
+        input
+    };
+    let (end, k) = (
+        good.len() - 11,
+        match set {
+            44 => 4,
+            65 => 6,
+            _ => 8,
+        },
+    );
+    let omega = match set {
+        44 => 80,
+        65 => 55,
+        _ => 75,
+    };
+    let z = key.pk.len()
+        + match set {
+            44 => 32,
+            65 => 48,
+            _ => 64,
+        };
+    let mut norm = good.clone();
+    norm[end - omega - k - 3..end - omega - k].fill(0xff);
+    let mut first = good.clone();
+    first[z..z + 3].fill(0);
+    vec![
+        ("valid", good.clone(), true),
+        ("empty message", joined(&key, b""), true),
+        ("message of a block", joined(&key, &[7; 135 - 66]), true),
+        ("long message", joined(&key, &[7; 5000]), true),
+        ("slowest matrix", joined(&slow, b"Hello world"), true),
+        (
+            "slowest matrix, invalid",
+            [&joined(&slow, b"Hello world")[..], b"!"].concat(),
+            false,
+        ),
+        ("no input", Vec::new(), false),
+        ("one byte too short", good[..end - 1].to_vec(), false),
+        ("another message", edit(good.len() - 1, b'!'), false),
+        ("another key", edit(0, good[0] ^ 1), false),
+        (
+            "another t1",
+            edit(key.pk.len() - 1, good[key.pk.len() - 1] ^ 1),
+            false,
+        ),
+        (
+            "another challenge",
+            edit(key.pk.len(), good[key.pk.len()] ^ 1),
+            false,
+        ),
+        ("norm of the last coefficients", norm, false),
+        ("norm of the first coefficient", first, false),
+        (
+            "hint count above omega",
+            edit(end - 1, omega as u8 + 1),
+            false,
+        ),
+        ("hint counts that fall", edit(end - k, 255), false),
+        (
+            "context",
+            [&key.pk[..], &key.sign(b"x", b"Hello world"), b"Hello world"].concat(),
+            false,
+        ),
+    ]
+}
+
+/// Rejected candidates of the matrix of a key.
+fn rejected(key: &Key) -> usize {
+    let (k, l) = match key.set {
+        44 => (4u8, 4u8),
+        65 => (6, 5),
+        _ => (8, 7),
+    };
+    let entries = (0..k).flat_map(|r| (0..l).map(move |s| [s, r]));
+    let streams = entries.map(|entry| {
+        let mut hash = sha3::Shake128::default();
+        hash.update(&key.pk[..32]);
+        hash.update(&entry);
+        let mut bytes = vec![0; 3 * 256];
+        hash.finalize_xof().read(&mut bytes);
+        let words = bytes.as_chunks::<3>().0.iter();
+        words
+            .filter(|[a, b, c]| u32::from_le_bytes([*a, *b, c & 0x7f, 0]) >= 8_380_417)
+            .count()
+    });
+    streams.sum()
+}
+
 /// Writes a packed coefficient of z.
 fn set_z(p: &Params, signature: &mut [u8], poly: usize, n: usize, value: usize) {
     let bits = p.gamma1_bits as usize + 1;

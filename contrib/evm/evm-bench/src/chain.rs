@@ -1,5 +1,8 @@
 //! A chain in memory: revm under a rule set, of today if nothing else is said.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
+
 use mldsa_evm_revm::{DRAFT_ADDRESSES, MldsaPrecompiles};
 use revm::context::{Context, TxEnv};
 use revm::context_interface::cfg::gas::calculate_initial_tx_gas_for_tx;
@@ -92,7 +95,30 @@ impl Chain {
         }
     }
 
+    /// Executes a transaction. `MLDSA_TX_LOG` names a file to which it is appended, for `../geth`.
     fn transact(&mut self, from: Address, kind: TxKind, data: Vec<u8>, gas: u64) -> Receipt {
+        let log = std::env::var_os("MLDSA_TX_LOG").map(|file| (file, hex::encode(&data)));
+        let (nonce, spec) = (self.nonce, format!("{:?}", self.rules.spec));
+        let receipt = self.execute(from, kind, data, gas);
+        if let Some((file, data)) = log {
+            let created = receipt.created.map(hex::encode).unwrap_or_default();
+            let line = serde_json::json!({
+                "spec": spec, "floor": self.floor, "from": hex::encode(from), "nonce": nonce,
+                "to": kind.to().map(hex::encode).unwrap_or_default(), "data": data, "gas": gas,
+                "success": receipt.success, "used": receipt.gas,
+                "output": hex::encode(&receipt.output), "created": created,
+            });
+            // One write, so that the chains of several tests could only interleave, which they must
+            // not: one thread.
+            let mut file =
+                (OpenOptions::new().append(true).create(true).open(file)).expect("a log");
+            file.write_all(format!("{line}\n").as_bytes())
+                .expect("a log");
+        }
+        receipt
+    }
+
+    fn execute(&mut self, from: Address, kind: TxKind, data: Vec<u8>, gas: u64) -> Receipt {
         let (spec, floor) = (self.rules.spec, self.floor);
         let mut evm = Context::mainnet()
             .with_db(&mut self.db)

@@ -10,7 +10,6 @@ use evm_bench::rows::{self, Origin};
 use mldsa_evm_gen::lanes::Layout;
 
 mod measure;
-mod prices;
 
 /// Gas of ML-DSA verification in the EVM, by variant.
 #[derive(Parser)]
@@ -46,7 +45,6 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         measure::ecrecover(rules, &mut table);
     }
     table.print();
-    prices::precompile_prices();
     let mut rows = table.rows;
     rows.extend(rows::published());
     rows::check(&rows)?;
