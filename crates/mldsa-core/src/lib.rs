@@ -17,11 +17,12 @@
 //!
 //! # Stack and heap
 //!
-//! In optimised builds, on every backend, signing takes at most 44, 68 or 101 kB of stack with a
-//! [`SigningKey`] and 19, 25 or 28 kB with a prepared key. Key generation takes at most 26, 28 or
-//! 33 kB, and every verification at most 64 KiB. In a debug build in which this crate is optimised
-//! signing takes at most 120 KiB, and everything else 48 KiB. Without any optimisation each
-//! portable call runs on a thread of 128 KiB, and SIMD kernels need 300 kB. A gate enforces this
+//! In optimised builds, on every backend, signing takes at most 40, 63 or 94 kB of stack with a
+//! [`SigningKey`] and 19, 26 or 28 kB with a prepared key. Key generation takes at most 26, 28 or
+//! 32 kB, that of several keys at once 35 kB, and every verification 48 KiB. In a debug build in
+//! which this crate is optimised signing takes at most 120 KiB, and everything else 52 KiB; the C
+//! library overwrites 48 KiB of stack when it makes a key. Without any optimisation each portable
+//! call runs on a thread of 128 KiB, and SIMD kernels need 300 kB. A gate enforces this
 //! (`tests/gates`); the figures of every call, backend and set are in
 //! `tests/gates/figures/stack.tsv`. No call allocates except those that return a prepared key, a
 //! batch signer or a vector.

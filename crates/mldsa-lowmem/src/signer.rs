@@ -44,13 +44,15 @@ mod tests;
 ///   time, so that writes to y and loops that end early release no z with a known y;
 /// - the second pass over the rows of w hashes to the `c_tilde` of the first, in the tiers
 ///   that make one;
+/// - the message or digest, where it is at hand, hashes to the same `mu` again;
 /// - the signature verifies under the public key whose hash is the `tr` of the key.
 ///
 /// It costs one verification, a key generation if the public key is not at hand
-/// ([`ExpandedKeyPair`](crate::ExpandedKeyPair) has it), and 22, 27 or 37 permutations of Keccak. It does not detect a damaged K before the first use, which
-/// only a comparison with another copy does, nor an attempt that should have been rejected
-/// and was not because the workspace of a tier that stores w0 was written to. Faults of
-/// reads and writes that repeat identically in both computations pass too.
+/// ([`ExpandedKeyPair`](crate::ExpandedKeyPair) has it), a second hash of the message, and 22, 27 or
+/// 37 permutations of Keccak. It does not detect a damaged K before the first use, which only a
+/// comparison with another copy does, nor an attempt that should have been rejected and was not,
+/// because of a fault in the check of low bits or because the workspace of a tier that stores w0 was
+/// written to. Faults of reads and writes that repeat identically in both computations pass too.
 ///
 /// ```
 /// use mldsa_lowmem::{Context, ExpandedSigningKey, Minimal, MlDsa87, MlDsaSigner, Randomness, Workspace};
@@ -123,9 +125,31 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>, C: Checks> MlDsaSigner<'
         randomness: Randomness<'_>,
         signature: &mut [u8],
     ) -> Result<(), SignError> {
+        let tr = self.key.tr();
+        let hash = |mu: &mut Mu| message_mu(KECCAK, tr, ctx, message, mu);
+        self.sign_hashed(&hash, randomness, signature)
+    }
+
+    /// Signs what `hash` computes, twice with recomputation: a fault in `mu` makes a signature of
+    /// another message.
+    fn sign_hashed(
+        &mut self,
+        hash: &dyn Fn(&mut Mu),
+        randomness: Randomness<'_>,
+        signature: &mut [u8],
+    ) -> Result<(), SignError> {
         let mut mu = Mu::from_bytes([0; CRH_LEN]);
-        message_mu(KECCAK, self.key.tr(), ctx, message, &mut mu);
-        self.sign_mu_into(&mu, randomness, signature)
+        hash(&mut mu);
+        self.sign_mu_into(&mu, randomness, signature)?;
+        if C::RECOMPUTES {
+            let mut again = Mu::from_bytes([0; CRH_LEN]);
+            hash(&mut again);
+            if again != mu {
+                signature.wipe();
+                return Err(SignError::SelfVerification);
+            }
+        }
+        Ok(())
     }
 
     /// Returns a builder of `mu` for a message that arrives in pieces; [`Self::sign_mu_into`] signs
@@ -146,7 +170,9 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>, C: Checks> MlDsaSigner<'
         randomness: Randomness<'_>,
         signature: &mut [u8],
     ) -> Result<(), SignError> {
-        self.sign_mu_into(&digest.mu(self.key.tr(), ctx), randomness, signature)
+        let tr = self.key.tr();
+        let hash = |mu: &mut Mu| *mu = digest.mu(tr, ctx);
+        self.sign_hashed(&hash, randomness, signature)
     }
 
     /// Signs an externally computed message representative into `signature`.

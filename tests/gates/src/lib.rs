@@ -9,6 +9,7 @@ pub mod lowmem;
 pub mod stack_watermark;
 #[cfg(target_os = "linux")]
 pub mod ptrace_step;
+pub mod signed;
 pub mod valgrind;
 
 use mldsa_core::Backend;

@@ -7,6 +7,8 @@ use std::process::{Command, ExitCode};
 
 mod counts;
 mod ct;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod faults;
 mod stack;
 mod trace;
 
@@ -41,7 +43,7 @@ const NOT_RUN: u8 = 77;
 
 type Gate = fn(&[String]) -> Verdict;
 
-const GATES: [(&str, Gate, &str); 5] = [
+const GATES: [(&str, Gate, &str); 6] = [
     ("ct", ct::run, "constant time under Valgrind"),
     (
         "wiping",
@@ -58,6 +60,11 @@ const GATES: [(&str, Gate, &str); 5] = [
         "trace",
         trace::run,
         "the same instructions and addresses for all secrets [--all] [TARGET]",
+    ),
+    (
+        "faults",
+        faults,
+        "single faults in the machine code of signing [--all] [COUNT]",
     ),
 ];
 
@@ -105,6 +112,14 @@ fn unknown<'a>(
 ) -> Option<&'a str> {
     let mut arguments = arguments.iter().map(String::as_str);
     arguments.find(|argument| !options.contains(argument) && !target(argument))
+}
+
+/// Makes faults in a program of this machine.
+fn faults(arguments: &[String]) -> Verdict {
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    return faults::run(arguments);
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    Verdict::NotRun(format!("{} arguments: not x86-64 Linux", arguments.len()))
 }
 
 /// Unoptimised, a little, and optimised for speed and for size: compilers leave different traces.

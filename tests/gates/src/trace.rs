@@ -30,7 +30,7 @@ mod compare;
 mod cuts;
 mod device;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod host;
+pub(crate) mod host;
 mod program;
 mod record;
 mod user;

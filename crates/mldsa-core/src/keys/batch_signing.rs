@@ -104,6 +104,9 @@ impl<P: ParameterSet> fmt::Debug for BatchSignerScratch<P> {
 /// Every signature has the bytes that [`SigningKey::sign_with_context`] gives it, on every backend.
 /// Constant time as that: which attempts are rejected is public, and nothing else.
 ///
+/// Self-verification does not detect a fault in the number of a job, which gives its signature under
+/// the number of another.
+///
 /// ```
 /// use mldsa_core::no_alloc::{BatchSignerScratch, PreparedSigningKeyStorage};
 /// use mldsa_core::{BatchSigner, Context, MlDsa44, Randomness, SignJob, SigningKey};

@@ -28,7 +28,7 @@ const LONGEST: usize = 15;
 
 /// Switches address randomisation off for processes that this thread and those it
 /// starts from now on will start.
-pub(super) fn fix_addresses() -> Result<(), String> {
+pub(crate) fn fix_addresses() -> Result<(), String> {
     personality::get()
         .and_then(|now| personality::set(now | Persona::ADDR_NO_RANDOMIZE))
         .map(drop)
@@ -176,7 +176,7 @@ fn run_to(pid: Pid, address: u64) -> io::Result<()> {
 }
 
 /// The address at which the file of the process's program is mapped.
-fn mapping(pid: Pid, program: &str) -> io::Result<core::ops::Range<u64>> {
+pub(crate) fn mapping(pid: Pid, program: &str) -> io::Result<core::ops::Range<u64>> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
     let mut ranges = maps
         .lines()
@@ -195,7 +195,7 @@ fn mapping(pid: Pid, program: &str) -> io::Result<core::ops::Range<u64>> {
 }
 
 /// General registers and the bases of segments; a vector of addresses is not seen.
-fn value(register: Register, now: &Registers) -> Option<u64> {
+pub(crate) fn value(register: Register, now: &Registers) -> Option<u64> {
     let full = match register.full_register() {
         Register::RAX => now.rax,
         Register::RBX => now.rbx,
