@@ -270,7 +270,8 @@ impl<S: SigningSecrets, T: Keeps, C: Checks> Pass<'_, '_, S, T, C> {
     #[inline(never)]
     fn respond(&mut self) -> Result<(), AttemptError> {
         let p = self.p;
-        let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, self.c_tilde);
+        let mut c = SparseChallenge::empty();
+        c.sample_in_ball_vartime(KECCAK, p.tau, self.c_tilde);
         self.check_z(&c)?;
         if T::LOW {
             self.check_kept_rows(&c)?;

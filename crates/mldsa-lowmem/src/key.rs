@@ -13,7 +13,7 @@ use mldsa_core::{KeyError, ParameterSet};
 
 use crate::keygen::{WithT0, WithoutT0, for_each_public_row, sample_secrets};
 use crate::matrix::public_row;
-use crate::packed::{KECCAK, packed_row, packed_row_mut, wiped};
+use crate::packed::{KECCAK, copy, packed_row, packed_row_mut, wiped};
 use crate::secrets::{Packed, Secrets};
 use crate::signing_secrets::SigningSecrets;
 use crate::verify::{Fresh, verify_computed, verify_given};
@@ -91,28 +91,7 @@ impl<P: ParameterSet> SigningKey<P> {
         pk: &mut P::PublicKeyBytes,
         sk: &mut P::SecretKeyBytes,
     ) {
-        let p = &P::PARAMS;
-        let mut parts = SecretKeyPartsMut::new(p, sk.as_mut());
-        let rho = sample_secrets(p, xi, &mut parts);
-        let secrets = Packed {
-            rho: &rho,
-            s1: parts.s1,
-            s2: parts.s2,
-        };
-        let (pk_rho, t1) = pk.as_mut().split_at_mut(SEED_LEN);
-        pk_rho.copy_from_slice(&rho);
-        let mut acc = wiped::<[i32; N]>();
-        for i in 0..p.k {
-            public_row(
-                p,
-                &secrets,
-                i,
-                acc.expose_mut(),
-                packed_row_mut(t1, i, T1_POLY_LEN),
-                packed_row_mut(parts.t0, i, T0_POLY_LEN),
-            );
-        }
-        Shake256::digest(KECCAK, &[pk.as_ref()], parts.tr);
+        keygen(&P::PARAMS, xi, pk.as_mut(), sk.as_mut());
     }
 
     /// Generates a key without key buffers: passes the public key row by row to `pk` and the
@@ -153,6 +132,34 @@ impl<P: ParameterSet> SigningKey<P> {
         sk(2 * SEED_LEN, &tr)?;
         Ok(tr)
     }
+}
+
+/// [`SigningKey::keygen_into`] of every set.
+#[inline(never)]
+fn keygen(p: &Params, xi: &[u8; SEED_LEN], pk: &mut [u8], sk: &mut [u8]) {
+    let mut parts = SecretKeyPartsMut::new(p, sk);
+    let mut rho = [0; SEED_LEN];
+    sample_secrets(p, xi, &mut parts, &mut rho);
+    let secrets = Packed {
+        rho: &rho,
+        s1: parts.s1,
+        s2: parts.s2,
+    };
+    let (pk_rho, t1) = pk.split_at_mut(SEED_LEN);
+    copy(pk_rho, &rho);
+    let mut acc = wiped::<[i32; N]>();
+    for i in 0..p.k {
+        public_row(
+            p,
+            &secrets,
+            i,
+            acc.expose_mut(),
+            packed_row_mut(t1, i, T1_POLY_LEN),
+            packed_row_mut(parts.t0, i, T0_POLY_LEN),
+        );
+    }
+    drop(acc);
+    Shake256::digest(KECCAK, &[pk], parts.tr);
 }
 
 impl<P: ParameterSet> sealed::Sealed for SigningKey<P> {}

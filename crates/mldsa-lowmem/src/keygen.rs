@@ -7,20 +7,22 @@ use mldsa_core::internals::{
 };
 
 use crate::matrix::public_row;
-use crate::packed::{KECCAK, packed_row_mut, wiped};
+use crate::packed::{KECCAK, copy, packed_row_mut, wiped};
 use crate::secrets::Secrets;
 
-/// Lines 1 to 4 of algorithm 6: all of a private key except t0 and `tr`.
+/// Lines 1 to 4 of algorithm 6: `rho`, and all of a private key except t0 and `tr`.
 #[inline(never)]
 pub(crate) fn sample_secrets(
     p: &Params,
     xi: &[u8; SEED_LEN],
     parts: &mut SecretKeyPartsMut<'_>,
-) -> [u8; SEED_LEN] {
+    rho: &mut [u8; SEED_LEN],
+) {
     let mut seed = ExpandedSeed::zeroed();
     expand_seed(KECCAK, p, xi, &mut seed);
-    parts.rho.copy_from_slice(&seed.rho);
-    parts.k_seed.copy_from_slice(seed.k_seed.expose());
+    copy(rho, &seed.rho);
+    copy(parts.rho, rho);
+    copy(parts.k_seed, seed.k_seed.expose());
     let len = p.eta_poly_len();
     for n in 0..p.l + p.k {
         let slot = match n.checked_sub(p.l) {
@@ -29,7 +31,6 @@ pub(crate) fn sample_secrets(
         };
         rej_bounded_packed(KECCAK, p.eta, seed.rho_p.expose(), n as u16, slot);
     }
-    seed.rho
 }
 
 /// Buffers for a row of t0: computed, or skipped.

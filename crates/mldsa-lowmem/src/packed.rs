@@ -29,6 +29,14 @@ pub(crate) fn wiped<T: Zeroed>() -> Secret<T> {
     Secret::zeroed()
 }
 
+/// Copies bytes of a seed, in a loop that stays one: the function that the compiler would call takes
+/// more flash than the operations it would be linked for.
+pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to = mldsa_core::internals::ct::opaque(from.into()) as u8;
+    }
+}
+
 /// Row `n` of rows of `len` bytes; empty past the end, which does not occur for
 /// encodings of the right length.
 pub(crate) fn packed_row(bytes: &[u8], n: usize, len: usize) -> &[u8] {

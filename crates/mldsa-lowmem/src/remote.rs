@@ -167,7 +167,8 @@ fn absorb_row<E>(
     pk.read(SEED_LEN + i * T1_POLY_LEN, &mut t1)
         .map_err(ReaderError::Read)?;
     key_hash.absorb(&t1);
-    let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, c_tilde);
+    let mut c = SparseChallenge::empty();
+    c.sample_in_ball_vartime(KECCAK, p.tau, c_tilde);
     absorb_w1_row(p, &c, &t1, hint, acc, hash);
     Ok(())
 }

@@ -281,7 +281,8 @@ fn verify_internal<T: T1>(
     if rows.any(|z| response_row_reaches(p, z)) {
         return Err(VerifyError::ResponseNorm);
     }
-    let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, parts.c_tilde);
+    let mut c = SparseChallenge::empty();
+    c.sample_in_ball_vartime(KECCAK, p.tau, parts.c_tilde);
     let mut hash = CommitmentHash::empty(KECCAK);
     hash.absorb_mu(mu);
     let mut buffer = wiped::<T::Buffer>();

@@ -2,6 +2,7 @@
 //! and read back by a strict decoder.
 
 use crate::error::VerifyError;
+use crate::memory::array::Wipe;
 
 /// Bytes of one row of a hint as a bitmap: bit n%8 of byte n/8 is `h[n]`.
 pub const HINT_ROW_LEN: usize = 32;
@@ -17,7 +18,7 @@ pub fn weight(bitmap: &[u8]) -> u32 {
 /// Variable time: for hints of an accepted signature, which are public.
 /// Bounds: `rows.len() / 32 = k`, weight at most omega; further ones are dropped.
 pub fn hint_bit_pack_vartime(rows: &[u8], omega: usize, out: &mut [u8]) {
-    out.fill(0);
+    out.wipe();
     let (indices, counts) = out.split_at_mut(omega);
     let mut slots = indices.iter_mut();
     let mut count = 0u8;

@@ -26,16 +26,23 @@ pub struct SparseChallenge {
 }
 
 impl SparseChallenge {
-    /// Computes algorithm 29, from all bytes of `c_tilde`.
+    /// Creates a challenge that is zero.
+    #[inline(always)]
+    #[must_use]
+    pub fn empty() -> Self {
+        Self {
+            places: Zeroed::zeroed(),
+            positive: 0,
+            tau: 0,
+        }
+    }
+
+    /// Computes algorithm 29 in an empty challenge, from all bytes of `c_tilde`.
     ///
     /// Variable time: the challenge of an attempt is public.
     #[inline(never)]
-    pub fn sample_in_ball_vartime(keccak: Permutation, tau: usize, c_tilde: &[u8]) -> Self {
-        let mut c = Self {
-            places: Zeroed::zeroed(),
-            positive: 0,
-            tau: tau as u8,
-        };
+    pub fn sample_in_ball_vartime(&mut self, keccak: Permutation, tau: usize, c_tilde: &[u8]) {
+        self.tau = tau as u8;
         let mut minus_at = tau;
         let mut xof = Shake256::new(keccak);
         xof.absorb(c_tilde);
@@ -48,8 +55,8 @@ impl SparseChallenge {
         // A byte that always comes never runs out.
         let _ = sample_in_ball_steps_vartime(tau, next, |i, j, negative| {
             // c[i] = c[j], then c[j] = +-1: the value at j moves to i, with its sign.
-            let plus_at = usize::from(c.positive);
-            let taken = c.places.iter_mut().enumerate();
+            let plus_at = usize::from(self.positive);
+            let taken = self.places.iter_mut().enumerate();
             let mut taken = taken.filter(|(n, _)| *n < plus_at || (minus_at..tau).contains(n));
             if let Some((_, place)) = taken.find(|(_, place)| **place == j) {
                 *place = i;
@@ -57,14 +64,13 @@ impl SparseChallenge {
             if negative {
                 minus_at -= 1;
             } else {
-                c.positive += 1;
+                self.positive += 1;
             }
             let at = if negative { minus_at } else { plus_at };
-            if let Some(slot) = c.places.get_mut(at) {
+            if let Some(slot) = self.places.get_mut(at) {
                 *slot = j;
             }
         });
-        c
     }
 
     fn signed_places(&self) -> (&[u8], &[u8]) {
@@ -361,11 +367,8 @@ mod tests {
             for tau in [39, 49, 60] {
                 let dense =
                     Challenge::sample_in_ball_vartime(Permutation::PORTABLE, tau, &[seed; 48]);
-                let sparse = SparseChallenge::sample_in_ball_vartime(
-                    Permutation::PORTABLE,
-                    tau,
-                    &[seed; 48],
-                );
+                let mut sparse = SparseChallenge::empty();
+                sparse.sample_in_ball_vartime(Permutation::PORTABLE, tau, &[seed; 48]);
                 let mut c = [0i8; N];
                 let (positive, negative) = sparse.signed_places();
                 positive
@@ -386,8 +389,8 @@ mod tests {
             for (tau, eta) in [(39, 2), (49, 4), (60, 2)] {
                 let c_tilde = [seed, 1, 2];
                 let dense = Challenge::sample_in_ball_vartime(Permutation::PORTABLE, tau, &c_tilde);
-                let c =
-                    SparseChallenge::sample_in_ball_vartime(Permutation::PORTABLE, tau, &c_tilde);
+                let mut c = SparseChallenge::empty();
+                c.sample_in_ball_vartime(Permutation::PORTABLE, tau, &c_tilde);
                 // Extremes in the first rounds, mixtures later.
                 let s = Poly(core::array::from_fn(|n| match seed {
                     0 => eta,

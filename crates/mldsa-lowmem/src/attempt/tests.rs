@@ -260,7 +260,8 @@ fn mask_that_is_zeroed_before_the_commitment_is_detected() {
             .expect("a report");
         let mut released = released.expect("released without the check");
         let (c_tilde, z, _) = signature_parts_mut(p, &mut released).expect("a signature");
-        let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, c_tilde);
+        let mut c = SparseChallenge::empty();
+        c.sample_in_ball_vartime(KECCAK, p.tau, c_tilde);
         let mut product = [0; 640];
         let product = &mut product[..p.z_poly_len()];
         let s1 = crate::packed::packed_row(case.key().s1, row, p.eta_poly_len());

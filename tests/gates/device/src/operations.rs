@@ -200,7 +200,8 @@ fn rows<P: ParameterSet>(input: &Input<'_, P>, digest: &mut [u8; 32]) {
     let parts = SecretKeyParts::parse(p, input.sk).expect("a key");
     let mut rho_pp = [0; 64];
     Shake256::digest(keccak, &[parts.k_seed], &mut rho_pp);
-    let c = SparseChallenge::sample_in_ball_vartime(keccak, p.tau, input.mu.as_bytes());
+    let mut c = SparseChallenge::empty();
+    c.sample_in_ball_vartime(keccak, p.tau, input.mu.as_bytes());
 
     let mut y = [0; 640];
     let y = &mut y[..p.z_poly_len()];
