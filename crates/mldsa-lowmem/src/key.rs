@@ -137,9 +137,9 @@ impl<P: ParameterSet> SigningKey<P> {
 /// [`SigningKey::keygen_into`] of every set.
 #[inline(never)]
 fn keygen(p: &Params, xi: &[u8; SEED_LEN], pk: &mut [u8], sk: &mut [u8]) {
-    let mut parts = SecretKeyPartsMut::new(p, sk);
+    let parts = &mut SecretKeyPartsMut::new(p, sk);
     let mut rho = [0; SEED_LEN];
-    sample_secrets(p, xi, &mut parts, &mut rho);
+    sample_secrets(p, xi, parts, &mut rho);
     let secrets = Packed {
         rho: &rho,
         s1: parts.s1,
@@ -158,7 +158,6 @@ fn keygen(p: &Params, xi: &[u8; SEED_LEN], pk: &mut [u8], sk: &mut [u8]) {
             packed_row_mut(parts.t0, i, T0_POLY_LEN),
         );
     }
-    drop(acc);
     Shake256::digest(KECCAK, &[pk], parts.tr);
 }
 

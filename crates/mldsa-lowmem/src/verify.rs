@@ -128,22 +128,25 @@ impl<'a, P: ParameterSet> VerifyingKey<'a, P> {
         mu: &Mu,
         signature: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<(), VerifyError> {
-        self.verify_bytes(mu, signature.as_ref())
+        verify_encoded(&P::PARAMS, &self.parts, mu, signature.as_ref())
     }
+}
 
-    #[inline(never)]
-    fn verify_bytes(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
-        let p = &P::PARAMS;
-        let parts = SignatureParts::parse(p, signature)?;
-        let mut acc = Zeroed::zeroed();
-        verify_internal(
-            p,
-            self.parts.rho,
-            &mut Stored(self.parts.t1),
-            mu,
-            &parts,
-            &mut acc,
-        )
+/// [`VerifyingKey::verify_mu`] of every set.
+#[inline(never)]
+fn verify_encoded(
+    p: &Params,
+    key: &PublicKeyParts<'_>,
+    mu: &Mu,
+    signature: &[u8],
+) -> Result<(), VerifyError> {
+    // In place: moved parts are a call to copy memory.
+    match &SignatureParts::parse(p, signature) {
+        Ok(parts) => {
+            let (mut acc, mut t1) = (Zeroed::zeroed(), Stored(key.t1));
+            verify_internal(p, key.rho, &mut t1, mu, parts, &mut acc)
+        }
+        Err(error) => Err(*error),
     }
 }
 

@@ -15,11 +15,6 @@ fn bytes<'a>() -> &'a mut [u8] {
     black_box(&mut [])
 }
 
-#[cfg(all(feature = "sign", feature = "checks"))]
-type C = AllChecks;
-#[cfg(all(feature = "sign", not(feature = "checks")))]
-type C = NoChecks;
-
 #[cfg(feature = "operation")]
 #[inline(never)]
 fn run<P: ParameterSet>()
@@ -33,20 +28,30 @@ where
     }
     #[cfg(feature = "verify")]
     {
-        let verdict = VerifyingKey::<P>::from_bytes(bytes())
-            .map(|pk| pk.verify_with_context(bytes(), Context::EMPTY, bytes()));
-        let _ = black_box(verdict);
+        if let Ok(key) = &VerifyingKey::<P>::from_bytes(bytes()) {
+            let _ = black_box(key.verify_with_context(bytes(), Context::EMPTY, bytes()));
+        }
     }
-    #[cfg(feature = "sign")]
-    if let Ok(key) = ExpandedSigningKey::<P>::from_trusted_bytes(bytes())
+    #[cfg(all(feature = "sign", not(feature = "checks")))]
+    if let Ok(key) = &ExpandedSigningKey::<P>::from_trusted_bytes(bytes()) {
+        sign::<P, _, NoChecks>(key);
+    }
+    #[cfg(all(feature = "sign", feature = "checks"))]
+    if let Ok(key) = &ExpandedSigningKey::<P>::from_trusted_bytes(bytes())
         .and_then(|key| key.with_public_key(bytes()))
     {
-        let mut workspace = Workspace::<P, Minimal>::new();
-        let mut signer = MlDsaSigner::new(&key, &mut workspace).with_checks::<C>();
-        let hedge = Randomness::Hedged(black_box(&[0; 32]));
-        let signed = signer.sign_into(bytes(), Context::EMPTY, hedge, bytes());
-        let _ = black_box(signed.is_ok());
+        sign::<P, _, AllChecks>(key);
     }
+}
+
+#[cfg(feature = "sign")]
+fn sign<P: ParameterSet, K: PrivateKey<P>, C: Checks>(key: &K) {
+    let mut workspace = Workspace::<P, Minimal>::new();
+    let hedge = Randomness::Hedged(black_box(&[0; 32]));
+    let signed = MlDsaSigner::new(key, &mut workspace)
+        .with_checks::<C>()
+        .sign_into(bytes(), Context::EMPTY, hedge, bytes());
+    let _ = black_box(signed.is_ok());
 }
 
 /// Entry point of the program.
