@@ -12,6 +12,9 @@
 //! changed in the memory of the caller. Not detected: a batch that gives a signature under the number
 //! of another of its messages, after a fault in that number.
 
+mod code;
+mod judge;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -19,23 +22,16 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use iced_x86::{
-    Decoder, DecoderOptions, Instruction, InstructionInfoFactory, OpAccess, Register, UsedMemory,
-};
+use iced_x86::{OpAccess, Register};
 use libc::user_regs_struct as Registers;
-use mldsa_core::internals::sample::expand_mask_poly;
-use mldsa_core::internals::sparse::SparseChallenge;
-use mldsa_core::internals::{N, SecretKeyParts, SignatureParts, rho_pp, row_steps};
-use mldsa_core::{
-    Backend, Context, MuBuilder, ParameterSet, PreHash, PreHashed, Set, SigningKey, with_set,
-};
-use mldsa_gates::signed::{DIGEST, MESSAGES, SEED};
+use mldsa_core::{Backend, Set, with_set};
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
-use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
+use self::code::{Code, Site, TRAP};
+use self::judge::judge;
 use crate::trace::host::{fix_addresses, mapping, value};
 use crate::{Verdict, build, unknown};
 
@@ -55,15 +51,6 @@ const KINDS: [&str; 9] = [
 ];
 /// Most executions of an instruction before its fault.
 const LATEST: u64 = 64;
-
-/// An instruction of the program that signing executes.
-#[derive(Clone, Copy)]
-struct Site {
-    len: u64,
-    /// A general register that it writes.
-    result: Option<Register>,
-    memory: Option<UsedMemory>,
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Fault {
@@ -331,74 +318,6 @@ impl Released {
     }
 }
 
-/// The breakpoint of x86.
-const TRAP: u8 = 0xcc;
-
-/// The instructions of a program.
-struct Code {
-    sites: BTreeMap<u64, Site>,
-    /// Parts of its memory, with their addresses.
-    parts: Vec<(u64, Vec<u8>)>,
-}
-
-impl Code {
-    /// Reads the functions of a program that is mapped at `base`.
-    fn read(program: &Path, base: u64) -> io::Result<Self> {
-        let bytes = fs::read(program)?;
-        let file = object::File::parse(&*bytes).map_err(io::Error::other)?;
-        let (mut sites, mut parts) = (BTreeMap::new(), Vec::new());
-        let mut info = InstructionInfoFactory::new();
-        let is_code = |section: &object::Section<'_, '_>| section.kind() == SectionKind::Text;
-        for section in file.sections().filter(is_code) {
-            let data = section.data().map_err(io::Error::other)?;
-            for symbol in file.symbols() {
-                let is_here = symbol.section_index() == Some(section.index());
-                if symbol.kind() != SymbolKind::Text || !is_here {
-                    continue;
-                }
-                let from = (symbol.address() - section.address()) as usize;
-                let code = data.get(from..from + symbol.size() as usize);
-                let (code, at) = (code.unwrap_or_default(), base + symbol.address());
-                for instruction in &mut Decoder::with_ip(64, code, at, DecoderOptions::NONE) {
-                    sites.insert(instruction.ip(), site(&instruction, &mut info));
-                }
-            }
-            parts.push((base + section.address(), data.to_vec()));
-        }
-        Ok(Self { sites, parts })
-    }
-
-    /// Returns an instruction and its first byte.
-    fn at(&self, address: u64) -> Option<(Site, u8)> {
-        let byte = self.parts.iter().find_map(|(start, bytes)| {
-            let offset = address.checked_sub(*start)?;
-            bytes.get(usize::try_from(offset).ok()?)
-        });
-        Some((*self.sites.get(&address)?, *byte?))
-    }
-}
-
-fn site(instruction: &Instruction, info: &mut InstructionInfoFactory) -> Site {
-    let used = info.info(instruction);
-    let is_result = |access| {
-        matches!(
-            access,
-            OpAccess::Write | OpAccess::ReadWrite | OpAccess::CondWrite
-        )
-    };
-    let results = used
-        .used_registers()
-        .iter()
-        .filter(|used| is_result(used.access()));
-    let mut results = results.map(|used| used.register().full_register());
-    let mut memory = used.used_memory().iter().copied();
-    Site {
-        len: instruction.len() as u64,
-        result: results.find(|register| register.is_gpr64() && *register != Register::RSP),
-        memory: memory.find(|used| used.access() != OpAccess::NoMemAccess),
-    }
-}
-
 fn memory(pid: Pid) -> io::Result<fs::File> {
     let path = format!("/proc/{pid}/mem");
     fs::OpenOptions::new().read(true).write(true).open(path)
@@ -536,57 +455,6 @@ fn wait_for_end(pid: Pid) -> io::Result<()> {
             _ => ptrace::cont(pid, None)?,
         }
     }
-}
-
-/// Whether what is released is valid and made of the masks of an attempt.
-fn judge<P: ParameterSet>(
-    is_digest: bool,
-    released: &[Option<(u64, Vec<u8>)>],
-) -> Result<(), String> {
-    let (p, key) = (&P::PARAMS, SigningKey::<P>::from_seed(&SEED));
-    let keccak = Backend::PORTABLE.permutation();
-    let public = key.verifying_key();
-    let parts = SecretKeyParts::parse(p, key.expanded().as_ref()).map_err(|e| e.to_string())?;
-    for (_, signature) in released.iter().flatten() {
-        let of_text = |text: &[u8]| {
-            let mut mu = MuBuilder::from_tr(public.tr(), Context::EMPTY);
-            mu.update(text);
-            mu.finish()
-        };
-        let mut wanted = MESSAGES.map(of_text).to_vec();
-        if is_digest {
-            let digest = PreHashed::<P>::new(PreHash::Sha2_512, &DIGEST);
-            let digest = digest.map_err(|e| e.to_string())?;
-            wanted = vec![digest.mu(public.tr(), Context::EMPTY)];
-        }
-        let mut valid = wanted
-            .iter()
-            .filter(|mu| public.verify_mu(mu, signature).is_ok());
-        let mu = valid.next().ok_or("not valid")?;
-        let found = SignatureParts::parse(p, signature).map_err(|e| e.to_string())?;
-        let c = SparseChallenge::sample_in_ball_vartime(keccak, p.tau, found.c_tilde);
-        let mut rho = [0; 64];
-        rho_pp(keccak, parts.k_seed, &[0; 32], mu, &mut rho);
-        let rows = found
-            .z
-            .chunks_exact(p.z_poly_len())
-            .zip(parts.s1.chunks_exact(p.eta_poly_len()));
-        let rows: Vec<_> = rows.collect();
-        let is_attempt = |attempt: u16| {
-            rows.iter()
-                .zip(attempt * p.l as u16..)
-                .all(|((z, s1), kappa)| {
-                    let (mut y, mut again) = ([0; N], vec![0; z.len()]);
-                    expand_mask_poly(keccak, &rho, kappa, p.gamma1_bits, &mut y);
-                    row_steps::z_row_write(p, &c, s1, &y, &mut again);
-                    again == *z
-                })
-        };
-        if !(0..200).any(is_attempt) {
-            return Err("masks of no attempt".into());
-        }
-    }
-    Ok(())
 }
 
 /// A reproducible source of words (xorshift64*).
