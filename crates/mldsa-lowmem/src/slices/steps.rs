@@ -102,7 +102,9 @@ impl<S: SigningSecrets, T: Keeps> Steps<'_, S, T> {
 
     fn challenge(&self) -> SparseChallenge {
         let p = self.p;
-        SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, &self.out[..p.c_tilde_len])
+        let mut c = SparseChallenge::empty();
+        c.sample_in_ball_vartime(KECCAK, p.tau, &self.out[..p.c_tilde_len]);
+        c
     }
 
     /// The rows of y, then z.

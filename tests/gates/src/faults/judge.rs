@@ -32,7 +32,8 @@ pub(super) fn judge<P: ParameterSet>(
             .filter(|mu| public.verify_mu(mu, signature).is_ok());
         let mu = valid.next().ok_or("not valid")?;
         let found = SignatureParts::parse(p, signature).map_err(|e| e.to_string())?;
-        let c = SparseChallenge::sample_in_ball_vartime(keccak, p.tau, found.c_tilde);
+        let mut c = SparseChallenge::empty();
+        c.sample_in_ball_vartime(keccak, p.tau, found.c_tilde);
         let mut rho = [0; 64];
         rho_pp(keccak, parts.k_seed, &[0; 32], mu, &mut rho);
         let rows = found
