@@ -21,8 +21,12 @@ const CRATES: [&str; 7] = [
 ];
 
 /// Interfaces for other languages: the name of the list, and a command or files that declare it.
-const OTHERS: [(&str, Source); 4] = [
+const OTHERS: [(&str, Source); 5] = [
     ("mldsa-c", Source::Files("crates/mldsa-c/include", ".h")),
+    (
+        "mldsa-lowmem-c",
+        Source::Files("crates/mldsa-lowmem-c/include", ".h"),
+    ),
     ("python", Source::Files("python/python/mldsa_batch", ".pyi")),
     ("js", Source::Files("js/src", ".d.ts")),
     ("go", Source::GoDoc("go")),
