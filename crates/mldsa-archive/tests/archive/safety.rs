@@ -4,7 +4,7 @@ use std::fs;
 #[cfg(unix)]
 use std::process::Command;
 
-use crate::tool::{Folder, VERIFY, count, errors};
+use crate::tool::{Folder, VERIFY, count, errors, texts};
 
 fn verify<'a>(out: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
     [&VERIFY[..], &["--out", out], rest].concat()
@@ -352,6 +352,31 @@ fn ids_in_the_summary_are_escaped() {
     let text = String::from_utf8(run.stdout).unwrap();
     assert!(text.contains("key \\u{1b}[2J\\nrows 9: valid 0"), "{text}");
     assert!(!text.contains('\u{1b}'));
+}
+
+/// A text of many batches has its verdicts in order, whichever worker has them first.
+#[test]
+fn a_text_of_many_batches_is_in_order() {
+    let folder = Folder::new(1, &["--bad", "0"]);
+    let line = |n: usize| match n % 3 {
+        0 => "nonsense\n",
+        _ => "{\"key\":\"00\",\"message\":\"00\",\"signature\":\"00\"}\n",
+    };
+    fs::write(
+        folder.path("rows.jsonl"),
+        String::from_iter((0..3000).map(line)),
+    )
+    .unwrap();
+    let options = ["--threads", "6", "--batch-rows", "3", "--out", "out"];
+    let run = folder.run(&[&["verify", "rows.jsonl"], &options[..]].concat());
+    assert_eq!(count(&run, "rows"), 3000, "{run:?}");
+    for (n, reason) in texts(&folder.read("out"), "reason").iter().enumerate() {
+        assert_eq!(
+            reason.as_deref() == Some("malformed_row"),
+            n % 3 == 0,
+            "{n}"
+        );
+    }
 }
 
 /// Where the system refuses threads, the calling one makes and verifies everything.
