@@ -421,6 +421,7 @@ step_tls() {
     targets thumbv7em-none-eabi
     run cargo test --locked -p mldsa-rustls --features experimental
     run cargo test --locked -p mldsa-tlog
+    run cargo test --locked -p mldsa-tlog --features batch
     lint mldsa-rustls ""
     lint mldsa-tlog ""
     lint mldsa-rustls "" --target thumbv7em-none-eabi

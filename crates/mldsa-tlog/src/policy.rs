@@ -46,6 +46,9 @@ enum Node {
     },
 }
 
+/// The place of a line, its key, and what it has.
+type Found<'a> = (usize, &'a CosignerKey, Result<Cosignature, Error>);
+
 /// A line of a policy that is refused, counted from 1. Line 0: the quorum is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicyError {
@@ -104,27 +107,27 @@ impl Policy {
     }
 
     /// Verifies a checkpoint: one of the logs has signed it under its own name, and so has the quorum.
-    /// Every signature of a known key is verified, the first of each key, and one that is
-    /// invalid ends it.
+    /// Every signature of a known key is verified, the first of each key, and the first line that is
+    /// refused ends it.
     ///
     /// # Errors
-    /// [`Error::NotSigned`] if no log has signed, [`Error::Quorum`], [`Error::Signature`], and those of
-    /// [`Checkpoint::parse`].
+    /// [`Error::NotSigned`] if no log has signed, [`Error::Quorum`], and those of [`Checkpoint::parse`],
+    /// [`SignatureLine::cosignature`] and [`CosignerKey::verify`].
     pub fn verify<'a>(&'a self, note: &Note<'a>) -> Result<Verified<'a>, Error> {
         let checkpoint = Checkpoint::parse(note.text())?;
         let lines: Vec<SignatureLine<'_>> = note.signatures().collect();
         let mut found = Vec::new();
         let mut time = |key: &'a CosignerKey| {
-            let own = |line: &&SignatureLine<'_>| line.name == key.name() && line.id == key.id();
-            let line = lines.iter().find(own);
-            let cosignature = line.map(SignatureLine::cosignature).transpose()?;
-            let time = cosignature.as_ref().map(|cosignature| cosignature.time);
-            found.extend(cosignature.map(|cosignature| (key, cosignature)));
-            Ok(time)
+            let own = |line: &SignatureLine<'_>| line.name == key.name() && line.id == key.id();
+            let at = lines.iter().position(own)?;
+            let cosignature = lines[at].cosignature();
+            let time = cosignature.as_ref().map_or(0, |own| own.time);
+            found.push((at, key, cosignature));
+            Some(time)
         };
         let mut by_log = false;
         for log in &self.logs {
-            by_log |= log.name() == checkpoint.origin && time(log)?.is_some();
+            by_log |= log.name() == checkpoint.origin && time(log).is_some();
         }
         if !by_log {
             return Err(Error::NotSigned);
@@ -134,7 +137,7 @@ impl Policy {
             signed.push(match node {
                 Node::Other => false,
                 Node::Witness(key) => {
-                    let time = time(key)?;
+                    let time = time(key);
                     witnesses.extend(time.map(|time| (key.name(), time)));
                     time.is_some()
                 }
@@ -143,6 +146,7 @@ impl Policy {
                 }
             });
         }
+        found.sort_by_key(|(at, ..)| *at);
         self.check(&checkpoint, &found)?;
         if self.quorum.is_none_or(|quorum| signed[quorum]) {
             Ok(Verified {
@@ -156,36 +160,39 @@ impl Policy {
 
     /// Verifies signatures of a checkpoint, one after the other.
     #[cfg(not(feature = "batch"))]
-    fn check(
-        &self,
-        checkpoint: &Checkpoint<'_>,
-        found: &[(&CosignerKey, Cosignature)],
-    ) -> Result<(), Error> {
+    fn check(&self, checkpoint: &Checkpoint<'_>, found: &[Found<'_>]) -> Result<(), Error> {
         let (origin, tree) = (checkpoint.origin, checkpoint.tree());
         let mut found = found.iter();
-        found.try_for_each(|(key, cosignature)| key.verify(origin, &tree, cosignature))
+        found.try_for_each(|(_, key, own)| key.verify(origin, &tree, own.as_ref().map_err(|e| *e)?))
     }
 
-    /// Verifies signatures of a checkpoint together.
+    /// Verifies signatures of a checkpoint together, up to the first line that has none.
     #[cfg(feature = "batch")]
-    fn check(
-        &self,
-        checkpoint: &Checkpoint<'_>,
-        found: &[(&CosignerKey, Cosignature)],
-    ) -> Result<(), Error> {
+    fn check(&self, checkpoint: &Checkpoint<'_>, found: &[Found<'_>]) -> Result<(), Error> {
         let (origin, tree) = (checkpoint.origin, checkpoint.tree());
-        let messages = found.iter().map(|(key, cosignature)| {
-            SignedMessage::new(key.name(), cosignature.time, origin, &tree)
-        });
-        let messages = messages.collect::<Result<Vec<_>, _>>()?;
         let committee = self.committee.as_ref().ok_or(Error::NotSigned)?;
-        let votes = found.iter().zip(&messages).map(|((key, own), message)| {
-            let member = committee.committee().member_of(key.verifying_key());
-            member.map(|member| Vote::new(member, message.as_ref(), &own.signature))
-        });
-        let votes = votes.collect::<Option<Vec<_>>>().ok_or(Error::NotSigned)?;
+        let (mut signed, mut verdict) = (Vec::new(), Ok(()));
+        for (_, key, own) in found {
+            let read = own.as_ref().map_err(|error| *error).and_then(|own| {
+                let message = SignedMessage::new(key.name(), own.time, origin, &tree)?;
+                let member = committee.committee().member_of(key.verifying_key());
+                Ok((member.ok_or(Error::NotSigned)?, message, &own.signature))
+            });
+            match read {
+                Ok(read) => signed.push(read),
+                Err(error) => {
+                    verdict = Err(error);
+                    break;
+                }
+            }
+        }
+        let votes = signed.iter();
+        let votes = votes.map(|(member, message, own)| Vote::new(*member, message.as_ref(), *own));
         let report = committee.verify_batch(votes);
-        report.require_all().map_err(|_| Error::Signature)
+        match report.require_all() {
+            Err(_) if !signed.is_empty() => Err(Error::Signature),
+            _ => verdict,
+        }
     }
 }
 

@@ -85,6 +85,34 @@ fn an_invalid_signature_of_a_known_key_ends_it() {
     assert_eq!(verify(&policy, &extended), Err(Error::ExtensionLines));
 }
 
+/// The reason is that of the first line that is refused, whichever way signatures are verified.
+#[test]
+fn the_first_line_decides() {
+    use base64::prelude::{BASE64_STANDARD, Engine};
+    let policy = parse(&nested()).unwrap();
+    let good = line(&cosigner("X1"), TEXT, 1);
+    let invalid = line(&cosigner(ORIGIN), &TEXT.replace("20852163", "20852164"), 1);
+    let changed = |change: fn(&mut Vec<u8>)| {
+        let (name, signature) = good.trim_end().rsplit_once(' ').unwrap();
+        let mut bytes = BASE64_STANDARD.decode(signature).unwrap();
+        change(&mut bytes);
+        format!("{name} {}\n", BASE64_STANDARD.encode(bytes))
+    };
+    let late = changed(|bytes| bytes[4] = 0x80);
+    let short = changed(|bytes| bytes.truncate(100));
+    for (wrong, error) in [
+        (late, Error::Subtree),
+        (short, Error::Malformed("cosignature")),
+    ] {
+        let verdict = |lines: &[&str]| verify(&policy, &format!("{TEXT}\n{}", lines.concat()));
+        assert_eq!(verdict(&[&invalid, &wrong]), Err(Error::Signature));
+        assert_eq!(verdict(&[&wrong, &invalid]), Err(error));
+        let valid = line(&cosigner(ORIGIN), TEXT, 1);
+        assert_eq!(verdict(&[&valid, &wrong]), Err(error));
+        assert_eq!(verdict(&[&wrong]), Err(Error::NotSigned));
+    }
+}
+
 #[test]
 fn logs() {
     let (one, two) = (cosigner(ORIGIN), cosigner("example.com/two"));
