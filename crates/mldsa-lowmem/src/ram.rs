@@ -24,7 +24,7 @@ pub enum Operation {
 }
 
 /// Returns the most bytes of RAM that an operation takes: stack below the call, and the workspace of the tier where
-/// it signs. Buffers of key, message and signature are not counted.
+/// it signs. Buffers of key, message and signature, and the stack of a permutation of the program, are not counted.
 ///
 /// It is a bound for release builds (opt-levels 2, 3, `s` and `z`) on 32-bit targets. Programs of `contrib/boards` measure
 /// the stack on a Cortex-M4, Cortex-M0 and RV32, and fail where it is more.

@@ -34,7 +34,8 @@ pub const STATE_LEN: usize = HEAD_LEN + TAG_LEN;
 const HEAD_LEN: usize = 6 + SEED_LEN;
 const TAG_LEN: usize = 32;
 const FORMAT: u8 = 1;
-/// No other input of H in the scheme has the length of this label with K and `tr`.
+/// No other input of H in the scheme begins with these bytes, except with negligible probability:
+/// they begin with `tr`, K, a seed or a hash.
 const LABEL: &[u8] = b"mldsa-lowmem saved state";
 
 /// Result of a step.
@@ -112,6 +113,15 @@ struct Shared<R> {
 }
 
 impl<R: Array<u8>> Shared<R> {
+    /// Wipes what [`SlicedSigner::state`] needs, too.
+    fn wipe_all(&mut self) {
+        self.wipe();
+        self.rnd.wipe();
+        self.mu = Mu::from_bytes([0; CRH_LEN]);
+        // The last write is not optimised away.
+        core::hint::black_box(&mut self.mu);
+    }
+
     fn wipe(&mut self) {
         self.acc.wipe();
         // A sponge is wiped when it is dropped.
@@ -125,8 +135,8 @@ impl<R: Array<u8>> Shared<R> {
 }
 
 /// Memory of a [`SlicedSigner`]: a static or a local variable. It includes the workspace of the
-/// tier, and a row of 416 bytes for keys that are made from a seed. Wiped after every signature,
-/// when a signer is dropped, and on drop, except A, which is public.
+/// tier, and a row of 416 bytes for keys that are made from a seed. Wiped after every signature (but
+/// for `rnd` and `mu`), when a signer is dropped, and on drop, except A, which is public.
 pub struct SliceMemory<P: ParameterSet, K: SlicedKey<P>, T: Tier<P>> {
     workspace: Workspace<P, T>,
     shared: Shared<RowBuffer<K>>,
@@ -157,6 +167,7 @@ impl<P: ParameterSet, K: SlicedKey<P>, T: Tier<P>> SliceMemory<P, K, T> {
 impl<P: ParameterSet, K: SlicedKey<P>, T: Tier<P>> Drop for SliceMemory<P, K, T> {
     fn drop(&mut self) {
         self.wipe();
+        self.shared.wipe_all();
     }
 }
 
@@ -174,6 +185,16 @@ struct Place {
     /// Row, and step in the row.
     i: usize,
     j: usize,
+    /// [`VERIFIED`] after the last check. A fault in `phase` alone releases nothing.
+    verified: u32,
+}
+
+const VERIFIED: u32 = 0x5ac3_96d2;
+
+impl Place {
+    fn is_finished(&self) -> bool {
+        self.phase == Phase::Finished && self.verified == VERIFIED
+    }
 }
 
 /// A signature that is made in steps of at most [`Self::MAX_PERMUTATIONS`] permutations of Keccak,
@@ -183,7 +204,8 @@ struct Place {
 /// buffer holds here: the buffer contains the mask y between steps. Buffer and memory are wiped
 /// after an error and when the signer is dropped. Self-verification is always on; it needs the
 /// public key beside an expanded key. What others write to the buffer while the last steps verify
-/// it may damage the signature, which alone is in it then. [`Balanced`](crate::Balanced) of ML-DSA-65 and 87 works
+/// it may damage the signature, which alone is in it then. `mu` is kept in the memory: whoever changes
+/// it there gets a signature of the changed one. [`Balanced`](crate::Balanced) of ML-DSA-65 and 87 works
 /// as [`CacheW0`](crate::CacheW0).
 ///
 /// # The saved state
@@ -195,11 +217,13 @@ struct Place {
 ///
 /// - *Who reads the state* learns `rnd` and how many attempts were rejected. With `rnd`, faults in
 ///   this signature are as useful as in deterministic signing; K stays unknown.
+///   Erase the state after [`Slice::Finished`], and begin with a fresh `rnd` after an error.
 /// - *Who alters it* gets [`SignError::State`].
 /// - *Who brings back an older state* makes the device repeat the work, with the same bytes at the
 ///   end. The only inputs of an attempt are the key, `rnd`, `mu` and the number of the attempt. The
 ///   tag binds all of them, and the mask of an attempt, its commitment and so its challenge follow
-///   from them. So there are no two challenges for one mask. A device that must not release an old
+///   from them. So there are no two challenges for one mask. But measurements and faults can be
+///   repeated with one mask, without knowing `rnd`. A device that must not release an old
 ///   signature again keeps a counter of its own.
 ///
 /// ```
@@ -262,6 +286,7 @@ impl<'a, P: ParameterSet, K: SlicedKey<P>, T: Tier<P>> SlicedSigner<'a, P, K, T>
             phase,
             i: 0,
             j: 0,
+            verified: 0,
         };
         Ok(Self {
             key,
@@ -285,9 +310,9 @@ impl<'a, P: ParameterSet, K: SlicedKey<P>, T: Tier<P>> SlicedSigner<'a, P, K, T>
         let Some((head, tag)) = state.split_first_chunk::<HEAD_LEN>() else {
             return Err(SignError::State);
         };
-        let mut expected = [0; TAG_LEN];
-        seal::<P, K>(key, mu, head, &mut expected);
-        let same_tag = is_zero(difference(tag, &expected)) & (tag.len() == TAG_LEN);
+        let mut expected = wiped::<[u8; TAG_LEN]>();
+        seal::<P, K>(key, mu, head, expected.expose_mut());
+        let same_tag = is_zero(difference(tag, expected.expose())) & (tag.len() == TAG_LEN);
         if !declassify(same_tag, "verdict over a saved state") {
             return Err(SignError::State);
         }
@@ -343,10 +368,11 @@ impl<'a, P: ParameterSet, K: SlicedKey<P>, T: Tier<P>> SlicedSigner<'a, P, K, T>
 
 impl<P: ParameterSet, K: SlicedKey<P>, T: Tier<P>> Drop for SlicedSigner<'_, P, K, T> {
     fn drop(&mut self) {
-        if self.at.phase != Phase::Finished {
+        if !self.at.is_finished() {
             self.memory.wipe();
             self.out.wipe();
         }
+        self.memory.shared.wipe_all();
     }
 }
 

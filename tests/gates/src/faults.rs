@@ -299,7 +299,7 @@ impl Run<'_> {
     }
 
     fn judge(&self, released: &Released) -> Result<(), String> {
-        with_set!(self.set, P => judge::<P>(self.form == "digest", &released.signatures))
+        with_set!(self.set, P => judge::<P>(self.form, &released.signatures))
     }
 }
 

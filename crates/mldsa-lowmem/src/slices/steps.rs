@@ -16,7 +16,7 @@ use mldsa_core::internals::{
     T1_POLY_LEN, Wipe, Zeroed, declassify, declassify_in_place, is_commitment, signature_parts_mut,
 };
 
-use super::{Kept, Phase, Place, Shared, Slice};
+use super::{Kept, Phase, Place, Shared, Slice, VERIFIED};
 use crate::attempt::AttemptError;
 use crate::error::SignError;
 use crate::matrix::{Matrix, mask_entry, public_entry, public_row_end};
@@ -43,7 +43,8 @@ impl<S: SigningSecrets, T: Keeps> Steps<'_, S, T> {
     #[inline(never)]
     pub(super) fn step(&mut self) -> Result<Slice, SignError> {
         let outcome = match self.at.phase {
-            Phase::Finished => return Ok(Slice::Finished),
+            Phase::Finished if self.at.is_finished() => return Ok(Slice::Finished),
+            Phase::Finished => Err(SignError::SelfVerification.into()),
             Phase::Failed(error) => return Err(error),
             Phase::Matrix => self.expand_entry(),
             Phase::Mask => self.mask_row(),
@@ -54,7 +55,7 @@ impl<S: SigningSecrets, T: Keeps> Steps<'_, S, T> {
             Phase::Verify => self.verify(),
         };
         let error = match outcome {
-            Ok(()) if self.at.phase == Phase::Finished => return Ok(Slice::Finished),
+            Ok(()) if self.at.is_finished() => return Ok(Slice::Finished),
             Ok(()) => return Ok(Slice::Working),
             Err(AttemptError::Rejected) if self.at.attempt + 1 < MAX_SIGN_ATTEMPTS => {
                 self.at.attempt += 1;
@@ -278,9 +279,10 @@ impl<S: SigningSecrets, T: Keeps> Steps<'_, S, T> {
             let slot = low_slot(p, self.workspace, i);
             unpack_low(p.gamma2, slot, &mut memory.acc);
         } else {
-            if let Some(hash) = &mut memory.hash {
-                absorb_high_bits(p.gamma2, &memory.acc, hash);
-            }
+            let Some(hash) = &mut memory.hash else {
+                return Err(SignError::SelfVerification.into());
+            };
+            absorb_high_bits(p.gamma2, &memory.acc, hash);
             low_row(p.gamma2, &mut memory.acc);
         }
         if subtract_cs2(p, secrets, &c, i, &mut memory.acc) {
@@ -305,9 +307,11 @@ impl<S: SigningSecrets, T: Keeps> Steps<'_, S, T> {
     #[inline(never)]
     fn check_attempt(&mut self) -> Result<(), AttemptError> {
         let p = self.p;
-        if let (false, Some(hash)) = (T::LOW, &mut self.memory.hash) {
+        if !T::LOW {
+            let c_tilde = &self.out[..p.c_tilde_len];
+            let hash = self.memory.hash.as_mut();
             // Equal to the first hash unless there was a fault.
-            if !is_commitment(hash, &self.out[..p.c_tilde_len]) {
+            if !hash.is_some_and(|hash| is_commitment(hash, c_tilde)) {
                 return Err(SignError::SelfVerification.into());
             }
         }
@@ -382,6 +386,9 @@ impl<S: SigningSecrets, T: Keeps> Steps<'_, S, T> {
             let verdict = self.verify_row(last);
             if !declassify(verdict, "verdict of a self-verification") {
                 return failed;
+            }
+            if last {
+                self.at.verified = VERIFIED;
             }
         }
         self.advance(of_t1 + p.l + 1, p.k, Phase::Finished);

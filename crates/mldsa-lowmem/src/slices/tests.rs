@@ -123,6 +123,8 @@ impl<P: ParameterSet, K: SlicedKey<P>, T: Tier<P>> Run<P, K, T> {
         hints
             && self.memory.shared.hash.is_none()
             && self.memory.shared.acc == [0; N]
+            && self.memory.shared.rnd == [0; SEED_LEN]
+            && *self.memory.shared.mu.as_bytes() == [0; CRH_LEN]
             && zero(self.memory.shared.row.as_ref())
             && (T::Keeps::MATRIX || zero(self.memory.workspace.bytes.as_ref()))
     }
@@ -350,6 +352,48 @@ fn writes_release_nothing<T: Tier<MlDsa44>>() {
 fn writes_of_others_release_nothing() {
     writes_release_nothing::<Minimal>();
     writes_release_nothing::<CacheW0>();
+}
+
+/// Another phase before each step, the last one too: an error and no bytes, or a valid signature.
+#[test]
+fn changed_phases_release_nothing() {
+    let (pk, sk) = keys::<MlDsa44>();
+    let key = ExpandedSigningKey::<MlDsa44>::from_trusted_bytes(&sk).expect("a key");
+    let key = key.with_public_key(&pk).expect("a key");
+    let public = mldsa_core::VerifyingKey::<MlDsa44>::from_bytes(&pk).expect("a key");
+    let (mu, _) = messages::<MlDsa44>(1).remove(0);
+    let mut whole = Run::<_, _, Minimal>::new();
+    assert_eq!(whole.go(&key, &mu, None, usize::MAX, |_, _| {}), Ok(true));
+    let phases = [
+        Phase::Mask,
+        Phase::Commit,
+        Phase::CheckZ,
+        Phase::Respond,
+        Phase::Write,
+        Phase::Verify,
+        Phase::Finished,
+    ];
+    let (mut detected, mut valid) = (0, 0);
+    for at in 0..whole.states.len() {
+        for phase in phases {
+            let mut run = Run::<_, _, Minimal>::new();
+            let signed = run.go(&key, &mu, None, 2_000, |step, signer| {
+                if step == at {
+                    signer.at.phase = phase;
+                }
+            });
+            assert!(run.holds_no_secret());
+            if signed == Ok(true) {
+                let verdict = public.verify_mu(&mu, &run.out);
+                assert!(verdict.is_ok(), "step {at} {phase:?}");
+                valid += 1;
+            } else {
+                assert_eq!(run.out, [0; MlDsa44::SIG_LEN]);
+                detected += 1;
+            }
+        }
+    }
+    assert!(detected > 0 && valid > 0);
 }
 
 /// Keys that are damaged, or whose `tr` or public key is of another key, and missing parts.

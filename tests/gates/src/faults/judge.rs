@@ -6,9 +6,10 @@ use mldsa_core::internals::{N, SecretKeyParts, SignatureParts, rho_pp, row_steps
 use mldsa_core::{Backend, Context, MuBuilder, ParameterSet, PreHash, PreHashed, SigningKey};
 use mldsa_gates::signed::{DIGEST, MESSAGES, SEED};
 
-/// Whether what is released is valid and made of the masks of an attempt.
+/// Whether what is released is valid and made of the masks of an attempt. In a batch it may be valid
+/// for any of the messages: `BatchSigner` does not promise the number of a job.
 pub(super) fn judge<P: ParameterSet>(
-    is_digest: bool,
+    form: &str,
     released: &[Option<(u64, Vec<u8>)>],
 ) -> Result<(), String> {
     let (p, key) = (&P::PARAMS, SigningKey::<P>::from_seed(&SEED));
@@ -21,12 +22,15 @@ pub(super) fn judge<P: ParameterSet>(
             mu.update(text);
             mu.finish()
         };
-        let mut wanted = MESSAGES.map(of_text).to_vec();
-        if is_digest {
-            let digest = PreHashed::<P>::new(PreHash::Sha2_512, &DIGEST);
-            let digest = digest.map_err(|e| e.to_string())?;
-            wanted = vec![digest.mu(public.tr(), Context::EMPTY)];
-        }
+        let wanted = match form {
+            "batch" => MESSAGES.map(of_text).to_vec(),
+            "digest" => {
+                let digest = PreHashed::<P>::new(PreHash::Sha2_512, &DIGEST);
+                let digest = digest.map_err(|e| e.to_string())?;
+                vec![digest.mu(public.tr(), Context::EMPTY)]
+            }
+            _ => vec![of_text(MESSAGES[0])],
+        };
         let mut valid = wanted
             .iter()
             .filter(|mu| public.verify_mu(mu, signature).is_ok());

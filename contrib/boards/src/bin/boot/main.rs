@@ -53,6 +53,11 @@ fn main() -> ! {
             );
             // SAFETY: as for the first read. From now on no image with a smaller counter runs.
             unsafe { write_volatile(&raw mut (*OTP).counter, Otp::bits(image.counter)) };
+            // SAFETY: as above. If the bits were not set, an older image could run later.
+            if unsafe { read_volatile(OTP) }.least_counter() != image.counter {
+                println!("{{\"refused\":\"Otp\"}}");
+                exit(1)
+            }
             let table = image.bytes.as_ptr().cast::<u32>();
             // SAFETY: the image is genuine, so its first words are stack and entry of a program.
             unsafe {
