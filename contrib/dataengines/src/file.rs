@@ -129,13 +129,19 @@ fn schema(metadata: &ParquetMetaData) -> core::result::Result<Schema, Failure> {
 struct Bytes {
     file: File,
     len: u64,
+    /// How many bytes of indexes may still be read.
+    indexes: u64,
 }
 
 impl Bytes {
     fn open(path: &str) -> std::io::Result<Self> {
         let file = File::open(path)?;
         let len = file.metadata()?.len();
-        Ok(Self { file, len })
+        Ok(Self {
+            file,
+            len,
+            indexes: len,
+        })
     }
 
     /// Reads bytes that are all there.
@@ -172,7 +178,8 @@ impl Bytes {
         for (check, (at, len)) in [check_column_index, check_offset_index].iter().zip(indexes) {
             if let (Some(at), Some(len)) = (at, len) {
                 let (at, len) = (natural(at)?, natural(len.into())?);
-                let len = Some(len).filter(|len| *len <= self.len).ok_or(outside)?;
+                let left = self.indexes.checked_sub(len);
+                self.indexes = left.ok_or("the indexes of pages have more bytes than the file")?;
                 check(&self.read(at, len).map_err(|_| outside)?)?;
             }
         }
@@ -205,7 +212,8 @@ impl Bytes {
             if sum.1 > MAX_BYTES {
                 return Err("its pages have more than 256 MiB at once");
             }
-            let cost = page.size.max(behind);
+            // Columns may share their pages, each of which takes some time.
+            let cost = page.size.max(behind).max(1 << 12);
             *work = work
                 .checked_sub(cost)
                 .ok_or("its pages have more than 1,024 times the bytes of the file")?;

@@ -318,6 +318,25 @@ async fn footers_are_walked_before_they_are_parsed() {
     }
 }
 
+/// Many columns that share an index do not make it read again and again.
+#[tokio::test]
+async fn indexes_have_no_more_bytes_than_the_file() {
+    let place = Struct::default().i64(1, 4).i32(2, 9).i64(3, 0).end();
+    let index = Struct::default().list(1, 12, &vec![place; 1000]).end();
+    let path = |name: &str| [number(name.len() as u64), name.as_bytes().to_vec()].concat();
+    let chunk = |name: &str| {
+        let column = Struct::default().i32(1, 6).list(2, 5, &[number(0)]);
+        let column = column.list(3, 8, &[path(name)]).i32(4, 0).i64(5, 0);
+        let column = column.i64(6, 0).i64(7, 0).i64(9, 4).end();
+        let chunk = Struct::default().i64(2, 4).structure(3, &column);
+        chunk.i64(4, 4).i32(5, index.len() as i64).end()
+    };
+    let group = Struct::default().list(1, 12, &NAMES.map(chunk));
+    let group = group.i64(2, 0).i64(3, 0).end();
+    let bytes = file(&index, &footer(0, &[group]).end());
+    refused(&bytes, ALL, "more bytes than the file").await;
+}
+
 /// What pages state is bounded by the bytes that are there, and so is what they may have at once.
 #[tokio::test]
 async fn sizes_are_bounded_before_they_are_reserved() {
