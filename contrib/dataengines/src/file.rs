@@ -9,9 +9,10 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::config::TableParquetOptions;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
-use datafusion::datasource::listing::ListingOptions;
+use datafusion::datasource::listing::{ListingOptions, ListingTableUrl};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::context::SessionContext;
+use datafusion::object_store::local::LocalFileSystem;
 use datafusion::parquet::arrow::parquet_to_arrow_schema;
 use datafusion::parquet::file::metadata::{
     ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader,
@@ -35,7 +36,7 @@ const MAX_WIDTH: i32 = 1 << 16;
 /// What is wrong with the file. It must not change afterwards.
 pub async fn register_parquet(context: &SessionContext, table: &str, path: &str) -> Result<()> {
     let batch = context.copied_config().batch_size() as u64;
-    let schema = check(path, batch).map_err(|error| {
+    let (path, schema) = check(path, batch).map_err(|error| {
         let why = format!("{path}: {error}");
         error.downcast::<DataFusionError>().map_or_else(
             |_| DataFusionError::Execution(why.clone()),
@@ -57,17 +58,20 @@ pub async fn register_parquet(context: &SessionContext, table: &str, path: &str)
 
 type Failure = Box<dyn core::error::Error + Send + Sync>;
 
-/// Checks a file, of which `batch` rows are read at once, and returns the columns that can be read.
-fn check(path: &str, batch: u64) -> core::result::Result<Schema, Failure> {
-    // The listing of DataFusion takes the name for a pattern, an address or a folder.
-    if path.contains(['*', '?', '[']) || path.contains("://") {
-        return Err("the name is a pattern or an address".into());
-    }
+/// Checks a file, of which `batch` rows are read at once, and returns its absolute name and the columns that can be read.
+fn check(path: &str, batch: u64) -> core::result::Result<(String, Schema), Failure> {
+    let path = std::fs::canonicalize(path)?;
     // A pipe is not opened: that may wait forever.
-    if !std::fs::metadata(path)?.is_file() {
+    if !path.metadata()?.is_file() {
         return Err("it is no regular file".into());
     }
-    let mut file = Bytes::open(path)?;
+    let name = path.to_str().ok_or("its name is no text")?;
+    // DataFusion may take a name for a pattern.
+    let url = ListingTableUrl::parse(name)?;
+    if LocalFileSystem::new().path_to_filesystem(url.prefix())? != path {
+        return Err("DataFusion reads this name as another".into());
+    }
+    let mut file = Bytes::open(name)?;
     let cut = "it is no whole Parquet file";
     let end = file.len.checked_sub(8).ok_or(cut)?;
     let tail = file.read(end, 8)?;
@@ -95,8 +99,9 @@ fn check(path: &str, batch: u64) -> core::result::Result<Schema, Failure> {
         }
     }
     // Of a damaged schema of Arrow, the parser panics. It is parsed here before DataFusion does.
-    catch_unwind(AssertUnwindSafe(|| schema(&metadata)))
-        .unwrap_or_else(|_| Err("the schema of Arrow in it is damaged".into()))
+    let schema = catch_unwind(AssertUnwindSafe(|| schema(&metadata)))
+        .unwrap_or_else(|_| Err("the schema of Arrow in it is damaged".into()))?;
+    Ok((name.to_owned(), schema))
 }
 
 /// Returns the columns that are neither in a list nor in a group.

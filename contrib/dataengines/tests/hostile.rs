@@ -38,8 +38,12 @@ async fn query(bytes: &[u8], batch_rows: usize, sql: &str) -> Result<RecordBatch
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.parquet");
     fs::write(&path, bytes).unwrap();
-    let path = path.to_str().unwrap().to_owned();
-    let sql = sql.to_owned();
+    query_file(path.to_str().unwrap(), batch_rows, sql).await
+}
+
+/// Does so over a file.
+async fn query_file(path: &str, batch_rows: usize, sql: &str) -> Result<RecordBatch, String> {
+    let (path, sql) = (path.to_owned(), sql.to_owned());
     let run = async move {
         let config = SessionConfig::new().with_target_partitions(2);
         let mut context = SessionContext::new_with_config(config.with_batch_size(batch_rows));
@@ -471,11 +475,8 @@ async fn names_are_of_one_file() {
     let name = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     File::create(name("*.parquet")).unwrap();
     for (path, why) in [
-        (name("*.parquet"), "the name is a pattern or an address"),
-        (
-            "file:///rows.parquet".to_owned(),
-            "the name is a pattern or an address",
-        ),
+        (name("*.parquet"), "DataFusion reads this name as another"),
+        ("file:///rows.parquet".to_owned(), "No such file"),
         (name(""), "it is no regular file"),
         (name("absent"), "absent"),
     ] {
@@ -495,5 +496,36 @@ async fn names_are_of_one_file() {
         fs::write(name("rows.parquet"), bytes).unwrap();
         let found = dataengines::register_parquet(&context, "rows", &name("rows.parquet")).await;
         assert!(found.is_err(), "{bytes:?}");
+    }
+}
+
+/// The file that is read is the one that was checked, however its name is written.
+#[cfg(unix)]
+#[tokio::test]
+async fn the_file_that_was_checked_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = |name: &str| folder.path().join(name);
+    fs::create_dir_all(name("b/deep")).unwrap();
+    std::os::unix::fs::symlink(name("b/deep"), name("link")).unwrap();
+    let rows = rows();
+    let write = |to: &str, rows: RecordBatch| {
+        fs::write(name(to), written(&rows, Default::default())).unwrap();
+    };
+    for checked in ["b/rows.parquet", "file:rows.parquet", "a%20b #c.parquet"] {
+        write(checked, rows.clone());
+    }
+    for other in ["rows.parquet", "a b #c.parquet"] {
+        write(other, rows.slice(0, 5));
+    }
+    // No other test has relative names.
+    std::env::set_current_dir(&folder).unwrap();
+    for path in [
+        "b/rows.parquet",
+        "link/../rows.parquet",
+        "file:rows.parquet",
+        "a%20b #c.parquet",
+    ] {
+        let found = query_file(path, 8192, ALL).await.unwrap();
+        assert_eq!(found.num_rows(), 24, "{path}");
     }
 }
