@@ -1,7 +1,7 @@
 //! `mldsa calibrate`: the steps of a verification beside signatures and hashes that have a price.
 
+use core::fmt::Write as _;
 use core::hint::black_box;
-use std::fmt::Write as _;
 use std::io;
 use std::time::Instant;
 

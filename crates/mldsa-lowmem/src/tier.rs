@@ -34,10 +34,12 @@ pub trait Keeps: 'static {
 #[derive(Clone, Copy, Debug)]
 pub enum Nothing {}
 /// The low part of w.
+#[cfg(any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Low {}
 /// A.
+#[cfg(any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Matrix {}
@@ -48,9 +50,11 @@ pub enum Matrix {}
 pub enum Pair {}
 
 impl Keeps for Nothing {}
+#[cfg(any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 impl Keeps for Low {
     const LOW: bool = true;
 }
+#[cfg(any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 impl Keeps for Matrix {
     const MATRIX: bool = true;
 }

@@ -10,7 +10,7 @@ use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::memory::array::Zeroed;
 use crate::params::ParameterSet;
 
-/// A decoded signature (FIPS 204 algorithm 27 sigDecode): its length and the encoding of its hint
+/// A decoded signature (FIPS 204 algorithm 27): its length and the encoding of its hint
 /// were checked. A verification takes it in the place of bytes, with the same verdict, and checks
 /// the norm of z and the challenge. [`Signature`](crate::Signature) is for signatures that are stored.
 ///

@@ -48,7 +48,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Computes algorithm 27 sigDecode of the signature, without its checks if it was decoded.
+    /// Computes algorithm 27 of the signature, without its checks if it was decoded.
     ///
     /// # Errors
     /// As [`SignatureParts::parse`].
