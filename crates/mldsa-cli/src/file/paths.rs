@@ -192,7 +192,7 @@ fn resolved(path: &Path) -> Option<PathBuf> {
     })
 }
 
-#[cfg(all(test, unix))]
+#[cfg(all(test, unix, feature = "files"))]
 #[allow(clippy::unwrap_used, reason = "a test")]
 mod tests {
     use super::*;
