@@ -8,10 +8,10 @@ use mldsa_core::spki::{
     AlgorithmIdentifierRef, EncodePublicKey, ObjectIdentifier, SubjectPublicKeyInfoRef,
 };
 use mldsa_core::{
-    AnyPreparedSigningKey, AnyPreparedVerifyingKey, AnySigningKey, AnyVerifyingKey, Context,
-    KeyError, MessageError, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PemError, PreHash,
-    PreHashed, PreparedSigningKey, PreparedVerifyingKey, PrivateKeyForm, Randomness, Set,
-    SignError, SigningKey, VerifyError, VerifyingKey, with_set,
+    AnyDecodedSignature, AnyPreparedSigningKey, AnyPreparedVerifyingKey, AnySigningKey,
+    AnyVerifyingKey, Context, KeyError, MessageError, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
+    PemError, PreHash, PreHashed, PreparedSigningKey, PreparedVerifyingKey, PrivateKeyForm,
+    Randomness, Set, SignError, SigningKey, VerifyError, VerifyingKey, with_set,
 };
 
 const DETERMINISTIC: Randomness<'_> = Randomness::Deterministic;
@@ -208,6 +208,32 @@ fn a_key_of_any_set_does_what_the_typed_key_does() {
     any_equals_typed::<MlDsa44>();
     any_equals_typed::<MlDsa65>();
     any_equals_typed::<MlDsa87>();
+}
+
+#[test]
+fn a_decoded_signature_of_another_set_has_the_wrong_length() {
+    let empty = Context::EMPTY;
+    for (of_key, of_signature) in Set::ALL.into_iter().flat_map(|a| Set::ALL.map(|b| (a, b))) {
+        let key = AnyVerifyingKey::from_bytes(&vec![7; of_key.public_key_len()]).unwrap();
+        let prepared = key.prepare();
+        // The hint is in its canonical encoding, z is out of range.
+        let zeros = vec![0; of_signature.signature_len()];
+        let decoded = AnyDecodedSignature::decode(of_signature, &zeros).unwrap();
+        let expected = Err(if of_key == of_signature {
+            VerifyError::ResponseNorm
+        } else {
+            VerifyError::SignatureLength
+        });
+        let mu = Mu::from_bytes([7; 64]);
+        for verdict in [
+            key.verify_with_context(b"", empty, &decoded),
+            prepared.verify_with_context(b"", empty, &decoded),
+            key.verify_mu(&mu, &decoded),
+            prepared.verify_mu(&mu, &decoded),
+        ] {
+            assert_eq!(verdict, expected, "{of_key} {of_signature}");
+        }
+    }
 }
 
 #[test]
