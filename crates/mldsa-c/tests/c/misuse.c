@@ -86,6 +86,7 @@ static void private_keys(signer *s) {
 }
 
 static void public_keys(signer *s) {
+  uint32_t other = s->set == 87 ? 44 : 87;
   mldsa_signature *decoded = (mldsa_signature *)&decoded;
   mldsa_public_key *key = (mldsa_public_key *)&key;
   uint8_t buffer[8192];
@@ -116,6 +117,11 @@ static void public_keys(signer *s) {
   IS(mldsa_verify_decoded(s->public_key, NULL, 0, NULL, 0, NULL), NULL_POINTER);
   IS(mldsa_signature_decode(s->set, s->signature, s->signature_len, &decoded), OK);
   IS(mldsa_verify_decoded(NULL, NULL, 0, NULL, 0, decoded), NULL_POINTER);
+  mldsa_signature_free(decoded);
+  /* Of another set. The hint of no ones is well-formed. */
+  memset(buffer, 0, sizeof buffer);
+  IS(mldsa_signature_decode(other, buffer, mldsa_signature_len(other), &decoded), OK);
+  IS(mldsa_verify_decoded(s->public_key, NULL, 0, NULL, 0, decoded), SIGNATURE_LENGTH);
   mldsa_signature_free(decoded);
   mldsa_signature_free(NULL);
   IS(mldsa_private_key_public_key(NULL, &key), NULL_POINTER);
