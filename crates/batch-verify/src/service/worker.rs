@@ -32,6 +32,15 @@ enum Treatment {
 /// Treatment and answer of a vote of a batch.
 type Answered = (Treatment, Result<(), ServiceError>);
 
+/// Returns the verdict on a vote that was verified.
+fn verdict((treatment, answer): &Answered) -> Option<Result<(), RejectReason>> {
+    match (treatment, answer) {
+        (Treatment::Fresh, Ok(())) => Some(Ok(())),
+        (Treatment::Fresh, Err(ServiceError::Rejected(reason))) => Some(Err(*reason)),
+        _ => None,
+    }
+}
+
 struct Slice {
     verdicts: Vec<Result<(), RejectReason>>,
     /// Indices of the votes that were verified, with their places in `verdicts`.
@@ -54,8 +63,8 @@ impl<P: ParameterSet> Worker<P> {
                 Task::Quorum(quorum) => self.run_quorum(quorum),
                 Task::Batch(mut entries) => {
                     catch(|| self.verify_batch(&mut entries));
-                    // None are left, unless there was a panic.
-                    self.0.lock().stats.abandoned += entries.len() as u64;
+                    // None are left, unless there was a panic, before which none was counted.
+                    self.count_abandoned(&entries);
                     let abandoned = |entry| (entry, Err(ServiceError::Abandoned));
                     self.0.answer(entries.into_iter().map(abandoned));
                 }
@@ -89,8 +98,6 @@ impl<P: ParameterSet> Worker<P> {
     fn verify_batch(&self, entries: &mut VecDeque<Box<QueuedVote<P>>>) {
         let plan: Vec<Treatment> = entries.iter().map(|entry| self.treatment(entry)).collect();
         let mut verdicts = self.verify_fresh(entries, &plan).into_iter();
-        #[cfg(test)]
-        self.planted_fault();
         let plan = plan.into_iter().map(|treatment| match treatment {
             Treatment::Cancelled => (treatment, Err(ServiceError::Abandoned)),
             Treatment::Cached => (treatment, Ok(())),
@@ -100,24 +107,21 @@ impl<P: ParameterSet> Worker<P> {
             }
         });
         let answers: Vec<Answered> = plan.collect();
-        self.count_batch(entries, &answers);
-        for (entry, (treatment, answer)) in entries.iter().zip(&answers) {
-            let verdict = match answer {
-                Ok(()) => Ok(()),
-                Err(ServiceError::Rejected(reason)) => Err(*reason),
-                Err(_) => continue,
+        for (entry, answered) in entries.iter().zip(&answers) {
+            let Some(verdict) = verdict(answered) else {
+                continue;
             };
-            if *treatment == Treatment::Fresh {
-                if verdict.is_ok() {
-                    let vote = entry.vote.as_vote();
-                    self.0.cache.insert(entry.committees(), &vote, entry.source);
-                }
-                self.0.limit(entry.source.peer, |limiter, peer| {
-                    limiter.on_verdict(peer, verdict);
-                });
-                self.0.count_verified(Origin::of(entry.source), [verdict]);
+            if verdict.is_ok() {
+                let vote = entry.vote.as_vote();
+                self.0.cache.insert(entry.committees(), &vote, entry.source);
             }
+            self.0.limit(entry.source.peer, |limiter, peer| {
+                limiter.on_verdict(peer, verdict);
+            });
         }
+        #[cfg(test)]
+        self.planted_fault();
+        self.count_batch(entries, &answers);
         let answers = mem::take(entries).into_iter().zip(answers);
         self.0
             .answer(answers.map(|(entry, (_, answer))| (entry, answer)));
@@ -160,26 +164,36 @@ impl<P: ParameterSet> Worker<P> {
         assert!(!panics, "a planted fault");
     }
 
-    /// Records a batch and its senders.
+    /// Records a batch and its senders, each vote once: after what may panic.
     fn count_batch(&self, entries: &VecDeque<Box<QueuedVote<P>>>, answers: &[Answered]) {
         let now = Instant::now();
         let mut state = self.0.lock();
         state.stats.batches += 1;
-        for (entry, (treatment, answer)) in entries.iter().zip(answers) {
-            if *treatment == Treatment::Cancelled {
-                state.stats.cancelled += 1;
+        for (entry, answered) in entries.iter().zip(answers) {
+            let stats = &mut state.stats;
+            if answered.0 == Treatment::Cancelled {
+                stats.cancelled += 1;
                 continue;
             }
             let time = now.saturating_duration_since(entry.since);
-            let stats = &mut state.stats;
             stats.queued_time += time;
             stats.longest_queued_time = stats.longest_queued_time.max(time);
-            match answer {
-                Err(ServiceError::Abandoned) => state.stats.abandoned += 1,
-                _ if *treatment == Treatment::Cached => {}
-                answer => state.on_verdict(entry.source.peer, answer.is_ok()),
+            if let Some(verdict) = verdict(answered) {
+                state.on_verdict(entry.source.peer, verdict.is_ok());
+                self.0.count_verified(Origin::of(entry.source), [verdict]);
+            } else if answered.0 == Treatment::Fresh {
+                stats.abandoned += 1;
             }
         }
+    }
+
+    /// Records the votes of a batch that has no answers.
+    fn count_abandoned(&self, entries: &VecDeque<Box<QueuedVote<P>>>) {
+        let flags = entries.iter().map(|entry| &entry.cancelled);
+        let cancelled = flags.filter(|flag| flag.load(Ordering::Relaxed)).count() as u64;
+        let stats = &mut self.0.lock().stats;
+        stats.cancelled += cancelled;
+        stats.abandoned += entries.len() as u64 - cancelled;
     }
 
     /// Verifies a slice of a quorum, and answers it if its count ends. Frees a piece of one that
