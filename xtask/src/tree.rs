@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     pages(&files, &mut complaints);
     mentions(&files, &mut complaints);
     mutants(&mut complaints);
-    steps(&mut complaints);
+    steps(&files, &mut complaints);
     features(&files, &mut complaints);
     let main = files.iter().filter(|file| !is_contrib(file)).count();
     println!("tracked files: {}, without contrib {main}", files.len());
@@ -304,7 +304,7 @@ fn features(files: &[PathBuf], complaints: &mut Vec<String>) {
 }
 
 /// Every step that a list of `.ci/run` names exists and is in a workflow, and every step is in a list.
-fn steps(complaints: &mut Vec<String>) {
+fn steps(files: &[PathBuf], complaints: &mut Vec<String>) {
     let workflows = [".github/workflows/ci.yml", ".github/workflows/weekly.yml"];
     let workflows = workflows.map(|file| text(Path::new(file))).concat();
     let named: BTreeSet<&str> = workflows.split_whitespace().collect();
@@ -316,7 +316,11 @@ fn steps(complaints: &mut Vec<String>) {
     });
     let listed: BTreeSet<&str> = lists.flat_map(str::split_whitespace).collect();
     let defined = steps_defined();
-    for step in &defined {
+    let scripts = files.iter().filter_map(|file| {
+        let folder = file.to_str()?.strip_prefix("contrib/")?;
+        folder.strip_suffix("/ci.sh").map(str::to_owned)
+    });
+    for step in defined.iter().cloned().chain(scripts) {
         if !listed.contains(&step[..]) && step != "quick" {
             complaints.push(format!("no list of .ci/run names the step {step}"));
         }
