@@ -3,7 +3,7 @@
 #[path = "../../../crates/mldsa-archive/tests/archive/hand.rs"]
 mod hand;
 
-use std::fs::{self, File};
+use std::fs;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
@@ -38,12 +38,8 @@ async fn query(bytes: &[u8], batch_rows: usize, sql: &str) -> Result<RecordBatch
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.parquet");
     fs::write(&path, bytes).unwrap();
-    query_file(path.to_str().unwrap(), batch_rows, sql).await
-}
-
-/// Does so over a file.
-async fn query_file(path: &str, batch_rows: usize, sql: &str) -> Result<RecordBatch, String> {
-    let (path, sql) = (path.to_owned(), sql.to_owned());
+    let path = path.to_str().unwrap().to_owned();
+    let sql = sql.to_owned();
     let run = async move {
         let config = SessionConfig::new().with_target_partitions(2);
         let mut context = SessionContext::new_with_config(config.with_batch_size(batch_rows));
@@ -465,67 +461,4 @@ async fn types_are_refused_by_name() {
         ),
         0
     );
-}
-
-/// What is no regular file is not opened, and no name is a pattern.
-#[tokio::test]
-async fn names_are_of_one_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let context = SessionContext::new();
-    let name = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    File::create(name("*.parquet")).unwrap();
-    for (path, why) in [
-        (name("*.parquet"), "DataFusion reads this name as another"),
-        ("file:///rows.parquet".to_owned(), "No such file"),
-        (name(""), "it is no regular file"),
-        (name("absent"), "absent"),
-    ] {
-        let error = dataengines::register_parquet(&context, "rows", &path)
-            .await
-            .unwrap_err();
-        assert!(error.to_string().contains(why), "{error}");
-    }
-    for bytes in [
-        &b""[..],
-        b"PAR1",
-        b"PAR1PAR1",
-        b"PAR1\xff\xff\xff\xffPAR1",
-        b"PAR1\0\0\0\0PAR1",
-        b"PAR1\0\0\0\0PARE",
-    ] {
-        fs::write(name("rows.parquet"), bytes).unwrap();
-        let found = dataengines::register_parquet(&context, "rows", &name("rows.parquet")).await;
-        assert!(found.is_err(), "{bytes:?}");
-    }
-}
-
-/// The file that is read is the one that was checked, however its name is written.
-#[cfg(unix)]
-#[tokio::test]
-async fn the_file_that_was_checked_is_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let name = |name: &str| folder.path().join(name);
-    fs::create_dir_all(name("b/deep")).unwrap();
-    std::os::unix::fs::symlink(name("b/deep"), name("link")).unwrap();
-    let rows = rows();
-    let write = |to: &str, rows: RecordBatch| {
-        fs::write(name(to), written(&rows, Default::default())).unwrap();
-    };
-    for checked in ["b/rows.parquet", "file:rows.parquet", "a%20b #c.parquet"] {
-        write(checked, rows.clone());
-    }
-    for other in ["rows.parquet", "a b #c.parquet"] {
-        write(other, rows.slice(0, 5));
-    }
-    // No other test has relative names.
-    std::env::set_current_dir(&folder).unwrap();
-    for path in [
-        "b/rows.parquet",
-        "link/../rows.parquet",
-        "file:rows.parquet",
-        "a%20b #c.parquet",
-    ] {
-        let found = query_file(path, 8192, ALL).await.unwrap();
-        assert_eq!(found.num_rows(), 24, "{path}");
-    }
 }
