@@ -171,21 +171,14 @@ impl Policy {
     fn check(&self, checkpoint: &Checkpoint<'_>, found: &[Found<'_>]) -> Result<(), Error> {
         let (origin, tree) = (checkpoint.origin, checkpoint.tree());
         let committee = self.committee.as_ref().ok_or(Error::NotSigned)?;
-        let (mut signed, mut verdict) = (Vec::new(), Ok(()));
-        for (_, key, own) in found {
-            let read = own.as_ref().map_err(|error| *error).and_then(|own| {
-                let message = SignedMessage::new(key.name(), own.time, origin, &tree)?;
-                let member = committee.committee().member_of(key.verifying_key());
-                Ok((member.ok_or(Error::NotSigned)?, message, &own.signature))
-            });
-            match read {
-                Ok(read) => signed.push(read),
-                Err(error) => {
-                    verdict = Err(error);
-                    break;
-                }
-            }
-        }
+        let mut signed = Vec::new();
+        let verdict = found.iter().try_for_each(|(_, key, own)| {
+            let own = own.as_ref().map_err(|error| *error)?;
+            let message = SignedMessage::new(key.name(), own.time, origin, &tree)?;
+            let member = committee.committee().member_of(key.verifying_key());
+            signed.push((member.ok_or(Error::NotSigned)?, message, &own.signature));
+            Ok(())
+        });
         let votes = signed.iter();
         let votes = votes.map(|(member, message, own)| Vote::new(*member, message.as_ref(), *own));
         let report = committee.verify_batch(votes);
