@@ -176,11 +176,8 @@ fn execute<P: ParameterSet>(words: &[&str]) {
     if words[1] == "ball" {
         let (tau, c_tilde) = (P::PARAMS.tau, &signature[..P::PARAMS.c_tilde_len]);
         return counted_operation(&mut || {
-            black_box(Challenge::sample_in_ball_vartime(
-                Permutation::PORTABLE,
-                tau,
-                c_tilde,
-            ));
+            let permutation = Permutation::PORTABLE;
+            black_box(Challenge::sample_in_ball_vartime(permutation, tau, c_tilde));
         });
     }
     let key = VerifyingKey::<P>::from_bytes(&pk).expect("a key");
@@ -202,16 +199,8 @@ fn count(set: &str, backend: &str, cases: &[Case]) -> Result<Vec<u64>, String> {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).map_err(text)?;
     let mut child = Command::new("valgrind")
-        .args([
-            "--quiet",
-            "--tool=callgrind",
-            "--log-file=/dev/null",
-            "--collect-atstart=no",
-        ])
-        .args([
-            "--toggle-collect=*counted_operation*",
-            "--dump-before=*write_counts*",
-        ])
+        .args("--quiet --tool=callgrind --log-file=/dev/null --collect-atstart=no".split(' '))
+        .args("--toggle-collect=*counted_operation* --dump-before=*write_counts*".split(' '))
         .arg(format!(
             "--callgrind-out-file={}",
             folder.join("out").display()
@@ -224,17 +213,10 @@ fn count(set: &str, backend: &str, cases: &[Case]) -> Result<Vec<u64>, String> {
         .map_err(text)?;
     let mut input = child.stdin.take().ok_or("no standard input")?;
     for case in cases {
-        let hex: String = case
-            .signature
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        writeln!(
-            input,
-            "{set} {} {} {} {hex}",
-            case.step, case.key, case.message
-        )
-        .map_err(text)?;
+        let bytes = case.signature.iter();
+        let hex: String = bytes.map(|byte| format!("{byte:02x}")).collect();
+        let (step, key, message) = (case.step, case.key, case.message);
+        writeln!(input, "{set} {step} {key} {message} {hex}").map_err(text)?;
     }
     drop(input);
     if !child.wait().map_err(text)?.success() {
@@ -304,7 +286,8 @@ fn keys<P: ParameterSet>(samples: usize) -> Vec<(u32, u64)> {
     [random, extremes].concat()
 }
 
-/// `count <= base + slope * size` for all pairs, with the least slope between sizes that differ.
+/// `count <= base + slope * size` for all pairs, with the least slope between sizes that differ, and
+/// one more `slope` for what these pairs do not show, such as the places of the rejected candidates.
 fn line(pairs: &[(u32, u64)]) -> (f64, f64) {
     let least = pairs.iter().map(|pair| pair.0).min().unwrap_or(0);
     let base = pairs
@@ -317,7 +300,7 @@ fn line(pairs: &[(u32, u64)]) -> (f64, f64) {
     let slope = slopes
         .map(|&(size, count)| (count as f64 - base as f64) / f64::from(size - least))
         .fold(0.0, f64::max);
-    (base as f64 - slope * f64::from(least), slope)
+    (base as f64 - slope * f64::from(least) + slope, slope)
 }
 
 fn of<P: ParameterSet>(backend: &str, set: usize, samples: usize) -> Result<(), String> {
@@ -460,7 +443,8 @@ fn of<P: ParameterSet>(backend: &str, set: usize, samples: usize) -> Result<(), 
     let base = seen
         .iter()
         .map(|&(bytes, count)| count as f64 - slope * f64::from(bytes))
-        .fold(0.0, f64::max);
+        .fold(0.0, f64::max)
+        + slope;
     let sizes = fresh.iter().map(|s| ball_bytes::<P>(s));
     let pairs: Vec<_> = sizes.zip(all("verify", &fresh)?).collect();
     check("verify", &pairs, (base, slope))?;
@@ -469,12 +453,8 @@ fn of<P: ParameterSet>(backend: &str, set: usize, samples: usize) -> Result<(), 
     let again = 2 * again.into_iter().max().unwrap_or(0);
     let bound = |calls| {
         let worst = worst(k * l, tau, calls);
-        let second = if worst.ball_blocks > 1 {
-            again as f64
-        } else {
-            0.0
-        };
-        base + slope * f64::from(worst.bytes) + second
+        let second = u64::from(worst.ball_blocks > 1) * again;
+        base + slope * f64::from(worst.bytes) + second as f64
     };
     print(
         "verify",
