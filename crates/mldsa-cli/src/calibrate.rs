@@ -12,7 +12,6 @@ use mldsa_core::{
     Randomness, Set, with_set,
 };
 use mldsa_evm_precompile::Precompile as _;
-use serde_json::{Value, json};
 use sha2::Digest as _;
 
 use crate::backends::chosen;
@@ -22,10 +21,6 @@ use crate::{Status, Task};
 /// Measure verification relative to Ed25519, secp256k1, SHA-256 and Keccak, for gas schedules
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// One JSON object in place of the tables
-    #[arg(long)]
-    json: bool,
-
     /// Rounds, in each of which every operation is measured
     #[arg(long, default_value_t = 31, value_parser = clap::value_parser!(u32).range(11..=100_000))]
     rounds: u32,
@@ -119,28 +114,7 @@ impl Task for Args {
             let noise = format!("too noisy: a time or ratio of {name} spreads over {spread:.1} %");
             return Err(io::Error::other(noise));
         }
-        if self.json {
-            let rows = report.iter().map(|row| {
-                json!({
-                    "operation": row.name, "ns": row.ns, "ed25519": row.ed25519,
-                    "secp256k1": row.secp256k1, "spread": row.spread,
-                })
-            });
-            let prices = Set::ALL.map(|set| {
-                let prices =
-                    prices(&report, set).map(|(name, value)| (name.to_owned(), value.into()));
-                let mut prices = serde_json::Map::from_iter(prices);
-                prices.insert("set".to_owned(), set.name().into());
-                Value::from(prices)
-            });
-            let text = json!({
-                "backend": chosen().name(), "rounds": self.rounds, "worst_case": WORST,
-                "operations": rows.collect::<Vec<_>>(), "prices": prices,
-            });
-            print(format!("{text}\n"))?;
-        } else {
-            print(table(&report))?;
-        }
+        print(table(&report))?;
         Ok(Status::Good)
     }
 }
@@ -183,20 +157,17 @@ fn operations() -> Vec<Operation> {
             black_box(sha3::Keccak256::digest(black_box([7; LONG])));
         }),
     ];
-    for set in Set::ALL {
-        all.extend(steps(set));
-    }
+    all.extend(Set::ALL.into_iter().flat_map(steps));
     all
 }
 
 /// The three steps of a set, and the last one for a long message under each key.
 fn steps(set: Set) -> [Operation; 4] {
     let empty = Context::EMPTY;
-    let signers: Vec<_> = (0..KEYS)
-        .map(|n| -> AnySigningKey {
-            with_set!(set, P => mldsa_core::SigningKey::<P>::from_seed(&message(n)).into())
-        })
-        .collect();
+    let signer = |n: usize| -> AnySigningKey {
+        with_set!(set, P => mldsa_core::SigningKey::<P>::from_seed(&message(n)).into())
+    };
+    let signers: Vec<_> = (0..KEYS).map(signer).collect();
     let sign = |n: usize, message: &[u8]| {
         let signature = &signers[n % KEYS];
         let signature = signature.sign_with_context(message, empty, Randomness::Deterministic);
@@ -206,10 +177,8 @@ fn steps(set: Set) -> [Operation; 4] {
         let key = AnyVerifyingKey::from_bytes_of(set, encoded).expect("a key");
         with_set!(AnyVerifyingKey, key, key => key.with_backend(chosen()).prepare().into())
     };
-    let encoded: Vec<_> = signers
-        .iter()
-        .map(|signer| signer.verifying_key().as_ref().to_vec())
-        .collect();
+    let encode = |signer: &AnySigningKey| signer.verifying_key().as_ref().to_vec();
+    let encoded: Vec<_> = signers.iter().map(encode).collect();
     let name = |step: &str| format!("{} {step}", set.name());
     let verify = |step, inputs, message: fn(usize) -> Vec<u8>| {
         let keys: Vec<_> = encoded.iter().map(|key| decode(key)).collect();
@@ -225,10 +194,8 @@ fn steps(set: Set) -> [Operation; 4] {
             assert_eq!(verified, Ok(()));
         })
     };
-    let (short, long) = (
-        verify("verify", SIGNATURES, |n| message(n).to_vec()),
-        verify("verify, 64 KiB", KEYS, |n| vec![n as u8; LONG]),
-    );
+    let short = verify("verify", SIGNATURES, |n| message(n).to_vec());
+    let long = verify("verify, 64 KiB", KEYS, |n| vec![n as u8; LONG]);
     let signatures: Vec<_> = (0..SIGNATURES).map(|n| sign(n, &message(n))).collect();
     [
         Operation::new(&name("key"), KEYS, move |n| {
@@ -265,16 +232,14 @@ fn report(operations: &[Operation]) -> Vec<Row> {
         let ns = quartiles(operation.times.clone());
         let (ed25519, secp256k1) = (by(operation, ed25519), by(operation, secp256k1));
         let spread = |[low, median, high]: [f64; 3]| ((high - low) / median).abs();
-        let spreads = [ns, ed25519, secp256k1].map(spread);
+        let spreads = [ns, ed25519, secp256k1].map(spread).into_iter();
+        let most = spreads.max_by(f64::total_cmp);
         Row {
             name: operation.name.clone(),
             ns: ns[1],
             ed25519: ed25519[1],
             secp256k1: secp256k1[1],
-            spread: spreads
-                .into_iter()
-                .max_by(f64::total_cmp)
-                .unwrap_or(f64::NAN),
+            spread: most.unwrap_or(f64::NAN),
         }
     });
     rows.collect()
@@ -304,15 +269,13 @@ fn prices(report: &[Row], set: Set) -> [(&'static str, f64); 8] {
     };
     let key = report.iter().find(|row| row.name == ED25519_KEY);
     let with_key = 1.0 + key.map_or(0.0, |row| row.ed25519);
+    let near = sum(|row| row.ed25519) / with_key * NEAR_ED25519;
     [
         ("gas_eip8355", set.gas(0) as f64),
         ("gas_at_100_mgas", sum(|row| row.ns) / 10.0),
         ("gas_by_ecrecover", sum(|row| row.secp256k1) * ECRECOVER_GAS),
         ("gas_per_word_at_100_mgas", word / 10.0),
-        (
-            "near_ggas",
-            sum(|row| row.ed25519) / with_key * NEAR_ED25519,
-        ),
+        ("near_ggas", near),
         ("stellar_key", step(0)),
         ("stellar_signature", step(1)),
         ("stellar_verify", step(2)),
@@ -377,9 +340,8 @@ mod tests {
 
     #[test]
     fn the_limit_of_noise_is_a_percentage() {
-        for text in ["nan", "inf", "-1", "100.1", "1e9", ""] {
-            assert!(percentage(text).is_err(), "{text}");
-        }
+        let refused = ["nan", "inf", "-1", "100.1", "1e9", ""].map(percentage);
+        assert!(refused.iter().all(Result::is_err), "{refused:?}");
         assert_eq!((percentage("0"), percentage("100")), (Ok(0.0), Ok(100.0)));
     }
 
@@ -391,7 +353,6 @@ mod tests {
         let calls = seen.clone();
         let mut operation = Operation::new("", inputs, move |n| calls.borrow_mut()[n] += 1);
         operation.measure();
-        // In parts of another size.
         operation.measure();
         assert_eq!(*seen.borrow(), vec![2 * RUNS; inputs]);
         assert_eq!(operation.times.len(), 2);
@@ -415,13 +376,8 @@ mod tests {
             ),
             Set::MlDsa44,
         );
-        let named = |wanted: &str| {
-            prices
-                .iter()
-                .find(|(name, _)| *name == wanted)
-                .expect("a price")
-                .1
-        };
+        let price = |wanted: &str| prices.iter().find(|price| price.0 == wanted);
+        let named = |wanted: &str| price(wanted).expect("a price").1;
         assert!((named("gas_by_ecrecover") - 9_000.0 * WORST).abs() < 1e-6);
         assert!((named("gas_at_100_mgas") - 300.0 * WORST).abs() < 1e-6);
         assert!((named("near_ggas") - 630.0 / 1.25 * WORST).abs() < 1e-6);
