@@ -62,6 +62,7 @@ step_tests() {
 # Features that the command of the README and the step `clippy` leave out.
 step_features() {
     run cargo clippy --locked --workspace --all-targets -- -D warnings
+    run cargo test --locked -p mldsa-cli --no-default-features --features calibrate calibrate
     for set in ml-dsa-44 ml-dsa-87; do one_set "$set"; done
     run cargo test --locked -p mladsa-aggregate --features insecure-open-commitments \
         --lib --example published_digests
