@@ -266,7 +266,7 @@ pub fn unpack_eta_part(eta: i32, bytes: &[u8], out: &mut [i32]) -> i32 {
 }
 
 /// Unpacks a part of a row of s1, s2, y or z: the number of bits tells which.
-#[cfg(any(feature = "unstable-internals", test))]
+#[cfg(feature = "unstable-internals")]
 #[inline(always)]
 pub fn unpack_signed_part(bits: usize, bytes: &[u8], out: &mut [i32]) {
     if SMALL {
