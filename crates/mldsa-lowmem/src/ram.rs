@@ -32,7 +32,7 @@ pub enum Operation {
 /// ```
 /// use mldsa_lowmem::{Minimal, MlDsa65, Operation, ram};
 ///
-/// const _: () = assert!(ram::<MlDsa65, Minimal>(Operation::Sign) <= 4000);
+/// const _: () = assert!(ram::<MlDsa65, Minimal>(Operation::Sign) <= 4_100);
 /// ```
 #[must_use]
 pub const fn ram<P: ParameterSet, T: Tier<P>>(operation: Operation) -> usize {
