@@ -5,7 +5,7 @@
 
 #[cfg(mldsa_armv7m)]
 use crate::backend::armv7m;
-use crate::params::{N, Q, SMALL};
+use crate::params::{N, Q};
 #[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
 use crate::ring::field::montgomery_mul;
 use crate::ring::field::montgomery_reduce;
@@ -84,7 +84,7 @@ pub(crate) fn last_layers(quarter: usize, w: &mut [i32; N / 4]) {
 #[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
 #[inline(always)]
 pub fn ntt_layers(w: &mut [i32], first: usize, m: usize) {
-    if SMALL {
+    if crate::params::SMALL {
         return layers_any(w, first, m, false);
     }
     let mut len = first;
@@ -136,11 +136,11 @@ fn layers_any(w: &mut [i32], mut len: usize, mut m: usize, inverse: bool) {
     }
 }
 
-/// `ZETAS[n]`, or where [`SMALL`] holds a number equal to it modulo q.
+/// `ZETAS[n]`, or where [`SMALL`](crate::params::SMALL) holds a number equal to it modulo q.
 #[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
 #[inline(always)]
 pub(crate) fn zeta(n: usize) -> i32 {
-    if SMALL {
+    if crate::params::SMALL {
         zeta_of_parts(n)
     } else {
         ZETAS[n % N]
@@ -193,10 +193,10 @@ pub fn inv_ntt_in_place(w: &mut [i32; N]) {
 #[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
 #[inline(always)]
 pub fn inverse_layers(w: &mut [i32; N]) {
-    if SMALL {
+    if crate::params::SMALL {
         layers_any(w, 1, N / 2, true);
     }
-    let mut len = if SMALL { N } else { 1 };
+    let mut len = if crate::params::SMALL { N } else { 1 };
     while len < N {
         // Blocks of this layer use zetas[m], m falling from N/len - 1 to N/(2 len).
         let zetas = ZETAS[N / (2 * len)..N / len].iter().rev();
