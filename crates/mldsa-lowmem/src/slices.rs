@@ -113,15 +113,6 @@ struct Shared<R> {
 }
 
 impl<R: Array<u8>> Shared<R> {
-    /// Wipes what [`SlicedSigner::state`] needs, too.
-    fn wipe_all(&mut self) {
-        self.wipe();
-        self.rnd.wipe();
-        self.mu = Mu::from_bytes([0; CRH_LEN]);
-        // The last write is not optimised away.
-        core::hint::black_box(&mut self.mu);
-    }
-
     fn wipe(&mut self) {
         self.acc.wipe();
         // A sponge is wiped when it is dropped.
@@ -162,12 +153,20 @@ impl<P: ParameterSet, K: SlicedKey<P>, T: Tier<P>> SliceMemory<P, K, T> {
         self.workspace.wipe();
         self.shared.wipe();
     }
+
+    /// Wipes what [`SlicedSigner::state`] needs, too.
+    fn wipe_all(&mut self) {
+        self.wipe();
+        self.shared.rnd.wipe();
+        self.shared.mu = Mu::from_bytes([0; CRH_LEN]);
+        // The last write is not optimised away.
+        core::hint::black_box(&mut self.shared.mu);
+    }
 }
 
 impl<P: ParameterSet, K: SlicedKey<P>, T: Tier<P>> Drop for SliceMemory<P, K, T> {
     fn drop(&mut self) {
-        self.wipe();
-        self.shared.wipe_all();
+        self.wipe_all();
     }
 }
 
@@ -369,10 +368,9 @@ impl<'a, P: ParameterSet, K: SlicedKey<P>, T: Tier<P>> SlicedSigner<'a, P, K, T>
 impl<P: ParameterSet, K: SlicedKey<P>, T: Tier<P>> Drop for SlicedSigner<'_, P, K, T> {
     fn drop(&mut self) {
         if !self.at.is_finished() {
-            self.memory.wipe();
             self.out.wipe();
         }
-        self.memory.shared.wipe_all();
+        self.memory.wipe_all();
     }
 }
 
