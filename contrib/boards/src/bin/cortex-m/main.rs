@@ -16,8 +16,8 @@ use mldsa_core::Backend;
 use mldsa_core::internals::{keygen_internal, sign_mu_encoded, tr};
 use mldsa_lowmem::{
     AllChecks, Balanced, CacheMatrix, CacheW0, Checks, Context, ExpandedSigningKey, Minimal,
-    MlDsaSigner, Mu, MuBuilder, NoChecks, Operation, ParameterSet, Randomness, Reader, SigningKey,
-    Tier, VerifyingKey, Workspace, ram,
+    MlDsaSigner, Mu, MuBuilder, NoChecks, Operation, ParameterSet, PrivateKey, Randomness, Reader,
+    SigningKey, Tier, VerifyingKey, Workspace, ram,
 };
 
 mod fault;
@@ -110,6 +110,19 @@ pub struct Bench<P: ParameterSet> {
     pub sk: P::SecretKeyBytes,
     pub signature: P::SignatureBytes,
     pub expected: P::SignatureBytes,
+}
+
+/// Signs the message of `input`. In the frame of the caller, whose stack is measured.
+#[inline(always)]
+fn sign<P: ParameterSet, K: PrivateKey<P>, T: Tier<P>, C: Checks>(
+    mut signer: MlDsaSigner<'_, P, K, T, C>,
+    input: &Input,
+    out: &mut [u8],
+) {
+    let rnd = Randomness::Hedged(&input.rnd);
+    signer
+        .sign_into(&input.message, Context::EMPTY, rnd, out)
+        .expect("a signature");
 }
 
 impl<P: ParameterSet> Bench<P> {
@@ -227,15 +240,8 @@ impl<P: ParameterSet> Bench<P> {
         let used = measure(|| {
             let key = ExpandedSigningKey::<P>::from_trusted_bytes(self.sk.as_ref()).expect("a key");
             let key = key.with_public_key(self.pk.as_ref()).expect("a key");
-            MlDsaSigner::new(&key, &mut workspace)
-                .with_checks::<C>()
-                .sign_into(
-                    &input.message,
-                    Context::EMPTY,
-                    Randomness::Hedged(&input.rnd),
-                    self.signature.as_mut(),
-                )
-                .expect("a signature");
+            let signer = MlDsaSigner::new(&key, &mut workspace).with_checks::<C>();
+            sign(signer, input, self.signature.as_mut());
         });
         assert!(self.signature == self.expected);
         used
@@ -261,15 +267,8 @@ impl<P: ParameterSet> Bench<P> {
             self.prepare(input);
             let key = SigningKey::<P>::from_seed(&input.xi);
             let used = measure(|| {
-                MlDsaSigner::new(&key, &mut workspace)
-                    .with_checks::<NoChecks>()
-                    .sign_into(
-                        &input.message,
-                        Context::EMPTY,
-                        Randomness::Hedged(&input.rnd),
-                        self.signature.as_mut(),
-                    )
-                    .expect("a signature");
+                let signer = MlDsaSigner::new(&key, &mut workspace).with_checks::<NoChecks>();
+                sign(signer, input, self.signature.as_mut());
             });
             assert!(self.signature == self.expected);
             used
@@ -279,15 +278,11 @@ impl<P: ParameterSet> Bench<P> {
             let tr = tr(Backend::PORTABLE.permutation(), self.pk.as_ref());
             let used = measure(|| {
                 let key = SigningKey::<P>::from_seed_and_tr(&input.xi, &tr);
-                let hedge = Randomness::Hedged(&input.rnd);
-                MlDsaSigner::new(&key, &mut workspace)
-                    .sign_into(
-                        &input.message,
-                        Context::EMPTY,
-                        hedge,
-                        self.signature.as_mut(),
-                    )
-                    .expect("a signature");
+                sign(
+                    MlDsaSigner::new(&key, &mut workspace),
+                    input,
+                    self.signature.as_mut(),
+                );
             });
             assert!(self.signature == self.expected);
             used
