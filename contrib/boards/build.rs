@@ -88,7 +88,7 @@ fn demo<P: ParameterSet>(out: &Path) {
     write(&file("sig"), signature.as_bytes().as_ref());
 }
 
-/// What the flash of the program `embassy` holds: seed, `tr` and message with their hashes. Then the same with another
+/// Returns what the flash of the program `embassy` holds: seed, `tr` and message with their hashes. Then the same with another
 /// key, with another message, and with the `tr` of another key.
 fn flashes() -> [Vec<u8>; 4] {
     let other = [1; 32];
@@ -109,7 +109,7 @@ fn flashes() -> [Vec<u8>; 4] {
     })
 }
 
-/// The root of a Merkle tree of RFC 6962, and the path of the leaf with index `index` if it is in it.
+/// Returns the root of a Merkle tree of RFC 6962, and the path of the leaf with index `index` if it is in it.
 fn tree(leaves: &[Hash], index: usize) -> (Hash, Vec<Hash>) {
     let [left, right] = match leaves {
         [leaf] => return (*leaf, Vec::new()),
@@ -126,7 +126,7 @@ fn tree(leaves: &[Hash], index: usize) -> (Hash, Vec<Hash>) {
     (node_hash(&left_root, &right_root), path)
 }
 
-/// The key of a log and proofs for the program `tlog`, as Rust.
+/// Returns the key of a log and proofs for the program `tlog`, as Rust.
 fn tlog() -> String {
     const NAME: &str = "firmware.example/log";
     const INDEX: usize = 6;

@@ -54,7 +54,7 @@ pub struct Meter {
     lowest: Cell<usize>,
 }
 
-/// A register of a device.
+/// Returns a register of a device.
 #[cfg(target_arch = "arm")]
 const fn register(address: usize) -> *mut u32 {
     address as *mut u32

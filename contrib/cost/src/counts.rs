@@ -49,7 +49,7 @@ impl Bytes {
     }
 }
 
-/// A signature with `weight` ones in its hint, spread over the rows as `spread` says. Every
+/// Returns a signature with `weight` ones in its hint, spread over the rows as `spread` says. Every
 /// coefficient of z is in range.
 fn signature<P: ParameterSet>(number: u64, weight: usize, spread: u64) -> Vec<u8> {
     let (p, mut random) = (&P::PARAMS, Bytes::new(number));
@@ -98,7 +98,7 @@ fn public_key<P: ParameterSet>(number: u64) -> Vec<u8> {
     pk
 }
 
-/// Rejected candidates of a key.
+/// Returns the rejected candidates of a key.
 fn rejections<P: ParameterSet>(number: u64) -> u32 {
     let entries = (0..P::K as u8).flat_map(|r| (0..P::L as u8).map(move |s| (r, s)));
     entries.map(|(r, s)| rejected(&seed(number), r, s)).sum()
@@ -192,7 +192,7 @@ fn execute<P: ParameterSet>(words: &[&str]) {
     });
 }
 
-/// The instructions of each case on a backend.
+/// Returns the instructions of each case on a backend.
 fn count(set: &str, backend: &str, cases: &[Case]) -> Result<Vec<u64>, String> {
     let text = |error: std::io::Error| format!("valgrind: {error}");
     let folder = std::env::temp_dir().join(format!("mldsa-cost-{}", std::process::id()));
@@ -270,7 +270,7 @@ pub(crate) fn bounds(samples: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The numbers of the keys without rejections, as far as there are, with most rejections, and others.
+/// Returns the numbers of the keys without rejections, as far as there are, with most rejections, and others.
 fn keys<P: ParameterSet>(samples: usize) -> Vec<(u32, u64)> {
     let mut found: Vec<_> = (0..2000u64)
         .map(|number| (rejections::<P>(number), number))

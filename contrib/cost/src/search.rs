@@ -7,7 +7,7 @@ use crate::tails::{N, rejects_at_least};
 
 const Q: u32 = 8_380_417;
 
-/// Rejected candidates until polynomial (`r`, `s`) of A is full.
+/// Returns the rejected candidates until polynomial (`r`, `s`) of A is full.
 pub(crate) fn rejected(rho: &[u8; 32], r: u8, s: u8) -> u32 {
     let mut xof = Shake128::new(Backend::detect().permutation());
     xof.absorb(rho);
@@ -31,7 +31,7 @@ pub(crate) fn rejected(rho: &[u8; 32], r: u8, s: u8) -> u32 {
     }
 }
 
-/// A seed that a number names.
+/// Returns a seed that a number names.
 pub(crate) fn seed(number: u64) -> [u8; 32] {
     let mut rho = [0; 32];
     rho[..8].copy_from_slice(&number.to_le_bytes());

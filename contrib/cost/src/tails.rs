@@ -21,12 +21,12 @@ pub const MARGIN: u32 = 20;
 pub struct Tail(BigUint, u64);
 
 impl Tail {
-    /// Whether 2^`calls` trials together succeed with a probability of at most 2^-[`MARGIN`].
+    /// Returns whether 2^`calls` trials together succeed with a probability of at most 2^-[`MARGIN`].
     pub fn is_out_of_reach(&self, calls: u32) -> bool {
         &self.0 << (calls + MARGIN) <= BigUint::from(1u8) << self.1
     }
 
-    /// The logarithm to base 2, rounded up to a tenth.
+    /// Returns the logarithm to base 2, rounded up to a tenth.
     pub fn log2(&self) -> f64 {
         let shift = self.0.bits().saturating_sub(60);
         let top: u64 = (&self.0 >> shift).try_into().expect("60 bits");
@@ -39,7 +39,7 @@ fn choose(n: u32, k: u32) -> BigUint {
     (0..k).fold(BigUint::from(1u8), |product, i| product * (n - i) / (i + 1))
 }
 
-/// The probability that `blocks` blocks do not fill a polynomial of A.
+/// Returns the probability that `blocks` blocks do not fill a polynomial of A.
 pub fn expand_a_needs_more(blocks: u32) -> Tail {
     let n = PER_BLOCK * blocks;
     let (accepted, rejected) = (BigUint::from(Q), BigUint::from(REJECTED));
@@ -47,13 +47,13 @@ pub fn expand_a_needs_more(blocks: u32) -> Tail {
     Tail(terms.sum(), u64::from(CANDIDATES * n))
 }
 
-/// A bound of the probability that at least `count` of `of` polynomials need more than `blocks`.
+/// Returns a bound of the probability that at least `count` of `of` polynomials need more than `blocks`.
 pub fn several_need_more(of: u32, count: u32, blocks: u32) -> Tail {
     let Tail(one, bits) = expand_a_needs_more(blocks);
     Tail(choose(of, count) * one.pow(count), bits * u64::from(count))
 }
 
-/// A bound of the probability that at least `count` of `of` polynomials reject one of their first 256
+/// Returns a bound of the probability that at least `count` of `of` polynomials reject one of their first 256
 /// candidates: the other path of vector code and of the GPU, which costs no more for more of them.
 pub fn several_reject(of: u32, count: u32) -> Tail {
     let one = (BigUint::from(1u8) << (CANDIDATES * N)) - BigUint::from(Q).pow(N);
@@ -63,7 +63,7 @@ pub fn several_reject(of: u32, count: u32) -> Tail {
     )
 }
 
-/// A bound of the probability that `polys` polynomials reject at least `rejected` candidates until
+/// Returns a bound of the probability that `polys` polynomials reject at least `rejected` candidates until
 /// they are full: that of as many rejections among the first 256 `polys` + `rejected` - 1.
 ///
 /// The first term of the tail, times a geometric series.
@@ -96,7 +96,7 @@ pub fn rejects_at_least(polys: u32, rejected: u32) -> Tail {
     Tail(sum, u64::from(FRACTION + CANDIDATES * rejected))
 }
 
-/// The probability that SampleInBall takes more than `bytes` bytes after the signs.
+/// Returns the probability that SampleInBall takes more than `bytes` bytes after the signs.
 pub fn ball_needs_more(tau: u32, bytes: u32) -> Tail {
     // The weight of each number of positions so far, out of 256^bytes.
     let mut states = vec![BigUint::from(0u8); tau as usize + 1];
@@ -114,7 +114,7 @@ pub fn ball_needs_more(tau: u32, bytes: u32) -> Tail {
     Tail(states[..tau as usize].iter().sum(), 8 * u64::from(bytes))
 }
 
-/// The least number that `tail` puts out of reach of 2^`calls` trials, from `from` on.
+/// Returns the least number that `tail` puts out of reach of 2^`calls` trials, from `from` on.
 pub fn least(from: u32, calls: u32, tail: impl Fn(u32) -> Tail) -> u32 {
     // Doubling, then halving: tails fall.
     let reached = |n: u32| !tail(n).is_out_of_reach(calls);

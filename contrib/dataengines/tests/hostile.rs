@@ -220,7 +220,7 @@ fn mutate(random: &mut Random, file: &mut Vec<u8>) {
 /// Held by tests of which one counts the memory, and the others take 2 GiB.
 static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-/// The most memory that this process had since it was counted anew, in MiB; 0 where that is not known.
+/// Returns the most memory that this process had since it was counted anew, in MiB; 0 where that is not known.
 fn memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

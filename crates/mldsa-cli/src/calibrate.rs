@@ -161,7 +161,7 @@ fn operations() -> Vec<Operation> {
     all
 }
 
-/// The three steps of a set, and the last one for a long message under each key.
+/// Returns the three steps of a set, and the last one for a long message under each key.
 fn steps(set: Set) -> [Operation; 4] {
     let empty = Context::EMPTY;
     let signer = |n: usize| -> AnySigningKey {
@@ -256,7 +256,7 @@ fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
     [1, 2, 3].map(|quarter| values[(values.len() - 1) * quarter / 4])
 }
 
-/// What a verification costs by the rules of each protocol, the worst case in it.
+/// Returns what a verification costs by the rules of each protocol, the worst case in it.
 fn prices(report: &[Row], set: Set) -> [(&'static str, f64); 8] {
     let named = |step: &str| format!("{} {step}", set.name());
     let row = |step: &str| report.iter().find(|row| row.name == named(step));

@@ -22,7 +22,7 @@ fn compact(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The parameters of C functions: `name(...)`.
+/// Returns the parameters of C functions: `name(...)`.
 fn of_header(text: &str) -> BTreeMap<String, String> {
     let text = compact(text).replace("( ", "(");
     let parts = text.split("mldsa_lowmem_status mldsa_lowmem_").skip(1);
@@ -32,7 +32,7 @@ fn of_header(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The same of Rust functions, as C writes them.
+/// Returns the same of Rust functions, as C writes them.
 fn of_code(text: &str, prefix: &str) -> BTreeMap<String, String> {
     let text = compact(text);
     let parts = text.split("pub unsafe extern \"C\" fn ").skip(1);

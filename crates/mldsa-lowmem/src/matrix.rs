@@ -27,7 +27,7 @@ pub(crate) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// A row of y or z.
+    /// Returns a row of y or z.
     pub(crate) fn mask(p: &Params, bytes: &'a [u8]) -> Self {
         let bits = 1 + p.gamma1_bits as usize;
         Self { bits, bytes }

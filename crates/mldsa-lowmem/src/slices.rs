@@ -86,7 +86,7 @@ impl<P: ParameterSet> SlicedKey<P> for SigningKey<P> {}
 impl<P: ParameterSet> SlicedKey<P> for ExpandedKeyPair<'_, P> {}
 
 pub(crate) trait PublicKeyOf {
-    /// The encoded public key, if it is not computed.
+    /// Returns the encoded public key, if it is not computed.
     fn public_key(&self) -> Option<&[u8]>;
 }
 

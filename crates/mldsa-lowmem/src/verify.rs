@@ -225,7 +225,7 @@ pub(crate) struct Fresh<'a> {
 // Both verdicts are always formed; the comparison has no early exit. Two functions, because only
 // the frame of the second holds the state of a hash.
 
-/// Whether `fresh` passes its checks under an encoded public key.
+/// Returns whether `fresh` passes its checks under an encoded public key.
 #[inline(never)]
 pub(crate) fn verify_given(p: &Params, pk: &[u8], fresh: &Fresh<'_>, acc: &mut [i32; N]) -> bool {
     let (Ok(parts), Ok(key)) = (
@@ -242,7 +242,7 @@ pub(crate) fn verify_given(p: &Params, pk: &[u8], fresh: &Fresh<'_>, acc: &mut [
     declassify(verdict & same_tr, "verdict of a self-verification")
 }
 
-/// The same under the public key that is computed from the secrets.
+/// Returns the same under the public key that is computed from the secrets.
 #[inline(never)]
 pub(crate) fn verify_computed<S: Secrets>(
     p: &Params,

@@ -29,7 +29,7 @@ fn ours() -> CryptoProvider {
     with_mldsa(base())
 }
 
-/// A chain of authorities with keys `A` and a leaf with a key `L`.
+/// Returns a chain of authorities with keys `A` and a leaf with a key `L`.
 fn chain<A: Issuer, L: Issuer>() -> Chain {
     Chain::new::<A, L>(&Plan::default()).unwrap()
 }

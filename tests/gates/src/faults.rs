@@ -304,7 +304,7 @@ impl Run<'_> {
 }
 
 impl Released {
-    /// Whether it differs from `good` only where the fault wrote.
+    /// Returns whether it differs from `good` only where the fault wrote.
     fn is_changed_afterwards(&self, good: &Self) -> bool {
         let mut pairs = self.signatures.iter().zip(&good.signatures);
         pairs.all(|pair| match pair {

@@ -423,7 +423,7 @@ fn text(instruction: Instruction) -> String {
     }
 }
 
-/// The body of the function with `rounds` rounds in the loop.
+/// Writes the body of the function with `rounds` rounds in the loop.
 pub(crate) fn assembly(rounds: usize) -> String {
     let (_, head, body) = program(rounds);
     let mut out = format!(

@@ -9,7 +9,7 @@ use core::panic::PanicInfo;
 
 use mldsa_lowmem::*;
 
-/// Memory that the linker knows nothing of.
+/// Returns memory that the linker knows nothing of.
 #[cfg(feature = "operation")]
 fn bytes<'a>() -> &'a mut [u8] {
     black_box(&mut [])

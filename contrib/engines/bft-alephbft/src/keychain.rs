@@ -46,7 +46,7 @@ impl<P: ParameterSet> Validators<P> {
         self.committee.member(u32::try_from(index.0).ok()?)
     }
 
-    /// Number of signatures and multisignatures rejected so far.
+    /// Returns the number of signatures and multisignatures rejected so far.
     #[must_use]
     pub fn rejected(&self) -> u64 {
         self.rejected.load(Ordering::Relaxed)

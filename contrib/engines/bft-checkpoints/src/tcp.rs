@@ -22,7 +22,7 @@ pub(crate) type Network = (
     lookup::Oracle<Identity>,
 );
 
-/// A network over TCP on localhost, before its channels are registered: peer `n` has the address
+/// Returns a network over TCP on localhost, before its channels are registered: peer `n` has the address
 /// `addresses[n]`. Messages have at most `max_message` bytes.
 pub(crate) fn network(
     context: Context,

@@ -38,7 +38,7 @@ impl Signed {
 }
 
 impl<P: ParameterSet> Message<P> {
-    /// Signature of a vote or proposal; `None` for a certificate, which the engine verifies as a whole.
+    /// Returns the signature of a vote or proposal; `None` for a certificate, which the engine verifies as a whole.
     pub(crate) fn signed(&self) -> Option<Signed> {
         match self {
             Self::Consensus(SignedConsensusMsg::Vote(vote))

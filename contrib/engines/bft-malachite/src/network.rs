@@ -207,7 +207,7 @@ impl<P: ParameterSet> Network<P> {
         Ok(quorums)
     }
 
-    /// Result of the run, after its assertions.
+    /// Returns the result of the run, after its assertions.
     fn finish(self) -> anyhow::Result<Run> {
         let Plan {
             heights,

@@ -54,7 +54,7 @@ impl<P: ParameterSet> Scheme<P> {
         })
     }
 
-    /// Scheme that verifies and does not sign.
+    /// Returns a scheme that verifies and does not sign.
     #[must_use]
     pub fn observer(validators: Arc<Validators<P>>) -> Self {
         Self {

@@ -33,12 +33,12 @@ pub(crate) struct Vote<'a, P: ParameterSet> {
 }
 
 impl<'a, P: ParameterSet> Vote<'a, P> {
-    /// Committee member of the claimed signer; `None` for an index outside of the committee.
+    /// Returns the committee member of the claimed signer; `None` for an index outside of the committee.
     fn member(&self) -> Option<MemberId> {
         self.committee.member(self.signer.get())
     }
 
-    /// The vote with its committee member.
+    /// Returns the vote with its committee member.
     pub(crate) fn of_member(&self) -> Option<batch_verify::Vote<'a>> {
         let (member, message) = (self.member()?, self.message);
         Some(batch_verify::Vote::new(member, message, self.signature))

@@ -6,7 +6,7 @@ use anyhow::ensure;
 use mldsa_core::{ParameterSet, SigningKey};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Signing key of validator `n`. The seed is fixed, so that runs are repeatable.
+/// Returns the signing key of validator `n`. The seed is fixed, so that runs are repeatable.
 #[must_use]
 pub fn signing_key<P: ParameterSet>(n: usize) -> SigningKey<P> {
     let mut seed = [0; 32];
@@ -14,7 +14,7 @@ pub fn signing_key<P: ParameterSet>(n: usize) -> SigningKey<P> {
     SigningKey::from_seed(&seed)
 }
 
-/// The signature with the lowest bit of its challenge flipped: well formed and invalid.
+/// Returns the signature with the lowest bit of its challenge flipped: well formed and invalid.
 #[must_use]
 pub fn flip_bit(signature: &[u8]) -> Vec<u8> {
     let mut bytes = signature.to_vec();
@@ -37,7 +37,7 @@ pub fn check_faulty(validators: usize, faulty: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Time after which a run counts as hung: 600 s, or `MLDSA_TEST_HANG_SECONDS`.
+/// Returns the time after which a run counts as hung: 600 s, or `MLDSA_TEST_HANG_SECONDS`.
 ///
 /// A detector of deadlocks, never a measurement: it has to be far above the run time on a loaded
 /// machine.
@@ -48,7 +48,7 @@ pub fn hang_limit() -> Duration {
     Duration::from_secs(seconds.unwrap_or(600))
 }
 
-/// CPU time of the current thread since it was started.
+/// Returns CPU time of the current thread since it was started.
 #[must_use]
 pub fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);

@@ -196,7 +196,7 @@ pub fn precompile(set: u8) -> Vec<(&'static str, Vec<u8>, bool)> {
     ]
 }
 
-/// Rejected candidates of the matrix of a key.
+/// Returns the rejected candidates of the matrix of a key.
 fn rejected(key: &Key) -> usize {
     let (k, l) = match key.set {
         44 => (4u8, 4u8),

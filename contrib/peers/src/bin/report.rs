@@ -165,7 +165,7 @@ fn figure(one: &Score) -> f64 {
     }
 }
 
-/// Heap held by key sets, for each key, and the maximum while a set is built.
+/// Returns the heap held by key sets, for each key, and the maximum while a set is built.
 fn memory(options: &Options) -> Table {
     let columns = [
         "set",

@@ -24,7 +24,7 @@ macro_rules! cpu {
                 Self(())
             }
 
-            /// Whether the CPU has the features and the operating system keeps the
+            /// Returns whether the CPU has the features and the operating system keeps the
             /// registers (XCR0). With the cfg `mldsa_pinned`: whether the program is compiled for
             /// them, without a look at the CPU.
             #[cfg(not(target_arch = "wasm32"))]

@@ -36,7 +36,7 @@ pub(crate) fn bit_pack<const BITS: usize>(w: &[i32], out: &mut [u8], map: impl F
     }
 }
 
-/// [`bit_pack`] for every width up to 24.
+/// Packs as [`bit_pack`] does, for every width up to 24.
 #[inline(never)]
 fn pack_any(bits: usize, w: &[i32], out: &mut [u8], map: &dyn Fn(i32) -> i32) {
     let mut out = out.iter_mut();
@@ -54,7 +54,7 @@ fn pack_any(bits: usize, w: &[i32], out: &mut [u8], map: &dyn Fn(i32) -> i32) {
     }
 }
 
-/// [`bit_unpack`] for every width up to 24, of coefficients that are packed as `offset - a`. The
+/// Unpacks as [`bit_unpack`] does, for every width up to 24, coefficients that are packed as `offset - a`. The
 /// result is negative if one is below `-offset`.
 #[inline(never)]
 fn unpack_any(bits: usize, offset: i32, bytes: &[u8], w: &mut [i32]) -> i32 {
@@ -98,7 +98,7 @@ pub(crate) fn bit_unpack<const BITS: usize>(
     }
 }
 
-/// [`bit_unpack`] for every width, of coefficients that are packed as they are.
+/// Unpacks as [`bit_unpack`] does, for every width, coefficients that are packed as they are.
 #[cfg(any(feature = "unstable-internals", test))]
 #[inline(never)]
 fn unpack_plain(bits: usize, bytes: &[u8], w: &mut [i32]) {

@@ -32,7 +32,7 @@ impl Permutation {
         660
     };
 
-    /// A backend's own, or that of a test which counts calls.
+    /// Makes a handle of a backend's permutation, or of one that counts calls in a test.
     #[cfg(mldsa_simd)]
     pub const fn new(body: fn(&mut [u64; 25])) -> Self {
         Self(body)
@@ -359,7 +359,7 @@ pub fn keccak_f1600_compact(a: &mut [u64; 25]) {
     compact::<false>(a);
 }
 
-/// [`keccak_f1600_compact`], also on lanes whose low half has the even bits and whose high half has
+/// Permutes as [`keccak_f1600_compact`] does, also lanes whose low half has the even bits and whose high half has
 /// the odd bits: 32-bit CPUs rotate these in two instructions.
 fn compact<const HALVES: bool>(a: &mut [u64; 25]) {
     let constants = if HALVES {

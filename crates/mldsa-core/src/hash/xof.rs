@@ -152,7 +152,7 @@ impl<const RATE: usize> Sponge<RATE> {
     }
 }
 
-/// [`Sponge::absorb`] for every rate, byte by byte.
+/// Absorbs as [`Sponge::absorb`] does, for every rate, byte by byte.
 #[inline(never)]
 fn absorb_bytes(
     keccak: Permutation,
@@ -171,7 +171,7 @@ fn absorb_bytes(
     }
 }
 
-/// [`Sponge::squeeze`] for every rate, byte by byte.
+/// Squeezes as [`Sponge::squeeze`] does, for every rate, byte by byte.
 #[inline(never)]
 fn squeeze_bytes(
     keccak: Permutation,

@@ -15,7 +15,7 @@ pub trait Element: Sized + Send + Sync + 'static {
     /// All zero.
     const ZERO: Self;
 
-    /// Zero, made of a number that the compiler does not know to be 0.
+    /// Returns zero, made of a number that the compiler does not know to be 0.
     fn from_zero(_: i32) -> Self {
         Self::ZERO
     }

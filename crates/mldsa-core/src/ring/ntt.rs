@@ -147,7 +147,7 @@ pub(crate) fn zeta(n: usize) -> i32 {
     }
 }
 
-/// The product of two of 32 zetas. Bounds: |out| < q.
+/// Returns the product of two of 32 zetas. Bounds: |out| < q.
 #[cfg(any(not(mldsa_armv7m), feature = "unstable-internals"))]
 #[inline(always)]
 fn zeta_of_parts(n: usize) -> i32 {

@@ -108,7 +108,7 @@ impl<S: SigningSecrets, T: Keeps> Steps<'_, S, T> {
         c
     }
 
-    /// The rows of y, then z.
+    /// Returns the rows of y, then z.
     fn z(&mut self) -> &mut [u8] {
         signature_parts_mut(self.p, self.out).map_or(&mut [], |(_, z, _)| z)
     }
@@ -395,7 +395,7 @@ impl<S: SigningSecrets, T: Keeps> Steps<'_, S, T> {
         Ok(())
     }
 
-    /// The end of a row; the last one has the verdict over signature and public key.
+    /// Ends a row; the last one has the verdict over signature and public key.
     #[inline(never)]
     fn verify_row(&mut self, last: bool) -> bool {
         let p = self.p;

@@ -17,7 +17,7 @@ const XI: [u8; SEED_LEN] = [9; SEED_LEN];
 const RND: [u8; SEED_LEN] = [6; SEED_LEN];
 const STAINED: u8 = 0xa5;
 
-/// The encodings of a key.
+/// Returns the encodings of a key.
 fn keys<P: ParameterSet>() -> (P::PublicKeyBytes, P::SecretKeyBytes) {
     let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
     SigningKey::<P>::keygen_into(&XI, &mut pk, &mut sk);
@@ -28,7 +28,7 @@ fn mu(n: u8) -> Mu {
     Mu::from_bytes([n; CRH_LEN])
 }
 
-/// The first messages whose first attempt is rejected, and that have few attempts.
+/// Returns the first messages whose first attempt is rejected, and that have few attempts.
 fn messages<P: ParameterSet>(count: usize) -> Vec<(Mu, P::SignatureBytes)> {
     let key = mldsa_core::SigningKey::<P>::from_seed(&XI);
     let mut found = Vec::new();
@@ -65,7 +65,7 @@ fn permutations() -> usize {
 }
 
 impl<P: ParameterSet, K: SlicedKey<P>, T: Tier<P>> Run<P, K, T> {
-    /// Memory and buffer as a reset may leave them.
+    /// Returns memory and buffer as a reset may leave them.
     fn new() -> Self {
         let mut run = Self {
             memory: SliceMemory::ZERO,

@@ -6,7 +6,7 @@ use mldsa_core::internals::{N, SecretKeyParts, SignatureParts, rho_pp, row_steps
 use mldsa_core::{Backend, Context, MuBuilder, ParameterSet, PreHash, PreHashed, SigningKey};
 use mldsa_gates::signed::{DIGEST, MESSAGES, SEED};
 
-/// Whether what is released is valid and made of the masks of an attempt. In a batch it may be valid
+/// Checks that what is released is valid and made of the masks of an attempt. In a batch it may be valid
 /// for any of the messages: `BatchSigner` does not promise the number of a job.
 pub(super) fn judge<P: ParameterSet>(
     form: &str,

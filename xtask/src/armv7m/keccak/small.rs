@@ -6,7 +6,7 @@ use std::collections::HashSet;
 /// Words that move.
 const TEMPORARY: [usize; 2] = [1, 2];
 
-/// The addend of theta for word `half` of column `x`.
+/// Returns the addend of theta for word `half` of column `x`.
 fn addend(x: usize, half: usize) -> usize {
     // r1 and r2 are copied to r11 and r12.
     (if x == 0 { 11 } else { 1 + 2 * x }) + half
@@ -34,7 +34,7 @@ fn rho() -> [[u32; 5]; 5] {
     rotations
 }
 
-/// An instruction with two registers, in 16 bits where both are low.
+/// Returns an instruction with two registers, in 16 bits where both are low.
 fn eor(to: usize, with: usize) -> String {
     match to < 8 && with < 8 {
         true => format!("eors r{to}, r{with}"),
@@ -42,7 +42,7 @@ fn eor(to: usize, with: usize) -> String {
     }
 }
 
-/// The body of the function.
+/// Returns the body of the function.
 pub(crate) fn assembly() -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut add = |text: &str| lines.push(text.into());
